@@ -1,0 +1,38 @@
+/** Pieces of WGSL that several kernels share. */
+import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import type { ElementType } from '../src/core/matrix.ts'
+
+/** Threads of a workgroup in kernels without workgroup memory. */
+export const THREADS = 64
+
+/**
+ * Rows of vectors at a binding: `rowPart(row, t)` gives columns 4t to 4t + 3 as floats. `quads` is the
+ * number of such parts a row has. Floats are bound as vec4f, bytes as packed words.
+ */
+export const rowsBinding = (binding: number, type: ElementType, name = 'x'): string => wgsl`
+#if ${type === 'u8'}
+@group(0) @binding(${binding}) var<storage, read> ${name}: array<u32>;
+fn ${name}Part(row: u32, t: u32, quads: u32) -> vec4f {
+  return vec4f(unpack4xU8(${name}[row * quads + t]));
+}
+#else
+@group(0) @binding(${binding}) var<storage, read> ${name}: array<vec4f>;
+fn ${name}Part(row: u32, t: u32, quads: u32) -> vec4f {
+  return ${name}[row * quads + t];
+}
+#endif
+`
+
+/** The number of this thread in a grid that may be folded into two dimensions. */
+export const threadNumber = wgsl`
+fn threadNumber(workgroup: vec3u, groups: vec3u, local: u32) -> u32 {
+  return (workgroup.y * groups.x + workgroup.x) * ${THREADS}u + local;
+}
+`
+
+/** The builtins every barrier-free kernel takes. */
+export const threadBuiltins = wgsl`
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+`

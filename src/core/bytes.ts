@@ -1,0 +1,19 @@
+/** Bytes to read from or write to, wherever they are: a file, a Blob dropped on a page, a URL. */
+
+export interface ByteSource {
+  /** Named in errors. */
+  readonly name: string
+  readonly size: number
+  /** Bytes start (inclusive) to end (exclusive). Fails if the source ends before. */
+  read(start: number, end: number): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/** Written from the beginning, piece by piece. Nothing is visible under the final name before close(). */
+export interface ByteSink {
+  readonly name: string
+  write(bytes: Uint8Array): Promise<void>
+  close(): Promise<void>
+  /** Gives up and leaves nothing behind. */
+  abort(): Promise<void>
+}

@@ -1,0 +1,97 @@
+/**
+ * Seeded random numbers: xoshiro128**, seeded through splitmix32, so that the same seed gives the
+ * same run on every machine. Not for secrets.
+ */
+export interface Random {
+  /** A whole number from 0 to 2^32 - 1. */
+  next(): number
+  /** A real number in [0, 1), with 53 random bits. */
+  uniform(): number
+  /** A whole number from 0 to bound - 1, without bias. */
+  below(bound: number): number
+  /** A normally distributed number, mean 0, standard deviation 1. */
+  normal(): number
+  /** An independent stream for a named part of the work: adding a draw in one part leaves the others alone. */
+  fork(stream: number): Random
+}
+
+export function createRandom(seed: number): Random {
+  let mixer = (seed >>> 0) ^ Math.floor(seed / 0x100000000)
+  const mix = (): number => {
+    mixer = (mixer + 0x9e3779b9) | 0
+    let z = mixer ^ (mixer >>> 16)
+    z = Math.imul(z, 0x21f0aaad)
+    z ^= z >>> 15
+    z = Math.imul(z, 0x735a2d97)
+    return (z ^ (z >>> 15)) >>> 0
+  }
+  let a = mix()
+  let b = mix()
+  let c = mix()
+  let d = mix()
+  const next = (): number => {
+    const scrambled = Math.imul(rotateLeft(Math.imul(b, 5), 7), 9) >>> 0
+    const shifted = b << 9
+    c ^= a
+    d ^= b
+    b ^= c
+    a ^= d
+    c ^= shifted
+    d = rotateLeft(d, 11)
+    return scrambled
+  }
+  const uniform = (): number => ((next() >>> 5) * 0x4000000 + (next() >>> 6)) / 0x20000000000000
+  let spare: number | undefined
+  return {
+    next,
+    uniform,
+    below(bound) {
+      if (bound > 0xffffffff) return Math.floor(uniform() * bound)
+      // Numbers at the top that would favour small results are drawn again.
+      const limit = 0x100000000 - (0x100000000 % bound)
+      let value = next()
+      while (value >= limit) value = next()
+      return value % bound
+    },
+    normal() {
+      if (spare !== undefined) {
+        const value = spare
+        spare = undefined
+        return value
+      }
+      const radius = Math.sqrt(-2 * Math.log(1 - uniform()))
+      const angle = 2 * Math.PI * uniform()
+      spare = radius * Math.sin(angle)
+      return radius * Math.cos(angle)
+    },
+    fork: (stream) => createRandom((seed + Math.imul(stream + 1, 0x85ebca6b)) >>> 0),
+  }
+}
+
+function rotateLeft(x: number, bits: number): number {
+  return (x << bits) | (x >>> (32 - bits))
+}
+
+/** `count` different whole numbers from 0 to bound - 1, in random order (Floyd's method, then shuffled). */
+export function sampleDistinct(random: Random, bound: number, count: number): Uint32Array {
+  const chosen = new Set<number>()
+  const result = new Uint32Array(count)
+  let filled = 0
+  for (let j = bound - count; j < bound; j++) {
+    const candidate = random.below(j + 1)
+    const value = chosen.has(candidate) ? j : candidate
+    chosen.add(value)
+    result[filled++] = value
+  }
+  shuffle(random, result)
+  return result
+}
+
+export function shuffle(random: Random, values: Uint32Array): void {
+  for (let i = values.length - 1; i > 0; i--) {
+    const j = random.below(i + 1)
+    const value = values[i]
+    values[i] = values[j]
+    values[j] = value
+  }
+}

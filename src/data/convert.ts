@@ -1,0 +1,61 @@
+/** Numbers from one stored type to another, only where nothing is lost that the type was meant to keep. */
+import { CentroidalError } from '../core/errors.ts'
+import type { StoredData, StoredType, Table } from './table.ts'
+import { allocate, bytesPerValue, checkRows, rowsPerPiece } from './table.ts'
+
+/** Where the numbers came from, for errors. Rows and columns are counted from 0. */
+export interface Origin {
+  /** As it reads inside a sentence: a path in quotes, or "the input". */
+  readonly name: string
+  readonly cols: number
+  readonly firstRow: number
+}
+
+const MEANING: Readonly<Record<StoredType, string>> = {
+  f32: 'a 32-bit float',
+  f64: 'a 64-bit float',
+  u8: 'a byte (a whole number from 0 to 255)',
+  i32: 'a whole number from -2147483648 to 2147483647',
+  u32: 'a whole number from 0 to 4294967295',
+}
+
+/**
+ * Writes `data` into `out`. Whole numbers and bytes must come out exactly; a 64-bit float may lose digits as a
+ * 32-bit float (that is what asking for 32 bits means), but not become infinite.
+ */
+export function convertInto(data: StoredData, out: StoredData, to: StoredType, origin: Origin): void {
+  const rounds = data instanceof Float64Array && to === 'f32'
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i]
+    out[i] = value
+    const stored = out[i]
+    if (stored === value) continue
+    if (rounds ? Number.isFinite(stored) || !Number.isFinite(value) : Number.isNaN(stored)) continue
+    throw notRepresentable(value, MEANING[to], i, origin)
+  }
+}
+
+export function notRepresentable(value: number, meaning: string, index: number, origin: Origin): CentroidalError {
+  const row = origin.firstRow + Math.floor(index / origin.cols)
+  return new CentroidalError(
+    'bad-data',
+    `Row ${row}, column ${index % origin.cols} of ${origin.name} is ${value}, which cannot be kept as ${meaning}.`,
+  )
+}
+
+/** Rows of a table as another type. Goes piece by piece, so that the stored type is never in memory as a whole. */
+export async function readAs<T extends StoredType>(table: Table, to: T, start: number, end: number) {
+  checkRows(table, start, end)
+  const { name, cols } = table
+  const out = allocate(to, (end - start) * cols, name)
+  const step = rowsPerPiece(cols, bytesPerValue(table.type))
+  for (let row = start; row < end; row += step) {
+    const data = await table.read(row, Math.min(row + step, end))
+    convertInto(data, out.subarray((row - start) * cols) as StoredData, to, {
+      name: JSON.stringify(name),
+      cols,
+      firstRow: row,
+    })
+  }
+  return out
+}

@@ -1,0 +1,96 @@
+/** Vectors and whole numbers from files, Blobs and URLs. */
+import { platform } from '#platform'
+import type { Matrix, VectorSource } from '../core/matrix.ts'
+import { readAll } from '../core/matrix.ts'
+import type { Location } from '../platform/contract.ts'
+import { notRepresentable, readAs } from './convert.ts'
+import { formatOf } from './formats.ts'
+import type { Table } from './table.ts'
+import { allocate, bytesPerValue, rowsPerPiece } from './table.ts'
+
+/** Labels, or the ids of nearest neighbours. */
+export interface Integers {
+  readonly rows: number
+  readonly cols: number
+  readonly data: Int32Array | Uint32Array
+}
+
+/** Reads rows on demand; close() it afterwards. Types other than f32 and u8 become f32, where that is exact. */
+export async function openVectors(location: Location): Promise<VectorSource> {
+  const table = await openTable(location)
+  const { rows, cols, type, name } = table
+  const close = (): Promise<void> => table.close()
+  if (type === 'f32' || type === 'u8') {
+    // The table gives arrays of the type it declares.
+    return { rows, cols, type, name, read: table.read as VectorSource['read'], close }
+  }
+  return { rows, cols, type: 'f32', name, read: (start, end) => readAs(table, 'f32', start, end), close }
+}
+
+export async function readVectors(location: Location): Promise<Matrix> {
+  const source = await openVectors(location)
+  try {
+    return await readAll(source)
+  } finally {
+    await source.close?.()
+  }
+}
+
+/** Whole numbers of any stored type; floats and text must be whole. Unsigned where the file or the values are. */
+export async function readIntegers(location: Location): Promise<Integers> {
+  const table = await openTable(location)
+  try {
+    return { rows: table.rows, cols: table.cols, data: await wholeNumbers(table) }
+  } finally {
+    await table.close()
+  }
+}
+
+async function openTable(location: Location): Promise<Table> {
+  const format = formatOf(location)
+  const source = await platform.openBytes(location)
+  try {
+    return await format.open(source)
+  } catch (error) {
+    await source.close()
+    throw error
+  }
+}
+
+async function wholeNumbers(table: Table): Promise<Int32Array | Uint32Array> {
+  switch (table.type) {
+    case 'i32':
+      return (await table.read(0, table.rows)) as Int32Array
+    case 'u32':
+      return (await table.read(0, table.rows)) as Uint32Array
+    case 'u8':
+      return Uint32Array.from(await table.read(0, table.rows))
+    default:
+      return wholeFloats(table)
+  }
+}
+
+/** int32 where all fit, else uint32. The bits are the same until the first value that only one of them can hold. */
+async function wholeFloats(table: Table): Promise<Int32Array | Uint32Array> {
+  const { rows, cols, name } = table
+  const signed = allocate('i32', rows * cols, name)
+  const unsigned = new Uint32Array(signed.buffer)
+  let lowest = 0
+  let highest = 0
+  const step = rowsPerPiece(cols, bytesPerValue(table.type))
+  for (let row = 0; row < rows; row += step) {
+    const values = await table.read(row, Math.min(row + step, rows))
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]
+      const at = row * cols + i
+      signed[at] = value
+      if (value < lowest) lowest = value
+      if (value > highest) highest = value
+      const kept = value < 0 ? signed[at] : unsigned[at]
+      if (kept === value && (lowest === 0 || highest <= 0x7fffffff)) continue
+      const meaning = 'a whole number of 32 bits, all of them signed or all unsigned'
+      throw notRepresentable(value, meaning, i, { name: JSON.stringify(name), cols, firstRow: row })
+    }
+  }
+  return highest > 0x7fffffff ? unsigned : signed
+}

@@ -1,0 +1,80 @@
+/** Made-up vectors whose clusters are known. */
+import { badOption } from '../core/errors.ts'
+import type { Matrix } from '../core/matrix.ts'
+import type { Random } from '../core/random.ts'
+import { createRandom, shuffle } from '../core/random.ts'
+
+export interface BlobsOptions {
+  readonly rows: number
+  readonly cols: number
+  readonly clusters: number
+  /** Standard deviation of every coordinate around its center. 1 unless told. */
+  readonly spread?: number
+  /** 0 unless told. */
+  readonly seed?: number
+  /** Centers so far apart that every row is nearest to its own; otherwise they lie anywhere and blobs may overlap. */
+  readonly separated?: boolean
+}
+
+export interface Blobs {
+  readonly vectors: Matrix
+  /** Which center each row was drawn around. */
+  readonly labels: Uint32Array
+  readonly centers: Matrix
+}
+
+/** Centers that need not be separated lie between minus and plus this. */
+const CENTER_RANGE = 10
+
+/** Normal blobs of equal size (give or take one row), in random order. */
+export function blobs(options: BlobsOptions): Blobs {
+  const { rows, cols, clusters, spread = 1, seed = 0, separated = false } = options
+  for (const [name, value] of Object.entries({ rows, cols, clusters })) {
+    if (!Number.isInteger(value) || value < 1) throw badOption(name, value, 'give a whole number of at least 1.')
+  }
+  if (clusters > rows) throw badOption('clusters', clusters, `give at most as many as rows, ${rows}.`)
+  if (!(spread >= 0 && Number.isFinite(spread))) throw badOption('spread', spread, 'give a number of at least 0.')
+  if (!Number.isSafeInteger(seed) || seed < 0) throw badOption('seed', seed, 'give a whole number of at least 0.')
+
+  const random = createRandom(seed)
+  const place = separated ? latticeCenters : scatteredCenters
+  const centers = place(random.fork(0), clusters, cols, spread)
+  const labels = Uint32Array.from({ length: rows }, (_, row) => row % clusters)
+  shuffle(random.fork(1), labels)
+
+  const noise = random.fork(2)
+  const data = new Float32Array(rows * cols)
+  for (let row = 0; row < rows; row++) {
+    for (let col = 0; col < cols; col++) {
+      data[row * cols + col] = centers[labels[row] * cols + col] + spread * noise.normal()
+    }
+  }
+  return { vectors: { rows, cols, data }, labels, centers: { rows: clusters, cols, data: centers } }
+}
+
+function scatteredCenters(random: Random, clusters: number, cols: number): Float32Array {
+  return Float32Array.from({ length: clusters * cols }, () => (2 * random.uniform() - 1) * CENTER_RANGE)
+}
+
+/**
+ * Different points of a grid. The rows of a blob lie about sqrt(cols) spreads from their center; the grid leaves half a
+ * step of six spreads more, so that a row of another blob is never nearer.
+ */
+function latticeCenters(random: Random, clusters: number, cols: number, spread: number): Float32Array {
+  const step = 2 * (Math.sqrt(cols) + 6) * (spread || 1)
+  // At least twice the points needed, so that drawing again after a collision soon ends.
+  const side = Math.max(2, Math.ceil((2 * clusters) ** (1 / cols)))
+  const taken = new Set<string>()
+  const centers = new Float32Array(clusters * cols)
+  while (taken.size < clusters) {
+    const point = Array.from({ length: cols }, () => random.below(side))
+    const key = point.join()
+    if (taken.has(key)) continue
+    centers.set(
+      point.map((coordinate) => (coordinate - (side - 1) / 2) * step),
+      taken.size * cols,
+    )
+    taken.add(key)
+  }
+  return centers
+}

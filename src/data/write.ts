@@ -1,0 +1,78 @@
+/** Vectors and labels into files, in pieces, by the extension of the name. */
+import { platform } from '#platform'
+import { CentroidalError } from '../core/errors.ts'
+import type { Matrix, VectorSource } from '../core/matrix.ts'
+import { toSource } from '../core/matrix.ts'
+import { convertInto } from './convert.ts'
+import type { Format } from './formats.ts'
+import { formatOf } from './formats.ts'
+import type { StoredData, StoredType } from './table.ts'
+import { allocate, rowsPerPiece } from './table.ts'
+
+export interface WriteOptions {
+  /** Called after every piece. */
+  readonly onProgress?: (rowsDone: number, rows: number) => void
+}
+
+/** What is written, whatever it came from. */
+interface Rows {
+  readonly name: string
+  readonly shape: readonly number[]
+  readonly type: StoredType
+  read(start: number, end: number): Promise<StoredData>
+}
+
+/** bvecs and ivecs take floats only if all of them are whole and fit. A source stays open: who opened it closes it. */
+export async function writeVectors(
+  location: string,
+  input: Matrix | VectorSource,
+  options: WriteOptions = {},
+): Promise<void> {
+  const format = formatOf(location)
+  const source = toSource(input)
+  const { rows, cols, type, name } = source
+  const read = (start: number, end: number): Promise<StoredData> => source.read(start, end)
+  await writeRows(location, format, { name, shape: [rows, cols], type, read }, options)
+}
+
+/** One label per row: .npy (uint32), .ivecs, .csv or .tsv. */
+export async function writeLabels(location: string, labels: Uint32Array): Promise<void> {
+  const format = formatOf(location, 'labels')
+  const read = async (start: number, end: number): Promise<StoredData> => labels.subarray(start, end)
+  await writeRows(location, format, { name: 'the labels', shape: [labels.length], type: 'u32', read }, {})
+}
+
+async function writeRows(location: string, format: Format, input: Rows, { onProgress }: WriteOptions): Promise<void> {
+  const [rows, cols = 1] = input.shape
+  if (rows === 0 && !format.holdsNoRows) {
+    throw new CentroidalError(
+      'bad-data',
+      `${JSON.stringify(location)} would be empty, as ${input.name} has no rows: a ${format.extension} file needs at least one.`,
+    )
+  }
+  const stored = format.storedAs(input.type)
+  const encoder = format.encoder(input.shape, stored)
+  const sink = await platform.createBytes(location)
+  try {
+    await sink.write(encoder.head)
+    // Text grows to a dozen bytes per value; counting eight for all keeps every piece moderate.
+    const step = rowsPerPiece(cols, 8)
+    for (let row = 0; row < rows; row += step) {
+      const end = Math.min(row + step, rows)
+      const data = await input.read(row, end)
+      await sink.write(encoder.encode(asStored(data, input, stored, row, cols)))
+      onProgress?.(end, rows)
+    }
+    await sink.close()
+  } catch (error) {
+    await sink.abort()
+    throw error
+  }
+}
+
+function asStored(data: StoredData, input: Rows, stored: StoredType, firstRow: number, cols: number): StoredData {
+  if (stored === input.type) return data
+  const out = allocate(stored, data.length, input.name)
+  convertInto(data, out, stored, { name: input.name, cols, firstRow })
+  return out
+}

@@ -1,0 +1,169 @@
+/**
+ * The contract both devices meet. A device owns memory and runs work; it knows nothing of clustering.
+ *
+ * - Buffers are allocated, written, read and freed. `run` takes work in the form each device knows:
+ *   compute passes for WebGPU, jobs over a range of items for the CPU. Work runs in the order given;
+ *   a read sees everything run before it.
+ * - `run` resolves when the work is accepted, which for the CPU device is when it is done.
+ * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
+ */
+
+export type DeviceKind = 'webgpu' | 'cpu'
+
+export interface DeviceInfo {
+  readonly kind: DeviceKind
+  /** What a person calls it: adapter description, or "WebAssembly, 2 threads, relaxed SIMD". */
+  readonly name: string
+  /** Why this device was taken. */
+  readonly reason: string
+  /** True when the adapter is a program, not hardware. Always false on the CPU device. */
+  readonly software: boolean
+  readonly features: readonly string[]
+  readonly limits: DeviceLimits
+}
+
+export interface DeviceLimits {
+  /** Largest single buffer, in bytes. */
+  readonly bufferBytes: number
+  /** Largest part of a buffer one kernel can see, in bytes. */
+  readonly bindingBytes: number
+  /** Bytes that may be allocated in all before vectors are streamed instead of kept. */
+  readonly memoryBytes: number
+  /** Workgroups along one dimension of a dispatch. */
+  readonly workgroups: number
+  /** Alignment of a binding's first byte inside its buffer. */
+  readonly bindingAlignment: number
+}
+
+/** Memory of a device. Who makes a buffer frees it, best through a `BufferScope`. */
+export interface DeviceBuffer {
+  readonly label: string
+  readonly bytes: number
+  free(): void
+}
+
+/** A part of a buffer, as a kernel sees it. */
+export interface BufferPart {
+  readonly buffer: DeviceBuffer
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** WGSL as data: made once per set of device features, never per shape. */
+export interface Shader {
+  readonly name: string
+  code(features: ShaderFeatures): string
+}
+
+export interface ShaderFeatures {
+  readonly subgroups: boolean
+  readonly f16: boolean
+}
+
+/** One dispatch. Bindings come in order; the parameters form the uniform after them. */
+export interface ComputePass {
+  readonly shader: Shader
+  readonly entry?: string
+  readonly bindings: readonly (DeviceBuffer | BufferPart)[]
+  /** 32-bit words: whole numbers, or f32(x) for reals. */
+  readonly params: readonly number[]
+  readonly groups: readonly [number, number?, number?]
+  /** Values of `override` constants. */
+  readonly constants?: Readonly<Record<string, number>>
+  /** Rough number of arithmetic operations, to keep one submit short. */
+  readonly operations?: number
+}
+
+/** A WebAssembly function over a range of items, cut among the threads: fn(start, end, scratch, ...args). */
+export interface CpuJob {
+  readonly entry: string
+  readonly items: number
+  /** Items a thread takes at a time. */
+  readonly grain: number
+  /** Pointers (see `CpuMemory.address`) and plain numbers. */
+  readonly args: readonly number[]
+  /** Private bytes for each thread. */
+  readonly scratchBytes?: number
+}
+
+/** The same work for each device; only the one that runs it is asked. */
+export interface Work {
+  /** Named in errors and traces. */
+  readonly name: string
+  webgpu(gpu: GpuTarget): Iterable<ComputePass>
+  cpu(memory: CpuMemory): Iterable<CpuJob>
+}
+
+export interface GpuTarget {
+  readonly limits: DeviceLimits
+  readonly features: ShaderFeatures
+  /** Hardware wants tiles in workgroup memory; a software adapter is many times faster without barriers. */
+  readonly tiled: boolean
+  /** Operations one pass should stay under, so that a submit is short. Changes as the device is learned. */
+  readonly operationsPerPass: number
+}
+
+export interface CpuMemory {
+  address(part: DeviceBuffer | BufferPart): number
+}
+
+export interface Device {
+  readonly info: DeviceInfo
+  allocate(bytes: number, label: string): DeviceBuffer
+  /** Bytes allocated now. */
+  readonly allocatedBytes: number
+  write(buffer: DeviceBuffer, data: ArrayBufferView, offset?: number): void
+  read(part: DeviceBuffer | BufferPart): Promise<ArrayBuffer>
+  /** Sets every byte to zero. */
+  clear(part: DeviceBuffer | BufferPart): void
+  copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void
+  run(work: Work): Promise<void>
+  /** Frees everything. The process can end by itself afterwards. */
+  close(): Promise<void>
+}
+
+const floatWord = new Float32Array(1)
+const intWord = new Uint32Array(floatWord.buffer)
+
+/** A real number as the 32-bit word a parameter block holds. */
+export function f32(value: number): number {
+  floatWord[0] = value
+  return intWord[0]
+}
+
+export function partOf(target: DeviceBuffer | BufferPart): BufferPart {
+  return 'buffer' in target ? target : { buffer: target, offset: 0, bytes: target.bytes }
+}
+
+export function slice(target: DeviceBuffer | BufferPart, offset: number, bytes: number): BufferPart {
+  const part = partOf(target)
+  return { buffer: part.buffer, offset: part.offset + offset, bytes }
+}
+
+/** Buffers that live and die together. */
+export class BufferScope {
+  readonly #device: Device
+  readonly #buffers: DeviceBuffer[] = []
+
+  constructor(device: Device) {
+    this.#device = device
+  }
+
+  allocate(bytes: number, label: string): DeviceBuffer {
+    const buffer = this.#device.allocate(bytes, label)
+    this.#buffers.push(buffer)
+    return buffer
+  }
+
+  /** A buffer that holds the given numbers. */
+  upload(data: ArrayBufferView, label: string): DeviceBuffer {
+    const buffer = this.allocate(data.byteLength, label)
+    this.#device.write(buffer, data)
+    return buffer
+  }
+
+  /** Frees the buffers, last one first. */
+  free(): void {
+    while (this.#buffers.length > 0) this.#buffers.pop()?.free()
+  }
+}

@@ -1,0 +1,151 @@
+/** Runs WebAssembly jobs: on threads that share one memory, or in place where nothing can be shared. */
+
+import { platform } from '#platform'
+import type { Thread } from '../../platform/contract.ts'
+import type { CpuJob } from '../contract.ts'
+import type { WasmHeap } from './heap.ts'
+import { CONTROL, CONTROL_BYTES, MAX_ARGS, THREAD_SCRIPT } from './thread-script.ts'
+
+export interface JobRunner {
+  readonly threads: number
+  run(job: CpuJob): Promise<void>
+  close(): Promise<void>
+}
+
+type WasmFunction = (start: number, end: number, scratch: number, ...args: number[]) => void
+
+/** One thread, the caller's own: gives way to the event loop between slices, so that a page stays alive. */
+export class InPlaceRunner implements JobRunner {
+  readonly threads = 1
+  readonly #exports: WebAssembly.Exports
+  readonly #heap: WasmHeap
+  #lastBreath = 0
+
+  constructor(exports: WebAssembly.Exports, heap: WasmHeap) {
+    this.#exports = exports
+    this.#heap = heap
+  }
+
+  async run(job: CpuJob): Promise<void> {
+    const scratch = this.#heap.allocate(job.scratchBytes ?? 0, 'scratch')
+    const call = this.#exports[job.entry] as WasmFunction
+    try {
+      for (let start = 0; start < job.items; start += job.grain) {
+        call(start, Math.min(start + job.grain, job.items), scratch, ...job.args)
+        if (performance.now() - this.#lastBreath > 12) {
+          await new Promise((resolve) => setTimeout(resolve))
+          this.#lastBreath = performance.now()
+        }
+      }
+    } finally {
+      this.#heap.release(scratch)
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+export class ThreadPool implements JobRunner {
+  readonly #threads: Thread[]
+  readonly #entries: Map<string, number>
+  readonly #heap: WasmHeap
+  readonly #words: Int32Array
+  readonly #numbers: Float64Array
+  #scratch = { address: 0, bytes: 0 }
+  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined
+  #failure: Error | undefined
+
+  static async start(module: WebAssembly.Module, heap: WasmHeap, threadCount: number): Promise<ThreadPool> {
+    const entries = WebAssembly.Module.exports(module)
+      .filter((entry) => entry.kind === 'function')
+      .map((entry) => entry.name)
+    const control = new SharedArrayBuffer(CONTROL_BYTES)
+    const threads = Array.from({ length: threadCount }, () => platform.startThread(THREAD_SCRIPT))
+    await Promise.all(
+      threads.map(
+        (thread, index) =>
+          new Promise<void>((resolve, reject) => {
+            thread.onMessage((message) => 'ready' in (message as object) && resolve())
+            thread.onError(reject)
+            thread.post({ module, memory: heap.memory, control, entries, index })
+          }),
+      ),
+    )
+    return new ThreadPool(threads, entries, heap, control)
+  }
+
+  private constructor(threads: Thread[], entries: string[], heap: WasmHeap, control: SharedArrayBuffer) {
+    this.#threads = threads
+    this.#entries = new Map(entries.map((name, index) => [name, index]))
+    this.#heap = heap
+    this.#words = new Int32Array(control)
+    this.#numbers = new Float64Array(control, CONTROL.words * 4)
+    for (const thread of threads) {
+      thread.onMessage((message) => this.#hear(message as { done?: number; failed?: string }))
+      thread.onError((error) => this.#settle?.reject(error))
+      // Idle threads do not hold the process; `run` holds it while there is work.
+      thread.keepAlive(false)
+    }
+  }
+
+  get threads(): number {
+    return this.#threads.length
+  }
+
+  async run(job: CpuJob): Promise<void> {
+    if (job.items <= 0) return
+    const entry = this.#entries.get(job.entry)
+    if (entry === undefined) throw new Error(`No WebAssembly function ${job.entry}`)
+    if (job.args.length > MAX_ARGS)
+      throw new Error(`${job.entry} takes ${job.args.length} arguments, at most ${MAX_ARGS} fit`)
+    this.#reserveScratch(job.scratchBytes ?? 0)
+    const words = this.#words
+    words[CONTROL.entry] = entry
+    words[CONTROL.items] = job.items
+    words[CONTROL.grain] = job.grain
+    words[CONTROL.next] = 0
+    words[CONTROL.running] = this.#threads.length
+    words[CONTROL.argCount] = job.args.length
+    words[CONTROL.scratch] = this.#scratch.address
+    words[CONTROL.scratchBytes] = this.#scratch.bytes
+    this.#numbers.set(job.args)
+    this.#threads[0].keepAlive(true)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#settle = { resolve, reject }
+        Atomics.add(words, CONTROL.generation, 1)
+        Atomics.notify(words, CONTROL.generation)
+      })
+    } finally {
+      this.#threads[0].keepAlive(false)
+    }
+    if (this.#failure) {
+      const failure = this.#failure
+      this.#failure = undefined
+      throw failure
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#words[CONTROL.entry] = -1
+    Atomics.add(this.#words, CONTROL.generation, 1)
+    Atomics.notify(this.#words, CONTROL.generation)
+    await Promise.all(this.#threads.map((thread) => thread.terminate()))
+  }
+
+  #hear(message: { done?: number; failed?: string }): void {
+    if (message.failed !== undefined) this.#failure = new Error(message.failed)
+    if (message.done !== undefined) this.#settle?.resolve()
+  }
+
+  /** Scratch is kept from job to job and only ever grows. */
+  #reserveScratch(bytes: number): void {
+    if (bytes <= this.#scratch.bytes) return
+    if (this.#scratch.bytes > 0) this.#heap.release(this.#scratch.address)
+    const rounded = Math.ceil(bytes / 4096) * 4096
+    this.#scratch = {
+      address: this.#heap.allocate(rounded * this.#threads.length, 'scratch of the threads'),
+      bytes: rounded,
+    }
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * The WebGPU device: Dawn in Node, navigator.gpu in a page.
+ *
+ * Passes are gathered into submits short enough that progress shows, a signal can stop the work and
+ * no watchdog kills it; how many operations that is, the device learns from the time its submits take.
+ */
+import { CentroidalError } from '../../core/errors.ts'
+import type { GpuEntry } from '../../platform/contract.ts'
+import {
+  type BufferPart,
+  type ComputePass,
+  type Device,
+  type DeviceBuffer,
+  type DeviceInfo,
+  type DeviceLimits,
+  type GpuTarget,
+  partOf,
+  type ShaderFeatures,
+  type Work,
+} from '../contract.ts'
+import { SubmitPacer } from './pacer.ts'
+import { PipelineCache } from './pipelines.ts'
+import { UniformRing } from './uniforms.ts'
+
+export interface WebGpuDeviceOptions {
+  /** Takes the kernels with workgroup memory (hardware) or without barriers (software). Default: by adapter. */
+  readonly tiled?: boolean
+  /** Smaller limits than the adapter's, to try out how work is cut. */
+  readonly limits?: Partial<DeviceLimits>
+  /** Bytes of vectors to keep before streaming them. */
+  readonly memoryBytes?: number
+  readonly reason?: string
+}
+
+/** WebGPU does not say how much memory a GPU has; this is what a modest one can spare. */
+const DEFAULT_MEMORY = 2 * 2 ** 30
+
+export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOptions = {}): Promise<Device> {
+  const { adapter, origin } = entry
+  const subgroups = adapter.features.has('subgroups')
+  const gpu = await adapter.requestDevice({
+    label: 'centroidal',
+    requiredFeatures: subgroups ? ['subgroups'] : [],
+    requiredLimits: {
+      maxBufferSize: adapter.limits.maxBufferSize,
+      maxStorageBufferBindingSize: adapter.limits.maxStorageBufferBindingSize,
+      maxComputeWorkgroupStorageSize: adapter.limits.maxComputeWorkgroupStorageSize,
+      maxStorageBuffersPerShaderStage: adapter.limits.maxStorageBuffersPerShaderStage,
+    },
+  })
+  const limits: DeviceLimits = {
+    bufferBytes: gpu.limits.maxBufferSize,
+    // Bindings are addressed in 32-bit words by 32-bit indices, and must be a multiple of 4.
+    bindingBytes: Math.floor(gpu.limits.maxStorageBufferBindingSize / 256) * 256,
+    memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY,
+    workgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
+    bindingAlignment: gpu.limits.minStorageBufferOffsetAlignment,
+    ...options.limits,
+  }
+  const software = adapter.info.isFallbackAdapter
+  const info: DeviceInfo = {
+    kind: 'webgpu',
+    name: `${describe(adapter.info)} (${origin})`,
+    reason: options.reason ?? 'asked for',
+    software,
+    features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
+    limits,
+  }
+  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options.tiled ?? !software)
+}
+
+function describe(info: GPUAdapterInfo): string {
+  return (
+    [info.vendor, info.architecture, info.description || info.device].filter(Boolean).join(' ') || 'unnamed adapter'
+  )
+}
+
+interface GpuMemory extends DeviceBuffer {
+  readonly gpu: GPUBuffer
+}
+
+class WebGpuDevice implements Device, GpuTarget {
+  readonly info: DeviceInfo
+  readonly features: ShaderFeatures
+  readonly tiled: boolean
+  readonly #gpu: GPUDevice
+  readonly #pipelines: PipelineCache
+  readonly #uniforms: UniformRing
+  readonly #pacer: SubmitPacer
+  readonly #buffers = new Set<GPUBuffer>()
+  #allocated = 0
+  #failure: CentroidalError | undefined
+  #closed = false
+
+  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, tiled: boolean) {
+    this.#gpu = gpu
+    this.info = info
+    this.features = features
+    this.tiled = tiled
+    this.#pipelines = new PipelineCache(gpu, features)
+    this.#uniforms = new UniformRing(gpu)
+    this.#pacer = new SubmitPacer(gpu.queue)
+    gpu.addEventListener('uncapturederror', (event) => {
+      event.preventDefault()
+      this.#failure ??= explain(event.error)
+    })
+    gpu.lost.then((lost) => {
+      if (!this.#closed) this.#failure ??= lostError(lost)
+    })
+  }
+
+  get limits(): DeviceLimits {
+    return this.info.limits
+  }
+
+  get operationsPerPass(): number {
+    return this.#pacer.operations
+  }
+
+  get allocatedBytes(): number {
+    return this.#allocated
+  }
+
+  allocate(bytes: number, label: string): DeviceBuffer {
+    this.#check()
+    // Writes and copies come in multiples of 4 bytes, and a binding is never empty.
+    const size = Math.max(16, Math.ceil(bytes / 4) * 4)
+    if (size > this.limits.bufferBytes) {
+      throw new CentroidalError(
+        'out-of-memory',
+        `${label} needs ${megabytes(size)} MB and this adapter's largest buffer is ${megabytes(this.limits.bufferBytes)} MB: ` +
+          'use fewer clusters or dimensions, bytes instead of floats, or --device cpu.',
+      )
+    }
+    this.#gpu.pushErrorScope('out-of-memory')
+    const buffer = this.#gpu.createBuffer({
+      label,
+      size,
+      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+    })
+    this.#gpu.popErrorScope().then((error) => {
+      if (error) this.#failure ??= memoryError(label, size, this.#allocated)
+    }, ignore)
+    this.#buffers.add(buffer)
+    this.#allocated += size
+    const memory: GpuMemory = {
+      label,
+      bytes: size,
+      gpu: buffer,
+      free: () => {
+        if (!this.#buffers.delete(buffer)) return
+        this.#allocated -= size
+        buffer.destroy()
+      },
+    }
+    return memory
+  }
+
+  write(buffer: DeviceBuffer, data: ArrayBufferView, offset = 0): void {
+    this.#check()
+    let bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
+    if (bytes.length % 4 !== 0) {
+      const padded = new Uint8Array(Math.ceil(bytes.length / 4) * 4)
+      padded.set(bytes)
+      bytes = padded
+    }
+    this.#gpu.queue.writeBuffer(native(buffer), offset, bytes)
+  }
+
+  async read(target: DeviceBuffer | BufferPart): Promise<ArrayBuffer> {
+    this.#check()
+    const part = partOf(target)
+    const bytes = Math.ceil(part.bytes / 4) * 4
+    const staging = this.#gpu.createBuffer({
+      label: `read ${part.buffer.label}`,
+      size: Math.max(4, bytes),
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    })
+    try {
+      const encoder = this.#gpu.createCommandEncoder()
+      encoder.copyBufferToBuffer(native(part.buffer), part.offset, staging, 0, bytes)
+      this.#gpu.queue.submit([encoder.finish()])
+      await staging.mapAsync(GPUMapMode.READ)
+      const copy = staging.getMappedRange().slice(0, part.bytes)
+      staging.unmap()
+      this.#check()
+      return copy
+    } catch (error) {
+      // A lost device rejects the mapping first and says why only a moment later.
+      await Promise.race([this.#gpu.lost, new Promise((resolve) => setTimeout(resolve, 100))])
+      this.#check()
+      throw error
+    } finally {
+      staging.destroy()
+    }
+  }
+
+  clear(target: DeviceBuffer | BufferPart): void {
+    this.#check()
+    const part = partOf(target)
+    const encoder = this.#gpu.createCommandEncoder()
+    encoder.clearBuffer(native(part.buffer), part.offset, part.bytes)
+    this.#gpu.queue.submit([encoder.finish()])
+  }
+
+  copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void {
+    this.#check()
+    const source = partOf(from)
+    const target = partOf(to)
+    const encoder = this.#gpu.createCommandEncoder()
+    encoder.copyBufferToBuffer(native(source.buffer), source.offset, native(target.buffer), target.offset, source.bytes)
+    this.#gpu.queue.submit([encoder.finish()])
+  }
+
+  async run(work: Work): Promise<void> {
+    this.#check()
+    let group: ComputePass[] = []
+    let operations = 0
+    const flush = async (): Promise<void> => {
+      if (group.length === 0) return
+      this.#submit(work.name, group)
+      await this.#pacer.submitted(operations)
+      this.#check()
+      group = []
+      operations = 0
+    }
+    for (const pass of work.webgpu(this)) {
+      await this.#pipelines.prepare(pass)
+      group.push(pass)
+      operations += pass.operations ?? 0
+      if (operations >= this.#pacer.operations || this.#uniforms.isFull(group.length)) await flush()
+    }
+    await flush()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    for (const buffer of this.#buffers) buffer.destroy()
+    this.#buffers.clear()
+    this.#allocated = 0
+    this.#gpu.destroy()
+  }
+
+  #submit(name: string, passes: readonly ComputePass[]): void {
+    const offsets = this.#uniforms.write(passes.map((pass) => pass.params))
+    const encoder = this.#gpu.createCommandEncoder({ label: name })
+    const recorder = encoder.beginComputePass({ label: name })
+    passes.forEach((pass, index) => {
+      const pipeline = this.#pipelines.get(pass)
+      const entries: GPUBindGroupEntry[] = pass.bindings.map((target, binding) => {
+        const part = partOf(target)
+        return { binding, resource: { buffer: native(part.buffer), offset: part.offset, size: part.bytes } }
+      })
+      entries.push({
+        binding: pass.bindings.length,
+        resource: this.#uniforms.binding(offsets[index], pass.params.length),
+      })
+      recorder.setPipeline(pipeline)
+      recorder.setBindGroup(0, this.#gpu.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }))
+      recorder.dispatchWorkgroups(...(pass.groups as [number, number?, number?]))
+    })
+    recorder.end()
+    this.#gpu.queue.submit([encoder.finish()])
+  }
+
+  #check(): void {
+    if (this.#closed)
+      throw new CentroidalError('device-lost', 'The device is closed: open another one with openDevice().')
+    if (this.#failure) throw this.#failure
+  }
+}
+
+function native(buffer: DeviceBuffer): GPUBuffer {
+  return (buffer as GpuMemory).gpu
+}
+
+function explain(error: GPUError): CentroidalError {
+  const first = error.message.split('\n')[0]
+  return new CentroidalError('device-lost', `The GPU refused work: ${first} Try --device cpu, and please report this.`)
+}
+
+function lostError(lost: GPUDeviceLostInfo): CentroidalError {
+  const why = lost.message.split('\n')[0] || lost.reason
+  return new CentroidalError(
+    'device-lost',
+    `The GPU device was lost while it worked (${why}): run again, resume from the last checkpoint, or use --device cpu.`,
+  )
+}
+
+function memoryError(label: string, size: number, allocated: number): CentroidalError {
+  return new CentroidalError(
+    'out-of-memory',
+    `The GPU has no room for ${label} (${megabytes(size)} MB, ${megabytes(allocated)} MB in use): set a smaller memoryBytes so that vectors are streamed, or use --device cpu.`,
+  )
+}
+
+function megabytes(bytes: number): number {
+  return Math.ceil(bytes / 1e6)
+}
+
+function ignore(): void {}

@@ -1,0 +1,220 @@
+/**
+ * accumulate: sums, weights and counts of points by label. No float atomics: points are sorted by
+ * label (stable), then summed in that order, so that runs repeat bit for bit whatever the threads.
+ *
+ * labels: u32 [n]; a label of k or more belongs to no cluster. sums: f32 [k][stride], totals: f32 [k]
+ * (sum of weights), counts: u32 [k]. With `add` on top of what is there, for points in several parts.
+ * Cost: n d operations plus the sort.
+ */
+import {
+  clusterRanges,
+  DIGITS,
+  PIECE,
+  RUN,
+  sortCount,
+  sortScatter,
+  sumClusters,
+  sumPieces,
+} from '../../shaders/accumulate.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import {
+  type BufferScope,
+  type ComputePass,
+  type CpuJob,
+  type CpuMemory,
+  type Device,
+  type DeviceBuffer,
+  type GpuTarget,
+  slice,
+} from '../device/contract.ts'
+import { cutForBinding, gridFor } from '../device/plan.ts'
+import { type DeviceRows, kindOf } from './rows.ts'
+import { scanPasses, scanWorkspaceBytes } from './scan.ts'
+
+export interface AccumulateArgs {
+  readonly points: DeviceRows
+  readonly labels: DeviceBuffer
+  readonly weights?: DeviceBuffer | undefined
+  readonly k: number
+  readonly sums: DeviceBuffer
+  readonly totals: DeviceBuffer
+  readonly counts: DeviceBuffer
+  readonly add?: boolean
+  readonly workspace: AccumulateWorkspace
+}
+
+/** Memory for sorting and partial sums, for up to n points of `stride` columns in k clusters. */
+export interface AccumulateWorkspace {
+  readonly order: DeviceBuffer
+  /** Where each cluster's points begin in `order` after the call: u32 [k + 1]. */
+  readonly tables: DeviceBuffer
+  readonly partials: DeviceBuffer
+  readonly partialTotals: DeviceBuffer
+  /** Only the GPU sorts in passes. */
+  readonly sort?: {
+    readonly keys: readonly [DeviceBuffer, DeviceBuffer]
+    readonly values: DeviceBuffer
+    readonly digits: DeviceBuffer
+    readonly scan: DeviceBuffer
+  }
+}
+
+export function createAccumulateWorkspace(
+  device: Device,
+  scope: BufferScope,
+  n: number,
+  stride: number,
+  k: number,
+): AccumulateWorkspace {
+  const pieces = mostPieces(n)
+  const runs = Math.ceil(n / RUN)
+  const common = {
+    order: scope.allocate(n * 4, 'points by cluster'),
+    tables: scope.allocate(2 * tableBytes(k), 'cluster ranges'),
+    partials: scope.allocate(pieces * (stride + 4) * 4, 'partial sums'),
+    partialTotals: scope.allocate(pieces * 4, 'partial weights'),
+  }
+  if (device.info.kind === 'cpu') return common
+  return {
+    ...common,
+    sort: {
+      keys: [scope.allocate(n * 4, 'sort keys'), scope.allocate(n * 4, 'sort keys')],
+      values: scope.allocate(n * 4, 'sort values'),
+      digits: scope.allocate(DIGITS * runs * 4, 'sort digits'),
+      scan: scope.allocate(scanWorkspaceBytes(Math.max(DIGITS * runs, k + 1)), 'sort scan'),
+    },
+  }
+}
+
+export function accumulate(device: Device, args: AccumulateArgs): Promise<void> {
+  return device.run({
+    name: 'accumulate',
+    webgpu: (gpu) => accumulatePasses(gpu, args),
+    cpu: (memory) => accumulateJobs(memory, args),
+  })
+}
+
+/** A cluster of more than PIECE points needs at most two pieces for every PIECE points. */
+function mostPieces(n: number): number {
+  return Math.ceil((2 * n) / PIECE)
+}
+
+/** Offsets and pieces share a buffer; each begins where a binding may. */
+function tableBytes(k: number): number {
+  return Math.ceil(((k + 1) * 4) / 256) * 256
+}
+
+function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<ComputePass> {
+  const { points, weights, k, sums, totals, counts, workspace } = args
+  yield* sortPasses(gpu, args)
+  const quads = points.stride / 4
+  const rowBytes = points.stride * 4
+  const common = [points.buffer, weights ?? workspace.order, workspace.order, workspace.tables]
+  const flags = [quads, tableBytes(k) / 4, weights ? 1 : 0, args.add ? 1 : 0]
+  if (points.rows > PIECE) {
+    yield {
+      shader: sumPieces(points.type),
+      bindings: [...common, workspace.partials],
+      params: [0, k, ...flags],
+      groups: gridFor(mostPieces(points.rows) * quads, THREADS, gpu.limits.workgroups),
+      operations: points.rows * points.stride,
+    }
+  }
+  for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'sums')) {
+    yield {
+      shader: sumClusters(points.type),
+      bindings: [
+        ...common,
+        workspace.partials,
+        slice(sums, start * rowBytes, (end - start) * rowBytes),
+        totals,
+        counts,
+      ],
+      params: [start, end - start, ...flags],
+      groups: gridFor((end - start) * quads, THREADS, gpu.limits.workgroups),
+      operations: points.rows * points.stride,
+    }
+  }
+}
+
+/** Stable radix sort of the points by label, 8 bits a pass, the last pass into `order`. */
+function* sortPasses(gpu: GpuTarget, { points, labels, k, workspace }: AccumulateArgs): Generator<ComputePass> {
+  const sort = workspace.sort
+  if (sort === undefined) throw new Error('The workspace was made for another device')
+  const n = points.rows
+  const runs = Math.ceil(n / RUN)
+  const grid = gridFor(runs, THREADS, gpu.limits.workgroups)
+  // Points without a cluster get key k and end up behind all others.
+  const passes = Math.ceil(Math.log2(k + 1) / 8) || 1
+  let keys = labels
+  let values: DeviceBuffer | undefined
+  for (let pass = 0; pass < passes; pass++) {
+    const first = pass === 0
+    const params = [n, runs, pass * 8, k]
+    const nextKeys = sort.keys[pass % 2]
+    const nextValues = (passes - pass) % 2 === 1 ? workspace.order : sort.values
+    yield {
+      shader: sortCount(first),
+      bindings: [keys, sort.digits],
+      params,
+      groups: grid,
+      operations: n * 8,
+    }
+    yield* scanPasses(gpu, slice(sort.digits, 0, DIGITS * runs * 4), DIGITS * runs, sort.scan)
+    yield {
+      shader: sortScatter(first),
+      bindings: [keys, sort.digits, nextKeys, nextValues, ...(values ? [values] : [])],
+      params,
+      groups: grid,
+      operations: n * 8,
+    }
+    keys = nextKeys
+    values = nextValues
+  }
+  const pieces = slice(workspace.tables, tableBytes(k), (k + 1) * 4)
+  yield {
+    shader: clusterRanges,
+    bindings: [keys, slice(workspace.tables, 0, (k + 1) * 4), pieces],
+    params: [n, k],
+    groups: gridFor(k + 1, THREADS, gpu.limits.workgroups),
+    operations: k * 64,
+  }
+  yield* scanPasses(gpu, pieces, k + 1, sort.scan)
+}
+
+function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
+  const { points, labels, weights, k, sums, totals, counts, workspace } = args
+  const offsets = memory.address(workspace.tables)
+  const pieces = offsets + tableBytes(k)
+  const order = memory.address(workspace.order)
+  const rows = [memory.address(points.buffer), kindOf(points), points.stride, weights ? memory.address(weights) : 0]
+  const partials = [memory.address(workspace.partials), memory.address(workspace.partialTotals)]
+  yield {
+    entry: 'sortByLabel',
+    items: 1,
+    grain: 1,
+    args: [memory.address(labels), points.rows, k, offsets, pieces, order],
+  }
+  yield {
+    entry: 'sumPieces',
+    items: mostPieces(points.rows),
+    grain: 4,
+    args: [...rows, k, offsets, pieces, order, ...partials],
+  }
+  yield {
+    entry: 'sumClusters',
+    items: k,
+    grain: Math.max(1, Math.round((1e5 * k) / (points.rows * points.stride))),
+    args: [
+      ...rows,
+      offsets,
+      pieces,
+      order,
+      ...partials,
+      memory.address(sums),
+      memory.address(totals),
+      memory.address(counts),
+      args.add ? 1 : 0,
+    ],
+  }
+}

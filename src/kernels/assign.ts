@@ -1,0 +1,145 @@
+/**
+ * assign: the nearest, or the m nearest, of all centres for every point.
+ *
+ * labels: u32 [n][m], distances: f32 [n][m] squared, best first. Ties go to the lowest index.
+ * Scores x . c - |c|^2 / 2 choose the winner with an error of the order of d * 2^-24 * |x| |c|
+ * (centre the data if it lies far from zero); the distance of the winner is exact to rounding.
+ * Cost: 2 n k d operations.
+ */
+import { assignBlocks, assignMany, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import { badOption } from '../core/errors.ts'
+import {
+  type ComputePass,
+  type CpuJob,
+  type CpuMemory,
+  type Device,
+  type DeviceBuffer,
+  type GpuTarget,
+  slice,
+} from '../device/contract.ts'
+import { cutForBinding, gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { type DeviceRows, kindOf } from './rows.ts'
+
+export interface AssignArgs {
+  readonly points: DeviceRows
+  readonly centers: DeviceRows
+  readonly labels: DeviceBuffer
+  readonly distances: DeviceBuffer
+  /** How many to find for each point. Default 1. */
+  readonly m?: number
+  /** Keep what labels and distances hold unless a centre is strictly nearer. Default false. */
+  readonly merge?: boolean
+  /** The label of the first centre; the others follow. Default 0. */
+  readonly firstLabel?: number
+  /** Memory for prepared centres, `assignWorkspaceBytes` long, used by this call alone. */
+  readonly workspace: DeviceBuffer
+}
+
+/** Lists longer than this do not fit a GPU thread's private memory. */
+export const MOST_NEAREST = 256
+const PANEL = 8
+const MAX_GROUPS = 8
+const BLOCK_FLOATS = 4096
+
+export function assignWorkspaceBytes(centers: { rows: number; stride: number }): number {
+  // The CPU packs centres into panels of 8 with their norms; the GPU needs only the norms.
+  return Math.ceil(centers.rows / PANEL) * (centers.stride + 1) * PANEL * 4
+}
+
+export function assign(device: Device, args: AssignArgs): Promise<void> {
+  const m = args.m ?? 1
+  if (!Number.isInteger(m) || m < 1 || m > MOST_NEAREST) {
+    throw badOption('m', m, `give a whole number from 1 to ${MOST_NEAREST}.`)
+  }
+  return device.run({
+    name: 'assign',
+    webgpu: (gpu) => assignPasses(gpu, args, m),
+    cpu: (memory) => assignJobs(memory, args, m),
+  })
+}
+
+function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
+  const { points, centers, labels, distances, workspace } = args
+  const firstLabel = args.firstLabel ?? 0
+  const quads = points.stride / 4
+  const shader =
+    m > 1 ? assignMany(points.type, capacityFor(m)) : gpu.tiled ? assignTiles(points.type) : assignBlocks(points.type)
+  const pointsPerGroup = m > 1 ? THREADS : gpu.tiled ? TILE.points : THREADS * BLOCK_POINTS
+  const rowBytes = centers.stride * 4
+  for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
+    const here = range.end - range.start
+    const part = slice(centers.buffer, range.start * rowBytes, here * rowBytes)
+    const starts = slice(workspace, 0, here * 4)
+    yield {
+      shader: centerStarts,
+      bindings: [part, starts],
+      params: [here, quads],
+      groups: gridFor(here, THREADS, gpu.limits.workgroups),
+      operations: here * centers.stride,
+    }
+    const merge = range.start > 0 || args.merge ? 1 : 0
+    const perRow = 2 * here * points.stride
+    for (let row = 0; row < points.rows; ) {
+      // Asked for anew each time: the device learns how much one pass may carry.
+      const rows = Math.min(points.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, pointsPerGroup * 4))
+      yield {
+        shader,
+        bindings: [points.buffer, part, starts, labels, distances],
+        params: [row, rows, quads, here, firstLabel + range.start, merge, ...(m > 1 ? [m] : [])],
+        groups: gridFor(rows, pointsPerGroup, gpu.limits.workgroups),
+        operations: rows * perRow,
+      }
+      row += rows
+    }
+  }
+}
+
+function capacityFor(m: number): number {
+  let capacity = 4
+  while (capacity < m) capacity *= 2
+  return capacity
+}
+
+function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
+  const { points, centers, labels, distances, workspace } = args
+  const count = centers.rows
+  const start = memory.address(centers.buffer)
+  const packed = memory.address(workspace)
+  yield packCentersJob(start, centers.stride, count, true, packed)
+  const merge = args.merge ? 1 : 0
+  const groups = Math.min(MAX_GROUPS, Math.max(1, Math.floor(BLOCK_FLOATS / (points.stride * 4))))
+  const common = [
+    memory.address(points.buffer),
+    kindOf(points),
+    points.stride,
+    packed,
+    start,
+    args.firstLabel ?? 0,
+    count,
+    memory.address(labels),
+    memory.address(distances),
+  ]
+  // About a million operations a slice, in whole blocks, so that threads share well and rarely meet.
+  const block = groups * 4
+  const grain = Math.max(1, Math.round(2e6 / Math.max(1, 2 * count * points.stride * block))) * block
+  const blockBytes = groups * points.stride * 16
+  if (m === 1) {
+    const scratchBytes = 128 + MAX_GROUPS * 128 + blockBytes
+    yield { entry: 'assignNearest', items: points.rows, grain, args: [...common, merge], scratchBytes }
+  } else {
+    const scratchBytes = 128 + blockBytes + block * m * 8
+    yield { entry: 'assignNearestMany', items: points.rows, grain, args: [...common, m, merge], scratchBytes }
+  }
+}
+
+/** Centres in the order the CPU's micro-kernel reads them; shared with the other kernels that use it. */
+export function packCentersJob(start: number, stride: number, count: number, norms: boolean, packed: number): CpuJob {
+  return {
+    entry: 'packCenters',
+    items: Math.ceil(count / PANEL),
+    grain: 64,
+    args: [start, stride, count, norms ? 1 : 0, packed],
+    scratchBytes: 32,
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * encode: in each of m subspaces (ranges of columns) the nearest of h codewords.
+ *
+ * books: f32 [m][h][bookStride], bookStride a multiple of 4, zeros behind a codeword. codes: u8
+ * [n][codeStride] while h <= 256, u32 above; codeStride = m rounded up to a multiple of 4. Ties go to
+ * the lowest code. Cost: 2 to 3 n h d operations.
+ */
+import { encodeShader } from '../../shaders/encode.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
+import { gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { assignWorkspaceBytes, packCentersJob } from './assign.ts'
+import { type DeviceRows, kindOf, paddedCols } from './rows.ts'
+
+export interface EncodeArgs {
+  readonly points: DeviceRows
+  /** First column of each subspace and the end of the last: m + 1 rising numbers. */
+  readonly ranges: readonly number[]
+  readonly books: DeviceBuffer
+  readonly codewords: number
+  readonly codes: DeviceBuffer
+}
+
+/** Floats of a codeword in the books: the widest subspace, padded. */
+export function bookStride(ranges: readonly number[]): number {
+  let widest = 0
+  for (let s = 0; s + 1 < ranges.length; s++) widest = Math.max(widest, ranges[s + 1] - ranges[s])
+  return paddedCols(widest)
+}
+
+export function codeStride(m: number): number {
+  return paddedCols(m)
+}
+
+/** Bytes of the codes of n points. */
+export function codeBytes(n: number, m: number, codewords: number): number {
+  return n * codeStride(m) * (codewords <= 256 ? 1 : 4)
+}
+
+export async function encode(device: Device, args: EncodeArgs): Promise<void> {
+  const { points, ranges, books, codewords, codes } = args
+  const m = ranges.length - 1
+  const stride = bookStride(ranges)
+  const scope = new BufferScope(device)
+  try {
+    const rangeBuffer = scope.upload(Uint32Array.from(ranges), 'ranges of subspaces')
+    const bookBytes = assignWorkspaceBytes({ rows: codewords, stride })
+    const packed = device.info.kind === 'cpu' ? scope.allocate(bookBytes * m, 'packed codebooks') : undefined
+    await device.run({
+      name: 'encode',
+      *webgpu(gpu) {
+        const perRow = 3 * codewords * points.stride
+        for (let row = 0; row < points.rows; ) {
+          const rows = Math.min(points.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS))
+          yield {
+            shader: encodeShader(points.type, codewords > 256),
+            bindings: [points.buffer, rangeBuffer, books, codes],
+            params: [row, rows, points.stride, m, codewords, stride, codeStride(m)],
+            groups: gridFor((rows * codeStride(m)) / 4, THREADS, gpu.limits.workgroups),
+            operations: rows * perRow,
+          }
+          row += rows
+        }
+      },
+      *cpu(memory) {
+        const address = memory.address(packed as DeviceBuffer)
+        for (let s = 0; s < m; s++) {
+          const book = memory.address(books) + s * codewords * stride * 4
+          yield packCentersJob(book, stride, codewords, true, address + s * bookBytes)
+        }
+        yield {
+          entry: 'encode',
+          items: points.rows,
+          grain: Math.max(1, Math.round(2.5e5 / (codewords * points.stride))) * 4,
+          args: [
+            memory.address(points.buffer),
+            kindOf(points),
+            points.stride,
+            memory.address(rangeBuffer),
+            m,
+            address,
+            codewords,
+            stride,
+            memory.address(codes),
+            codeStride(m),
+          ],
+          scratchBytes: 128 + stride * 16,
+        }
+      },
+    })
+  } finally {
+    scope.free()
+  }
+}

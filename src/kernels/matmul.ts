@@ -1,0 +1,139 @@
+/**
+ * matmul: out = A B' (rows against rows: rotations), and gram: out = A' B (columns against columns,
+ * summed over the rows). Both repeat bit for bit. Cost: 2 n p q operations.
+ */
+import { gramSlabsShader, gramSumShader, matmulRowsShader } from '../../shaders/matmul.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
+import { gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { assignWorkspaceBytes, packCentersJob } from './assign.ts'
+import { type DeviceRows, kindOf } from './rows.ts'
+
+export interface MatmulArgs {
+  /** n x d */
+  readonly a: DeviceRows
+  /** q x d, floats */
+  readonly b: DeviceRows
+  /** n x q, floats; padding columns become zero */
+  readonly out: DeviceRows
+}
+
+export async function matmul(device: Device, { a, b, out }: MatmulArgs): Promise<void> {
+  const scope = new BufferScope(device)
+  try {
+    const packed = device.info.kind === 'cpu' ? scope.allocate(assignWorkspaceBytes(b), 'packed matrix') : undefined
+    await device.run({
+      name: 'matmul',
+      *webgpu(gpu) {
+        const outQuads = out.stride / 4
+        const perRow = 2 * b.rows * a.stride
+        for (let row = 0; row < a.rows; ) {
+          const rows = Math.min(a.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS))
+          yield {
+            shader: matmulRowsShader(a.type),
+            bindings: [a.buffer, b.buffer, out.buffer],
+            params: [row, rows, a.stride / 4, b.rows, outQuads],
+            groups: gridFor(Math.ceil(rows / 4) * outQuads, THREADS, gpu.limits.workgroups),
+            operations: rows * perRow,
+          }
+          row += rows
+        }
+      },
+      *cpu(memory) {
+        const address = memory.address(packed as DeviceBuffer)
+        yield packCentersJob(memory.address(b.buffer), b.stride, b.rows, false, address)
+        yield {
+          entry: 'matmulRows',
+          items: a.rows,
+          grain: Math.max(1, Math.round(2.5e5 / (b.rows * a.stride))) * 4,
+          args: [
+            memory.address(a.buffer),
+            kindOf(a),
+            a.stride,
+            address,
+            b.rows,
+            memory.address(out.buffer),
+            out.stride,
+          ],
+          scratchBytes: 128 + a.stride * 16,
+        }
+      },
+    })
+  } finally {
+    scope.free()
+  }
+}
+
+export interface GramArgs {
+  /** n x p */
+  readonly a: DeviceRows
+  /** n x q */
+  readonly b: DeviceRows
+  /** p x q, floats, room for p and q padded to a multiple of 4 */
+  readonly out: DeviceBuffer
+}
+
+/** Slabs of rows that are summed on their own; few, because each needs a whole product of memory. */
+const MOST_SLABS = 16
+const SLAB_ROWS = 1024
+
+export async function gram(device: Device, { a, b, out }: GramArgs): Promise<void> {
+  const n = a.rows
+  const slabs = Math.min(MOST_SLABS, Math.ceil(n / SLAB_ROWS))
+  const slabRows = Math.ceil(n / slabs)
+  const scope = new BufferScope(device)
+  try {
+    const partials = scope.allocate(slabs * a.stride * b.stride * 4, 'partial products')
+    await device.run({
+      name: 'gram',
+      *webgpu(gpu) {
+        const quadsA = a.stride / 4
+        const quadsB = b.stride / 4
+        for (let slab = 0; slab < slabs; slab++) {
+          yield {
+            shader: gramSlabsShader(a.type, b.type),
+            bindings: [a.buffer, b.buffer, partials],
+            params: [n, slabRows, slab, 1, quadsA, quadsB],
+            groups: gridFor(quadsA * quadsB, THREADS, gpu.limits.workgroups),
+            operations: 2 * slabRows * a.stride * b.stride,
+          }
+        }
+        const size = a.stride * quadsB
+        yield {
+          shader: gramSumShader,
+          bindings: [partials, out],
+          params: [slabs, size],
+          groups: gridFor(size, THREADS, gpu.limits.workgroups),
+          operations: slabs * size * 4,
+        }
+      },
+      *cpu(memory) {
+        yield {
+          entry: 'gramSlabs',
+          items: slabs,
+          grain: 1,
+          args: [
+            n,
+            slabRows,
+            memory.address(a.buffer),
+            kindOf(a),
+            a.stride,
+            memory.address(b.buffer),
+            kindOf(b),
+            b.stride,
+            memory.address(partials),
+          ],
+          scratchBytes: 128 + 64 * 16 + 65 * 32,
+        }
+        yield {
+          entry: 'gramSum',
+          items: a.stride,
+          grain: Math.max(1, Math.round(1e5 / (slabs * b.stride))),
+          args: [slabs, a.stride, b.stride, memory.address(partials), memory.address(out)],
+        }
+      },
+    })
+  } finally {
+    scope.free()
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * tally: the few numbers the host reads of a round. Sum of values (times weights), and how many
+ * places of two lists differ; or, without a second list, how many places of the first are zero.
+ */
+import { THREADS } from '../../shaders/pieces.ts'
+import { TALLY_BLOCK, tallyShader } from '../../shaders/tally.ts'
+import type { Device, DeviceBuffer } from '../device/contract.ts'
+import { gridFor } from '../device/plan.ts'
+
+export interface TallyArgs {
+  readonly count: number
+  readonly values: DeviceBuffer
+  readonly weights?: DeviceBuffer | undefined
+  readonly left: DeviceBuffer
+  readonly right?: DeviceBuffer | undefined
+  /** `tallyWorkspaceBytes` each. */
+  readonly sums: DeviceBuffer
+  readonly differences: DeviceBuffer
+}
+
+export interface TallyResult {
+  readonly sum: number
+  readonly different: number
+}
+
+export function tallyWorkspaceBytes(count: number): number {
+  return Math.ceil(count / TALLY_BLOCK) * 4
+}
+
+/** Sums of blocks are 32-bit; adding the blocks happens in 64 bits on the host. */
+export async function tally(device: Device, args: TallyArgs): Promise<TallyResult> {
+  const { count, values, weights, left, right, sums, differences } = args
+  const blocks = Math.ceil(count / TALLY_BLOCK)
+  await device.run({
+    name: 'tally',
+    *webgpu(gpu) {
+      yield {
+        shader: tallyShader,
+        bindings: [values, weights ?? values, left, right ?? left, sums, differences],
+        params: [count, weights ? 1 : 0, right ? 0 : 1],
+        groups: gridFor(blocks, THREADS, gpu.limits.workgroups),
+        operations: count * 4,
+      }
+    },
+    *cpu(memory) {
+      yield {
+        entry: 'tally',
+        items: blocks,
+        grain: 64,
+        args: [
+          count,
+          memory.address(values),
+          weights ? memory.address(weights) : 0,
+          memory.address(left),
+          right ? memory.address(right) : 0,
+          memory.address(sums),
+          memory.address(differences),
+        ],
+      }
+    },
+  })
+  const [sumBytes, differenceBytes] = await Promise.all([
+    device.read({ buffer: sums, offset: 0, bytes: blocks * 4 }),
+    device.read({ buffer: differences, offset: 0, bytes: blocks * 4 }),
+  ])
+  let sum = 0
+  for (const value of new Float32Array(sumBytes)) sum += value
+  let different = 0
+  for (const value of new Uint32Array(differenceBytes)) different += value
+  return { sum, different }
+}

@@ -1,0 +1,78 @@
+/** How well centers stand for their vectors, and how evenly the vectors are shared out. */
+import { CentroidalError } from '../core/errors.ts'
+import type { Matrix } from '../core/matrix.ts'
+
+/** Mean squared distance from every vector to the center it is labeled with, weighted if weights are given. */
+export function distortion(
+  vectors: Matrix,
+  centers: Matrix,
+  labels: ArrayLike<number>,
+  weights?: ArrayLike<number>,
+): number {
+  checkShapes(vectors, centers, labels, weights)
+  const { rows, cols, data } = vectors
+  let sum = 0
+  let weightSum = 0
+  for (let row = 0; row < rows; row++) {
+    const center = labels[row] * cols
+    let squared = 0
+    for (let col = 0; col < cols; col++) {
+      const difference = data[row * cols + col] - centers.data[center + col]
+      squared += difference * difference
+    }
+    const weight = weights === undefined ? 1 : weights[row]
+    sum += weight * squared
+    weightSum += weight
+  }
+  if (weightSum === 0) throw bad('All weights are 0: at least one vector has to count.')
+  return sum / weightSum
+}
+
+function checkShapes(
+  vectors: Matrix,
+  centers: Matrix,
+  labels: ArrayLike<number>,
+  weights: ArrayLike<number> | undefined,
+): void {
+  const { rows } = vectors
+  if (rows === 0) throw bad('There are no vectors: the distortion of nothing is not defined.')
+  if (vectors.cols !== centers.cols) {
+    throw bad(`The vectors have ${vectors.cols} columns, the centers ${centers.cols}: they need the same number.`)
+  }
+  if (labels.length !== rows)
+    throw bad(`There are ${rows} vectors and ${labels.length} labels: one for each is needed.`)
+  for (let row = 0; row < rows; row++) {
+    const label = labels[row]
+    if (!Number.isInteger(label) || label < 0 || label >= centers.rows) {
+      throw bad(`The label of row ${row} is ${label}: the centers are numbered 0 to ${centers.rows - 1}.`)
+    }
+  }
+  if (weights === undefined) return
+  if (weights.length !== rows) {
+    throw bad(`There are ${rows} vectors and ${weights.length} weights: one for each is needed.`)
+  }
+  for (let row = 0; row < rows; row++) {
+    if (!(weights[row] >= 0 && weights[row] < Infinity)) {
+      throw bad(`The weight of row ${row} is ${weights[row]}: weights are finite and at least 0.`)
+    }
+  }
+}
+
+/** k times the sum of squared shares: 1 when all clusters have the same size, k when one has everything. */
+export function imbalance(counts: ArrayLike<number>): number {
+  let total = 0
+  let squares = 0
+  for (let i = 0; i < counts.length; i++) {
+    if (!(counts[i] >= 0 && counts[i] < Infinity)) {
+      throw bad(`The count of cluster ${i} is ${counts[i]}: counts are finite and at least 0.`)
+    }
+    total += counts[i]
+    squares += counts[i] * counts[i]
+  }
+  if (total === 0) throw bad('The clusters are all empty: the imbalance of nothing is not defined.')
+  return (counts.length * squares) / (total * total)
+}
+
+function bad(message: string): CentroidalError {
+  return new CentroidalError('bad-data', message)
+}

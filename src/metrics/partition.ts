@@ -1,0 +1,139 @@
+/** How well two labelings of the same rows agree. Which number a label has never matters, only who shares it. */
+import { CentroidalError } from '../core/errors.ts'
+
+export type Labels = ArrayLike<number>
+
+/** How often label i of one labeling met label j of the other; only pairs that occur. */
+export interface Contingency {
+  readonly total: number
+  /** Rows per distinct label, in order of appearance. */
+  readonly firstCounts: Float64Array
+  readonly secondCounts: Float64Array
+  /** The pairs that occur: index into firstCounts, index into secondCounts, how often. */
+  readonly first: Uint32Array
+  readonly second: Uint32Array
+  readonly counts: Float64Array
+}
+
+/** Up to this many cells a plain table is faster than a Map, at 32 MB at most. */
+const LARGEST_TABLE = 1 << 22
+
+export function contingency(a: Labels, b: Labels): Contingency {
+  if (a.length !== b.length) {
+    throw new CentroidalError(
+      'bad-data',
+      `The labelings have ${a.length} and ${b.length} labels: they need to be about the same rows.`,
+    )
+  }
+  if (a.length === 0) throw new CentroidalError('bad-data', 'The labelings are empty: give at least one label.')
+  const dense = { first: renumber(a), second: renumber(b) }
+  const width = dense.second.counts.length
+  const cells = countPairs(dense.first.indices, dense.second.indices, dense.first.counts.length, width)
+  return {
+    total: a.length,
+    firstCounts: dense.first.counts,
+    secondCounts: dense.second.counts,
+    first: Uint32Array.from(cells, ([key]) => Math.floor(key / width)),
+    second: Uint32Array.from(cells, ([key]) => key % width),
+    counts: Float64Array.from(cells, ([, count]) => count),
+  }
+}
+
+/** Labels as 0, 1, 2... in order of appearance. */
+function renumber(labels: Labels): { indices: Uint32Array; counts: Float64Array } {
+  const known = new Map<number, number>()
+  const counts: number[] = []
+  const indices = new Uint32Array(labels.length)
+  for (let i = 0; i < labels.length; i++) {
+    let index = known.get(labels[i])
+    if (index === undefined) {
+      index = counts.length
+      known.set(labels[i], index)
+      counts.push(0)
+    }
+    counts[index]++
+    indices[i] = index
+  }
+  return { indices, counts: Float64Array.from(counts) }
+}
+
+/** Pairs that occur, as [first * width + second, how often]. */
+function countPairs(first: Uint32Array, second: Uint32Array, height: number, width: number): [number, number][] {
+  if (height * width <= LARGEST_TABLE) {
+    const table = new Float64Array(height * width)
+    for (let i = 0; i < first.length; i++) table[first[i] * width + second[i]]++
+    const cells: [number, number][] = []
+    table.forEach((count, key) => {
+      if (count > 0) cells.push([key, count])
+    })
+    return cells
+  }
+  const sparse = new Map<number, number>()
+  for (let i = 0; i < first.length; i++) {
+    const key = first[i] * width + second[i]
+    sparse.set(key, (sparse.get(key) ?? 0) + 1)
+  }
+  return [...sparse]
+}
+
+/**
+ * Mutual information over the geometric mean of the entropies: 1 for the same partition, about 0 for independent ones.
+ * An entropy is 0 when all rows share one label: then 1 if both are so, 0 if only one is.
+ */
+export function normalizedMutualInformation(a: Labels, b: Labels): number {
+  const table = contingency(a, b)
+  const { total, first, second, counts, firstCounts, secondCounts } = table
+  if (firstCounts.length === 1 || secondCounts.length === 1) return firstCounts.length === secondCounts.length ? 1 : 0
+  let information = 0
+  counts.forEach((count, i) => {
+    information += (count / total) * Math.log((count * total) / (firstCounts[first[i]] * secondCounts[second[i]]))
+  })
+  const normalized = information / Math.sqrt(shannon(firstCounts, total) * shannon(secondCounts, total))
+  // Rounding can leave the last digit outside.
+  return Math.min(1, Math.max(0, normalized))
+}
+
+function shannon(counts: Float64Array, total: number): number {
+  return -counts.reduce((sum, count) => sum + (count / total) * Math.log(count / total), 0)
+}
+
+/** Pairs of rows treated alike, corrected for chance: 1 for the same partition, about 0 for random ones, or below. */
+export function adjustedRandIndex(a: Labels, b: Labels): number {
+  const { total, counts, firstCounts, secondCounts } = contingency(a, b)
+  const together = pairs(counts)
+  const firstPairs = pairs(firstCounts)
+  const secondPairs = pairs(secondCounts)
+  const allPairs = (total * (total - 1)) / 2
+  const expected = allPairs === 0 ? 0 : (firstPairs * secondPairs) / allPairs
+  const largest = (firstPairs + secondPairs) / 2
+  // Equal only if both have a single cluster, or both only clusters of one row: the same partition.
+  return largest === expected ? 1 : (together - expected) / (largest - expected)
+}
+
+function pairs(counts: Float64Array): number {
+  return counts.reduce((sum, count) => sum + (count * (count - 1)) / 2, 0)
+}
+
+/** The share of rows that belong to the most frequent class of their cluster. 1 is pure. */
+export function purity(labels: Labels, truth: Labels): number {
+  const { total, first, counts, firstCounts } = contingency(labels, truth)
+  const largest = new Float64Array(firstCounts.length)
+  counts.forEach((count, i) => {
+    largest[first[i]] = Math.max(largest[first[i]], count)
+  })
+  return largest.reduce((sum, count) => sum + count, 0) / total
+}
+
+/**
+ * How mixed the classes are within the clusters, weighted by the size of the clusters and divided by the most there can
+ * be, the logarithm of the number of classes. 0 is pure, 1 is evenly mixed; with one class everything is pure.
+ */
+export function entropy(labels: Labels, truth: Labels): number {
+  const { total, first, counts, firstCounts, secondCounts } = contingency(labels, truth)
+  if (secondCounts.length === 1) return 0
+  let mixed = 0
+  counts.forEach((count, i) => {
+    mixed += (count / total) * Math.log(firstCounts[first[i]] / count)
+  })
+  return mixed / Math.log(secondCounts.length)
+}

@@ -1,0 +1,51 @@
+/** The page's side of the platform contract. */
+import { CentroidalError } from '../core/errors.ts'
+import { openBlobOrUrl } from './browser-files.ts'
+import type { Platform, Thread } from './contract.ts'
+
+export const platform: Platform = {
+  name: 'browser',
+  hardwareThreads: () => navigator.hardwareConcurrency || 1,
+  // Browsers share memory between threads only on cross-origin isolated pages.
+  sharedMemory: () => globalThis.crossOriginIsolated === true && typeof SharedArrayBuffer !== 'undefined',
+  enableRelaxedSimd: async () => {},
+  startThread,
+  async findGpu({ software }) {
+    if (!navigator.gpu) return { whyNot: 'this browser has no WebGPU' }
+    const adapter = await navigator.gpu.requestAdapter({ powerPreference: 'high-performance' })
+    if (!adapter) return { whyNot: 'the browser found no WebGPU adapter' }
+    if (adapter.info.isFallbackAdapter && !software) return { whyNot: 'the browser offers only a software adapter' }
+    return { entry: { gpu: navigator.gpu, adapter, origin: 'the browser' } }
+  },
+  openBytes: openBlobOrUrl,
+  async createBytes(location) {
+    throw new CentroidalError(
+      'bad-file',
+      `${location} cannot be written from a page: keep the result in memory instead.`,
+    )
+  },
+}
+
+function startThread(script: string): Thread {
+  const url = URL.createObjectURL(
+    new Blob(
+      [
+        `const post = (message) => self.postMessage(message)
+         const listen = (listener) => { self.onmessage = (event) => listener(event.data) }
+         ${script}`,
+      ],
+      { type: 'text/javascript' },
+    ),
+  )
+  const worker = new Worker(url)
+  return {
+    post: (message) => worker.postMessage(message),
+    onMessage: (listener) => worker.addEventListener('message', (event) => listener(event.data)),
+    onError: (listener) => worker.addEventListener('error', (event) => listener(new Error(event.message))),
+    keepAlive: () => {},
+    terminate: async () => {
+      worker.terminate()
+      URL.revokeObjectURL(url)
+    },
+  }
+}

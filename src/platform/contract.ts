@@ -1,0 +1,41 @@
+/**
+ * What differs between Node and a page, behind one contract. `#platform` resolves to node.ts or to
+ * browser.ts by the "browser" condition in package.json.
+ */
+import type { ByteSink, ByteSource } from '../core/bytes.ts'
+
+/** Where vectors can come from. A string is a path in Node, a URL in a page. */
+export type Location = string | URL | Blob
+
+/** A GPU entry point and where it came from, or why there is none. */
+export interface GpuEntry {
+  readonly gpu: GPU
+  readonly adapter: GPUAdapter
+  /** 'the system driver', 'SwiftShader from @sparticuz/chromium', 'the browser' */
+  readonly origin: string
+}
+
+/** A thread that runs the text of a script. */
+export interface Thread {
+  post(message: unknown): void
+  onMessage(listener: (message: unknown) => void): void
+  onError(listener: (error: Error) => void): void
+  /** Whether this thread alone keeps the process alive. */
+  keepAlive(on: boolean): void
+  terminate(): Promise<void>
+}
+
+export interface Platform {
+  readonly name: 'node' | 'browser'
+  /** Threads this machine runs at once. */
+  hardwareThreads(): number
+  /** Shared memory between threads is allowed here. */
+  sharedMemory(): boolean
+  /** Turns on relaxed SIMD where it waits behind a flag. */
+  enableRelaxedSimd(): Promise<void>
+  startThread(script: string): Thread
+  /** The best adapter there is: hardware first, software only if `software`. Undefined with the reason in `whyNot`. */
+  findGpu(options: { software: boolean }): Promise<{ entry?: GpuEntry; whyNot?: string }>
+  openBytes(location: Location): Promise<ByteSource>
+  createBytes(location: string): Promise<ByteSink>
+}

@@ -1,0 +1,197 @@
+/** Files on disk as bytes to read and write, with errors that say what to do instead of an errno. */
+import { randomUUID } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ByteSink, ByteSource } from '../core/bytes.ts'
+import { CentroidalError } from '../core/errors.ts'
+
+/** A single read or write system call moves less than 2 GiB. */
+const LARGEST_TRANSFER = 1 << 30
+
+export async function openFile(path: string | URL): Promise<ByteSource> {
+  const name = pathOf(path)
+  try {
+    const file = await open(name, 'r')
+    try {
+      const found = await file.stat()
+      if (found.isDirectory()) throw withCode('EISDIR')
+      if (!found.isFile()) throw notRegular(name)
+      return fileSource(file, name, found.size)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  } catch (error) {
+    throw explain(error, 'read', name)
+  }
+}
+
+function fileSource(file: FileHandle, name: string, size: number): ByteSource {
+  const endsAt = (at: number, end: number): CentroidalError =>
+    new CentroidalError('bad-file', `${JSON.stringify(name)} ends at byte ${at}: bytes up to ${end} were expected.`)
+  let open = true
+  return {
+    name,
+    size,
+    async read(start, end) {
+      if (end > size) throw endsAt(size, end)
+      try {
+        const bytes = new Uint8Array(end - start)
+        let filled = 0
+        while (filled < bytes.length) {
+          const length = Math.min(bytes.length - filled, LARGEST_TRANSFER)
+          const { bytesRead } = await file.read(bytes, filled, length, start + filled)
+          // Only a file that was cut while it was being read gets here.
+          if (bytesRead === 0) throw endsAt(start + filled, end)
+          filled += bytesRead
+        }
+        return bytes
+      } catch (error) {
+        throw explain(error, 'read', name)
+      }
+    },
+    async close() {
+      if (!open) return
+      open = false
+      await file.close()
+    },
+  }
+}
+
+/**
+ * The bytes go to a temporary name beside the target and take its place on close(), so that a run that
+ * fails half-way never leaves a half-written file under the final name.
+ */
+export async function createFile(path: string | URL): Promise<ByteSink> {
+  const name = pathOf(path)
+  try {
+    const existing = await stat(name).catch(() => undefined)
+    if (existing?.isDirectory()) throw withCode('EISDIR')
+    // Renaming over /dev/null or a pipe would replace the device by a file: those are written directly.
+    if (existing && !existing.isFile()) return directSink(await open(name, 'w'), name)
+    // rename() asks only the folder for permission, so a read-only file has to be asked itself.
+    if (existing) await (await open(name, 'r+')).close()
+    // A symbolic link stays a link: what it points to is replaced.
+    const target = existing ? await realpath(name) : name
+    const temporary = `${target}.${randomUUID().slice(0, 8)}.partial`
+    const file = await open(temporary, 'wx', existing && existing.mode & 0o777)
+    return replacingSink(file, name, temporary, target)
+  } catch (error) {
+    throw explain(error, 'write', name)
+  }
+}
+
+function replacingSink(file: FileHandle, name: string, temporary: string, target: string): ByteSink {
+  let open = true
+  const abort = async (): Promise<void> => {
+    if (!open) return
+    open = false
+    await file.close().catch(() => {})
+    await rm(temporary, { force: true })
+  }
+  return {
+    name,
+    write: (bytes) => writeAll(file, bytes, name),
+    async close() {
+      if (!open) return
+      try {
+        // Without this a power cut after the rename could leave an empty file under the final name.
+        await file.datasync()
+        await file.close()
+        await rename(temporary, target)
+        open = false
+      } catch (error) {
+        await abort()
+        throw explain(error, 'write', name)
+      }
+    },
+    abort,
+  }
+}
+
+function directSink(file: FileHandle, name: string): ByteSink {
+  let open = true
+  const close = async (): Promise<void> => {
+    if (!open) return
+    open = false
+    await file.close()
+  }
+  return { name, write: (bytes) => writeAll(file, bytes, name), close, abort: close }
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array, name: string): Promise<void> {
+  try {
+    let written = 0
+    while (written < bytes.length) {
+      const length = Math.min(bytes.length - written, LARGEST_TRANSFER)
+      written += (await file.write(bytes, written, length)).bytesWritten
+    }
+  } catch (error) {
+    throw explain(error, 'write', name)
+  }
+}
+
+function pathOf(path: string | URL): string {
+  if (typeof path === 'string') return path
+  if (path.protocol === 'file:') return fileURLToPath(path)
+  throw new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(path.href)} is not a file on this machine: give a path or a file: URL.`,
+  )
+}
+
+function withCode(code: string): Error {
+  return Object.assign(new Error(code), { code })
+}
+
+function notRegular(name: string): CentroidalError {
+  return new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(name)} is a device or a pipe, which cannot be read in pieces: save it to a file first.`,
+  )
+}
+
+function explain(error: unknown, action: 'read' | 'write', name: string): CentroidalError {
+  if (error instanceof CentroidalError) return error
+  const code = (error as NodeJS.ErrnoException)?.code
+  const reason = reasonFor(code, action, name) ?? (error instanceof Error ? error.message : String(error))
+  const kind = error instanceof RangeError ? 'out-of-memory' : 'bad-file'
+  return new CentroidalError(kind, `Cannot ${action} ${JSON.stringify(name)}: ${reason}`, { cause: error })
+}
+
+function reasonFor(code: string | undefined, action: 'read' | 'write', name: string): string | undefined {
+  const folder = JSON.stringify(dirname(resolve(name)))
+  switch (code) {
+    case 'ENOENT':
+      return action === 'read'
+        ? `there is no such file (looked for ${JSON.stringify(resolve(name))}); check the path.`
+        : `there is no folder ${folder}; create it first.`
+    case 'EACCES':
+    case 'EPERM':
+      return action === 'read'
+        ? 'permission denied; make the file readable for this user.'
+        : 'permission denied; make the file and its folder writable for this user, or write elsewhere.'
+    case 'EISDIR':
+      return action === 'read'
+        ? 'it is a folder; name a file in it.'
+        : 'it is a folder; add a file name, such as labels.npy.'
+    case 'ENOTDIR':
+      return 'a part of the path is a file, not a folder; check the path.'
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'the disk is full; free some space or write elsewhere.'
+    case 'EROFS':
+      return 'the file system is read-only; write elsewhere.'
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'too many files are open; close some, or raise the limit with ulimit -n.'
+    case 'ENAMETOOLONG':
+      return 'the name is too long; choose a shorter one.'
+    case 'ELOOP':
+      return 'its symbolic links go in a circle; check the path.'
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,46 @@
+/** The Node side of the platform contract. */
+import { availableParallelism } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { Worker } from 'node:worker_threads'
+import { CentroidalError } from '../core/errors.ts'
+import type { Platform, Thread } from './contract.ts'
+import { createFile, openFile } from './node-files.ts'
+import { findNodeGpu } from './node-gpu.ts'
+
+export const platform: Platform = {
+  name: 'node',
+  hardwareThreads: () => availableParallelism(),
+  sharedMemory: () => true,
+  async enableRelaxedSimd() {
+    // On by default from Node 21; a flag before. Unknown flags are ignored by later versions.
+    if (Number(process.versions.node.split('.')[0]) < 21) setFlagsFromString('--experimental-wasm-relaxed-simd')
+  },
+  startThread,
+  findGpu: findNodeGpu,
+  openBytes(location) {
+    if (location instanceof Blob) {
+      throw new CentroidalError('bad-file', 'A Blob cannot be opened in Node: give the path of a file.')
+    }
+    return openFile(location)
+  },
+  createBytes: (location) => createFile(location),
+}
+
+function startThread(script: string): Thread {
+  const worker = new Worker(
+    `const { parentPort } = require('node:worker_threads')
+     const post = (message) => parentPort.postMessage(message)
+     const listen = (listener) => parentPort.on('message', listener)
+     ${script}`,
+    { eval: true, stdout: false, stderr: false },
+  )
+  return {
+    post: (message) => worker.postMessage(message),
+    onMessage: (listener) => worker.on('message', listener),
+    onError: (listener) => worker.on('error', listener),
+    keepAlive: (on) => (on ? worker.ref() : worker.unref()),
+    terminate: async () => {
+      await worker.terminate()
+    },
+  }
+}

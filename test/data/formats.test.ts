@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { formatOf } from '../../src/data/formats.ts'
+import { failure } from './failure.ts'
+
+describe('formatOf', () => {
+  test.each([
+    ['a/b.fvecs', '.fvecs'],
+    ['SIFT.BVECS', '.bvecs'],
+    ['truth.ivecs', '.ivecs'],
+    ['data.npy', '.npy'],
+    ['t.tsv', '.tsv'],
+    ['data.csv#1/x.npy', '.npy'],
+    ['https://example.org/data.npy?download=1#top', '.npy'],
+    [new URL('https://example.org/v/x.csv?as=/t'), '.csv'],
+    [new File([], 'dropped.csv'), '.csv'],
+  ])('%s', (location, extension) => {
+    expect(formatOf(location).extension).toBe(extension)
+  })
+
+  test('an extension that does not work', async () => {
+    expect(await failure(() => formatOf('dir/data.parquet'))).toBe(
+      'bad-file: "dir/data.parquet" has no extension that works here. The formats are known by .fvecs .bvecs .ivecs .npy .csv .tsv.',
+    )
+    expect(await failure(() => formatOf('npy'))).toContain('"npy" has no extension')
+  })
+
+  test('labels in a format for vectors', async () => {
+    expect(await failure(() => formatOf('labels.fvecs', 'labels'))).toBe(
+      'bad-file: "labels.fvecs" has no extension that works here. Labels go into .ivecs .npy .csv .tsv.',
+    )
+  })
+
+  test('a Blob without a name', async () => {
+    expect(await failure(() => formatOf(new Blob([])))).toBe(
+      'bad-file: A Blob without a name does not tell its format: give a File whose name ends in one of .fvecs .bvecs .ivecs .npy .csv .tsv.',
+    )
+  })
+})

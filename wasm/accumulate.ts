@@ -1,0 +1,162 @@
+/**
+ * Segmented sums by label, repeatable bit for bit: a stable counting sort puts the points of a
+ * cluster side by side in rising order, and each cluster is summed in that order, in pieces of
+ * PIECE points. Pieces of large clusters go to different threads; which thread takes which piece
+ * changes nothing. Labels of 0xffffffff belong to no cluster.
+ */
+import { loadFour, madd, rowBytes } from './simd'
+
+export const PIECE: u32 = 256
+
+/**
+ * One item. offsets[k + 1]: where a cluster's points start in `order`; pieces[k + 1]: where the
+ * partial sums of a cluster with more than PIECE points start.
+ */
+export function sortByLabel(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  labels: usize,
+  n: u32,
+  k: u32,
+  offsets: usize,
+  pieces: usize,
+  order: usize,
+): void {
+  memory.fill(offsets, 0, (<usize>k + 1) << 2)
+  for (let i: usize = 0; i < <usize>n; i++) {
+    const label = load<u32>(labels + (i << 2))
+    if (label >= k) continue
+    const at = offsets + ((<usize>label + 1) << 2)
+    store<u32>(at, load<u32>(at) + 1)
+  }
+  let piece: u32 = 0
+  for (let j: usize = 0; j < <usize>k; j++) {
+    const count = load<u32>(offsets + ((j + 1) << 2))
+    store<u32>(pieces + (j << 2), piece)
+    if (count > PIECE) piece += (count + PIECE - 1) / PIECE
+    store<u32>(offsets + ((j + 1) << 2), load<u32>(offsets + (j << 2)) + count)
+  }
+  store<u32>(pieces + ((<usize>k) << 2), piece)
+  // Scattering moves each start to the next cluster's start; shifting back by one restores them.
+  for (let i: u32 = 0; i < n; i++) {
+    const label = load<u32>(labels + ((<usize>i) << 2))
+    if (label >= k) continue
+    const at = offsets + ((<usize>label) << 2)
+    const place = load<u32>(at)
+    store<u32>(order + ((<usize>place) << 2), i)
+    store<u32>(at, place + 1)
+  }
+  for (let j = k; j > 0; j--) {
+    store<u32>(offsets + ((<usize>j) << 2), load<u32>(offsets + ((<usize>j) << 2) - 4))
+  }
+  store<u32>(offsets, 0)
+}
+
+/** Adds rows order[from..to) into out; returns the sum of their weights. */
+function sumRows(x: usize, kind: u32, stride: u32, weights: usize, order: usize, from: u32, to: u32, out: usize): f64 {
+  const bytes = rowBytes(stride, kind)
+  let total: f64 = 0
+  for (let at = from; at < to; at++) {
+    const point = load<u32>(order + ((<usize>at) << 2))
+    const row = x + <usize>point * bytes
+    const weight: f32 = weights ? load<f32>(weights + ((<usize>point) << 2)) : 1
+    const factor = f32x4.splat(weight)
+    for (let column: u32 = 0; column < stride; column += 4) {
+      const place = out + ((<usize>column) << 2)
+      const value = loadFour(row, kind, column)
+      v128.store(place, weights ? madd(value, factor, v128.load(place)) : f32x4.add(v128.load(place), value))
+    }
+    total += <f64>weight
+  }
+  return total
+}
+
+/** Items are pieces of large clusters; those beyond the last piece do nothing. */
+export function sumPieces(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  weights: usize,
+  k: u32,
+  offsets: usize,
+  pieces: usize,
+  order: usize,
+  partials: usize,
+  partialTotals: usize,
+): void {
+  const count = load<u32>(pieces + ((<usize>k) << 2))
+  for (let piece = start; piece < min(end, count); piece++) {
+    const cluster = clusterOfPiece(pieces, k, piece)
+    const first = load<u32>(offsets + ((<usize>cluster) << 2))
+    const last = load<u32>(offsets + ((<usize>cluster) << 2), 4)
+    const from = first + (piece - load<u32>(pieces + ((<usize>cluster) << 2))) * PIECE
+    const out = partials + ((<usize>piece * stride) << 2)
+    memory.fill(out, 0, (<usize>stride) << 2)
+    const total = sumRows(x, kind, stride, weights, order, from, min(from + PIECE, last), out)
+    store<f32>(partialTotals + ((<usize>piece) << 2), <f32>total)
+  }
+}
+
+/** The cluster whose pieces include `piece`: the last one that starts at or before it. */
+function clusterOfPiece(pieces: usize, k: u32, piece: u32): u32 {
+  let low: u32 = 0
+  let high = k
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (load<u32>(pieces + ((<usize>middle) << 2)) <= piece) low = middle
+    else high = middle
+  }
+  return low
+}
+
+/** Items are clusters: small ones are summed here, large ones from their pieces. With `add`, on top of what is there. */
+export function sumClusters(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  weights: usize,
+  offsets: usize,
+  pieces: usize,
+  order: usize,
+  partials: usize,
+  partialTotals: usize,
+  sums: usize,
+  totals: usize,
+  counts: usize,
+  add: u32,
+): void {
+  for (let cluster = start; cluster < end; cluster++) {
+    const at = (<usize>cluster) << 2
+    const out = sums + at * stride
+    const from = load<u32>(offsets + at)
+    const to = load<u32>(offsets + at, 4)
+    let total: f64 = 0
+    let count = to - from
+    if (add) {
+      total = <f64>load<f32>(totals + at)
+      count += load<u32>(counts + at)
+    } else {
+      memory.fill(out, 0, (<usize>stride) << 2)
+    }
+    if (to - from <= PIECE) {
+      total += sumRows(x, kind, stride, weights, order, from, to, out)
+    } else {
+      for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {
+        total += <f64>load<f32>(partialTotals + ((<usize>piece) << 2))
+        const source = partials + ((<usize>piece * stride) << 2)
+        for (let column: usize = 0; column < (<usize>stride) << 2; column += 16) {
+          v128.store(out + column, f32x4.add(v128.load(out + column), v128.load(source + column)))
+        }
+      }
+    }
+    store<f32>(totals + at, <f32>total)
+    store<u32>(counts + at, count)
+  }
+}

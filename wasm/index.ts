@@ -1,0 +1,17 @@
+/** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
+export { sortByLabel, sumClusters, sumPieces } from './accumulate'
+export { assignNearest, assignNearestMany } from './assign'
+export { assignLeaves } from './assign-leaves'
+export { assignLists } from './assign-lists'
+export { distanceMatrix } from './distances'
+export { encode } from './encode'
+export { gramSlabs, gramSum, matmulRows } from './matmul'
+export { meansFromSums } from './means'
+export { packCenters } from './panels'
+export { project } from './project'
+export { tally } from './tally'
+
+/** First byte that no static data uses. */
+export function heapBase(): usize {
+  return __heap_base
+}

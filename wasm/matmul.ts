@@ -1,0 +1,130 @@
+/**
+ * Two products: out = A B' (rows against rows: rotations) and out = A' B (columns against columns,
+ * summed over the rows: Gram matrices). Cost: 2 n p q operations each.
+ */
+import { PANEL, panelBytes } from './panels'
+import { loadFour, packFourRows, rowBytes, scoreFourByEight } from './simd'
+
+/** Items are rows of A; B comes packed in panels. Scratch: 128 bytes, then four packed rows. */
+export function matmulRows(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  a: usize,
+  kind: u32,
+  stride: u32,
+  packed: usize,
+  count: u32,
+  out: usize,
+  outStride: u32,
+): void {
+  const rows = scratch + 128
+  const bytes = rowBytes(stride, kind)
+  for (let i = start; i < end; i += 4) {
+    const last = end - 1
+    packFourRows(
+      a + <usize>i * bytes,
+      a + <usize>min(i + 1, last) * bytes,
+      a + <usize>min(i + 2, last) * bytes,
+      a + <usize>min(i + 3, last) * bytes,
+      kind,
+      stride,
+      rows,
+    )
+    for (let base: u32 = 0; base < count; base += PANEL) {
+      scoreFourByEight(rows, packed + <usize>(base / PANEL) * panelBytes(stride), stride, scratch)
+      const inPanel = min(PANEL, count - base)
+      for (let row: u32 = 0; row < min(<u32>4, end - i); row++) {
+        const to = out + ((<usize>(i + row) * outStride + base) << 2)
+        memory.copy(to, scratch + ((<usize>row) << 5), (<usize>inPanel) << 2)
+      }
+    }
+  }
+}
+
+/**
+ * Items are slabs of `slabRows` rows, each with its own p x q partial (strides of A and B), which
+ * gramSum adds up in order: the result does not depend on the threads. Rows are taken ROWS at a time;
+ * columns of A, four at a time, meet columns of B, eight at a time, in the micro-kernel.
+ * Scratch: 128 bytes, ROWS * 4 floats, a panel of ROWS rows.
+ */
+const ROWS: u32 = 64
+
+export function gramSlabs(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  n: u32,
+  slabRows: u32,
+  a: usize,
+  kindA: u32,
+  strideA: u32,
+  b: usize,
+  kindB: u32,
+  strideB: u32,
+  partials: usize,
+): void {
+  const packedA = scratch + 128
+  const packedB = packedA + ((<usize>ROWS) << 4)
+  for (let slab = start; slab < end; slab++) {
+    const out = partials + ((<usize>slab * strideA * strideB) << 2)
+    memory.fill(out, 0, (<usize>strideA * strideB) << 2)
+    const stop = min((slab + 1) * slabRows, n)
+    for (let from = slab * slabRows; from < stop; from += ROWS) {
+      const rows = min(ROWS, stop - from)
+      for (let q: u32 = 0; q < strideB; q += PANEL) {
+        packColumns(b, kindB, strideB, from, rows, q, packedB)
+        for (let p: u32 = 0; p < strideA; p += 4) {
+          for (let row: u32 = 0; row < rows; row++) {
+            const source = a + <usize>(from + row) * rowBytes(strideA, kindA)
+            v128.store(packedA + ((<usize>row) << 4), loadFour(source, kindA, p))
+          }
+          scoreFourByEight(packedA, packedB, rows, scratch)
+          for (let row: u32 = 0; row < 4; row++) {
+            const to = out + ((<usize>(p + row) * strideB + q) << 2)
+            const part = scratch + ((<usize>row) << 5)
+            v128.store(to, f32x4.add(v128.load(to), v128.load(part)))
+            if (q + 4 < strideB) v128.store(to, f32x4.add(v128.load(to, 16), v128.load(part, 16)), 16)
+          }
+        }
+      }
+    }
+  }
+}
+
+/** Eight columns of B as a panel that starts from zero. */
+function packColumns(b: usize, kind: u32, stride: u32, from: u32, rows: u32, column: u32, out: usize): void {
+  const zero = f32x4.splat(0)
+  v128.store(out, zero)
+  v128.store(out, zero, 16)
+  out += 32
+  for (let row: u32 = 0; row < rows; row++) {
+    const source = b + <usize>(from + row) * rowBytes(stride, kind)
+    v128.store(out, loadFour(source, kind, column))
+    v128.store(out, column + 4 < stride ? loadFour(source, kind, column + 4) : zero, 16)
+    out += 32
+  }
+}
+
+/** Items are rows of the product: adds the slabs' partials in order. */
+export function gramSum(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  slabs: u32,
+  strideA: u32,
+  strideB: u32,
+  partials: usize,
+  out: usize,
+): void {
+  for (let row = start; row < end; row++) {
+    for (let column: u32 = 0; column < strideB; column += 4) {
+      const at = (<usize>row * strideB + column) << 2
+      let sum = f32x4.splat(0)
+      for (let slab: u32 = 0; slab < slabs; slab++) {
+        sum = f32x4.add(sum, v128.load(partials + ((<usize>slab * strideA * strideB) << 2) + at))
+      }
+      v128.store(out + at, sum)
+    }
+  }
+}

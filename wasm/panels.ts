@@ -1,0 +1,73 @@
+/**
+ * Centres in the order the micro-kernel reads them: panels of 8, each 8 starting values followed by
+ * [stride][8] floats. The starting value of centre c is -|c|^2 / 2, so that the largest score
+ * x . c - |c|^2 / 2 belongs to the nearest centre; places without a centre start at minus infinity
+ * and never win.
+ */
+import { storeTransposed } from './simd'
+
+export const PANEL: u32 = 8
+
+export function panelBytes(stride: u32): usize {
+  return (<usize>stride + 1) << 5
+}
+
+/** One panel from 8 row addresses at `rows` (0: no centre). Norms are summed in 64 bits. */
+export function packPanel(rows: usize, stride: u32, withNorms: u32, out: usize): void {
+  for (let lane: usize = 0; lane < 8; lane++) {
+    const row = <usize>load<u32>(rows + (lane << 2))
+    let start: f32 = -Infinity
+    if (row !== 0) {
+      start = 0
+      if (withNorms) {
+        let squares: f64 = 0
+        for (let column: u32 = 0; column < stride; column++) {
+          const value = <f64>load<f32>(row + ((<usize>column) << 2))
+          squares += value * value
+        }
+        start = <f32>(squares * -0.5)
+      }
+    }
+    store<f32>(out + (lane << 2), start)
+  }
+  out += 32
+  for (let half: usize = 0; half < 2; half++) {
+    const r0 = <usize>load<u32>(rows + (half << 4))
+    const r1 = <usize>load<u32>(rows + (half << 4), 4)
+    const r2 = <usize>load<u32>(rows + (half << 4), 8)
+    const r3 = <usize>load<u32>(rows + (half << 4), 12)
+    const zero = f32x4.splat(0)
+    for (let column: u32 = 0; column < stride; column += 4) {
+      const at = (<usize>column) << 2
+      storeTransposed(
+        r0 ? v128.load(r0 + at) : zero,
+        r1 ? v128.load(r1 + at) : zero,
+        r2 ? v128.load(r2 + at) : zero,
+        r3 ? v128.load(r3 + at) : zero,
+        out + ((<usize>column) << 5) + (half << 4),
+        32,
+      )
+    }
+  }
+}
+
+/** Packs centres first to first + count; an item is a panel. Scratch: 32 bytes. */
+export function packCenters(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  centers: usize,
+  stride: u32,
+  count: u32,
+  withNorms: u32,
+  packed: usize,
+): void {
+  for (let panel = start; panel < end; panel++) {
+    for (let lane: u32 = 0; lane < PANEL; lane++) {
+      const index = panel * PANEL + lane
+      const row = index < count ? centers + ((<usize>index * stride) << 2) : 0
+      store<u32>(scratch + ((<usize>lane) << 2), <u32>row)
+    }
+    packPanel(scratch, stride, withNorms, packed + <usize>panel * panelBytes(stride))
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * The inner loops everything else is made of.
+ *
+ * Rows on the device are padded with zeros to a multiple of 4 columns ("stride"), so loops run over
+ * whole vectors of four. `kind` is 0 for 32-bit floats and 1 for bytes.
+ */
+
+/** a * b + c, fused where the engine has relaxed SIMD. */
+export function madd(a: v128, b: v128, c: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) return f32x4.relaxed_madd(a, b, c)
+  return f32x4.add(f32x4.mul(a, b), c)
+}
+
+export function sumLanes(v: v128): f32 {
+  const pairs = f32x4.add(v, i8x16.shuffle(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7))
+  return f32x4.extract_lane(pairs, 0) + f32x4.extract_lane(pairs, 1)
+}
+
+/** Four columns of a row, as floats. `column` is a multiple of 4. */
+export function loadFour(row: usize, kind: u32, column: u32): v128 {
+  if (kind === 0) return v128.load(row + ((<usize>column) << 2))
+  const bytes = v128.load32_zero(row + <usize>column)
+  return f32x4.convert_i32x4_u(i32x4.extend_low_i16x8_u(i16x8.extend_low_i8x16_u(bytes)))
+}
+
+export function rowBytes(stride: u32, kind: u32): usize {
+  return kind === 0 ? (<usize>stride) << 2 : <usize>stride
+}
+
+/** Squared distance by differences: no cancellation, whatever the offset of the data. */
+export function squaredDistance(row: usize, kind: u32, center: usize, stride: u32): f32 {
+  let even = f32x4.splat(0)
+  let odd = f32x4.splat(0)
+  let column: u32 = 0
+  for (; column + 8 <= stride; column += 8) {
+    const a = f32x4.sub(loadFour(row, kind, column), v128.load(center))
+    const b = f32x4.sub(loadFour(row, kind, column + 4), v128.load(center, 16))
+    even = madd(a, a, even)
+    odd = madd(b, b, odd)
+    center += 32
+  }
+  if (column < stride) {
+    const a = f32x4.sub(loadFour(row, kind, column), v128.load(center))
+    even = madd(a, a, even)
+  }
+  return sumLanes(f32x4.add(even, odd))
+}
+
+export function dotProduct(row: usize, kind: u32, other: usize, stride: u32): f32 {
+  let even = f32x4.splat(0)
+  let odd = f32x4.splat(0)
+  let column: u32 = 0
+  for (; column + 8 <= stride; column += 8) {
+    even = madd(loadFour(row, kind, column), v128.load(other), even)
+    odd = madd(loadFour(row, kind, column + 4), v128.load(other, 16), odd)
+    other += 32
+  }
+  if (column < stride) even = madd(loadFour(row, kind, column), v128.load(other), even)
+  return sumLanes(f32x4.add(even, odd))
+}
+
+/** Writes a 4 x 4 block transposed: output k at out + k * step holds lane k of a, b, c, d. */
+export function storeTransposed(a: v128, b: v128, c: v128, d: v128, out: usize, step: usize): void {
+  const ab01 = i8x16.shuffle(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)
+  const ab23 = i8x16.shuffle(a, b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31)
+  const cd01 = i8x16.shuffle(c, d, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)
+  const cd23 = i8x16.shuffle(c, d, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31)
+  v128.store(out, i8x16.shuffle(ab01, cd01, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23))
+  v128.store(out + step, i8x16.shuffle(ab01, cd01, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+  v128.store(out + 2 * step, i8x16.shuffle(ab23, cd23, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23))
+  v128.store(out + 3 * step, i8x16.shuffle(ab23, cd23, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+}
+
+/**
+ * Packs four rows column by column: out[column][4]. Absent rows repeat the first, so that what is
+ * computed for them is harmless and can be thrown away.
+ */
+export function packFourRows(r0: usize, r1: usize, r2: usize, r3: usize, kind: u32, stride: u32, out: usize): void {
+  for (let column: u32 = 0; column < stride; column += 4) {
+    storeTransposed(
+      loadFour(r0, kind, column),
+      loadFour(r1, kind, column),
+      loadFour(r2, kind, column),
+      loadFour(r3, kind, column),
+      out,
+      16,
+    )
+    out += 64
+  }
+}
+
+/**
+ * The micro-kernel: 4 packed points against a panel of 8 centres, 32 sums in 8 registers.
+ *
+ * points: [stride][4]; panel: 8 starting values, then [stride][8]. Writes out[4 points][8 centres].
+ * Of the shapes that fit 16 registers, 4 x 8 without unrolling measured fastest under V8 (43 GFLOP/s
+ * on one core against 30 to 35 for 4 x 12, 6 x 8 and every unrolled form).
+ */
+export function scoreFourByEight(points: usize, panel: usize, stride: u32, out: usize): void {
+  let a0 = v128.load(panel)
+  let a1 = v128.load(panel, 16)
+  let b0 = a0
+  let b1 = a1
+  let c0 = a0
+  let c1 = a1
+  let d0 = a0
+  let d1 = a1
+  panel += 32
+  const end = points + ((<usize>stride) << 4)
+  while (points < end) {
+    const left = v128.load(panel)
+    const right = v128.load(panel, 16)
+    let value = v128.load32_splat(points)
+    a0 = madd(value, left, a0)
+    a1 = madd(value, right, a1)
+    value = v128.load32_splat(points, 4)
+    b0 = madd(value, left, b0)
+    b1 = madd(value, right, b1)
+    value = v128.load32_splat(points, 8)
+    c0 = madd(value, left, c0)
+    c1 = madd(value, right, c1)
+    value = v128.load32_splat(points, 12)
+    d0 = madd(value, left, d0)
+    d1 = madd(value, right, d1)
+    panel += 32
+    points += 16
+  }
+  v128.store(out, a0)
+  v128.store(out, a1, 16)
+  v128.store(out, b0, 32)
+  v128.store(out, b1, 48)
+  v128.store(out, c0, 64)
+  v128.store(out, c1, 80)
+  v128.store(out, d0, 96)
+  v128.store(out, d1, 112)
+}

@@ -72,6 +72,8 @@ export interface ComputePass {
   readonly constants?: Readonly<Record<string, number>>
   /** Rough number of arithmetic operations, to keep one submit short. */
   readonly operations?: number
+  /** Share of the whole work that is done after this pass, where it is worth reporting. */
+  readonly share?: number
 }
 
 /** A WebAssembly function over a range of items, cut among the threads: fn(start, end, scratch, ...args). */
@@ -107,6 +109,14 @@ export interface CpuMemory {
   address(part: DeviceBuffer | BufferPart): number
 }
 
+/** Watching and stopping work while it runs. */
+export interface RunControl {
+  /** Stops between slices of work; `run` then rejects with the signal's reason, and what was written is undefined. */
+  readonly signal?: AbortSignal | undefined
+  /** Called now and then with the share of this work that is done, 0 to 1. */
+  readonly onProgress?: ((share: number) => void) | undefined
+}
+
 export interface Device {
   readonly info: DeviceInfo
   allocate(bytes: number, label: string): DeviceBuffer
@@ -117,7 +127,7 @@ export interface Device {
   /** Sets every byte to zero. */
   clear(part: DeviceBuffer | BufferPart): void
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void
-  run(work: Work): Promise<void>
+  run(work: Work, control?: RunControl): Promise<void>
   /** Frees everything. The process can end by itself afterwards. */
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /** Opening a device: what there is, which one is taken, and why. */
 import { platform } from '#platform'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import type { Device, DeviceLimits } from './contract.ts'
+import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
 import { openCpuDevice } from './cpu/device.ts'
 import { openWebGpuDevice } from './webgpu/device.ts'
 
@@ -38,4 +38,33 @@ export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
     throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use --device cpu.`)
   }
   return openCpuDevice({ ...options, reason: `auto takes the CPU device because ${whyNot}` })
+}
+
+/** What is there, for a person who wonders. */
+export interface DeviceListing {
+  readonly kind: 'webgpu' | 'cpu'
+  /** Undefined where the device is not there. */
+  readonly info: DeviceInfo | undefined
+  readonly whyNot: string | undefined
+  /** True for the one `auto` takes. */
+  readonly taken: boolean
+}
+
+/** Opens and closes every kind of device to say what it is, and which one `auto` takes and why. */
+export async function listDevices(): Promise<{ devices: DeviceListing[]; reason: string }> {
+  const auto = await openDevice()
+  const taken = auto.info
+  await auto.close()
+  const devices: DeviceListing[] = []
+  for (const kind of ['webgpu', 'cpu'] as const) {
+    try {
+      const device = await openDevice({ kind })
+      devices.push({ kind, info: device.info, whyNot: undefined, taken: taken.kind === kind })
+      await device.close()
+    } catch (error) {
+      if (!(error instanceof CentroidalError)) throw error
+      devices.push({ kind, info: undefined, whyNot: error.message, taken: false })
+    }
+  }
+  return { devices, reason: taken.reason }
 }

@@ -16,6 +16,7 @@ import {
   type Device,
   type DeviceBuffer,
   type GpuTarget,
+  type RunControl,
   slice,
 } from '../device/contract.ts'
 import { cutForBinding, gridFor, rowsWithinOperations } from '../device/plan.ts'
@@ -47,16 +48,17 @@ export function assignWorkspaceBytes(centers: { rows: number; stride: number }):
   return Math.ceil(centers.rows / PANEL) * (centers.stride + 1) * PANEL * 4
 }
 
-export function assign(device: Device, args: AssignArgs): Promise<void> {
+export function assign(device: Device, args: AssignArgs, control?: RunControl): Promise<void> {
   const m = args.m ?? 1
   if (!Number.isInteger(m) || m < 1 || m > MOST_NEAREST) {
     throw badOption('m', m, `give a whole number from 1 to ${MOST_NEAREST}.`)
   }
-  return device.run({
+  const work = {
     name: 'assign',
-    webgpu: (gpu) => assignPasses(gpu, args, m),
-    cpu: (memory) => assignJobs(memory, args, m),
-  })
+    webgpu: (gpu: GpuTarget) => assignPasses(gpu, args, m),
+    cpu: (memory: CpuMemory) => assignJobs(memory, args, m),
+  }
+  return device.run(work, control)
 }
 
 function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
@@ -89,6 +91,7 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
         params: [row, rows, quads, here, firstLabel + range.start, merge, ...(m > 1 ? [m] : [])],
         groups: gridFor(rows, pointsPerGroup, gpu.limits.workgroups),
         operations: rows * perRow,
+        share: (range.start + (here * (row + rows)) / points.rows) / centers.rows,
       }
       row += rows
     }

@@ -18,12 +18,8 @@ export const platform: Platform = {
     return { entry: { gpu: navigator.gpu, adapter, origin: 'the browser' } }
   },
   openBytes: openBlobOrUrl,
-  async createBytes(location) {
-    throw new CentroidalError(
-      'bad-file',
-      `${location} cannot be written from a page: keep the result in memory instead.`,
-    )
-  },
+  createBytes: refuseToWrite,
+  makeFolder: refuseToWrite,
 }
 
 function startThread(script: string): Thread {
@@ -48,4 +44,8 @@ function startThread(script: string): Thread {
       URL.revokeObjectURL(url)
     },
   }
+}
+
+async function refuseToWrite(location: string): Promise<never> {
+  throw new CentroidalError('bad-file', `${location} cannot be written from a page: keep the result in memory instead.`)
 }

@@ -38,4 +38,6 @@ export interface Platform {
   findGpu(options: { software: boolean }): Promise<{ entry?: GpuEntry; whyNot?: string }>
   openBytes(location: Location): Promise<ByteSource>
   createBytes(location: string): Promise<ByteSink>
+  /** Makes sure a folder is there and can be written to. */
+  makeFolder(location: string): Promise<void>
 }

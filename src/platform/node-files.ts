@@ -1,7 +1,7 @@
 /** Files on disk as bytes to read and write, with errors that say what to do instead of an errno. */
 import { randomUUID } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ByteSink, ByteSource } from '../core/bytes.ts'
@@ -130,6 +130,19 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, name: string): Prom
     }
   } catch (error) {
     throw explain(error, 'write', name)
+  }
+}
+
+/** Makes sure a folder is there and takes files, so that a long run does not end in an error. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true })
+    await access(path, constants.W_OK)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException)?.code === 'EEXIST') {
+      throw new CentroidalError('bad-file', `Cannot write into ${JSON.stringify(path)}: it is a file; name a folder.`)
+    }
+    throw explain(error, 'write', path)
   }
 }
 

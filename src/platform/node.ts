@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { CentroidalError } from '../core/errors.ts'
 import type { Platform, Thread } from './contract.ts'
-import { createFile, openFile } from './node-files.ts'
+import { createFile, makeFolder, openFile } from './node-files.ts'
 import { findNodeGpu } from './node-gpu.ts'
 
 export const platform: Platform = {
@@ -24,6 +24,7 @@ export const platform: Platform = {
     return openFile(location)
   },
   createBytes: (location) => createFile(location),
+  makeFolder,
 }
 
 function startThread(script: string): Thread {

@@ -10,6 +10,7 @@ import {
   type DeviceBuffer,
   type DeviceInfo,
   partOf,
+  type RunControl,
   type Work,
 } from '../contract.ts'
 import { WasmHeap } from './heap.ts'
@@ -162,11 +163,15 @@ class CpuDevice implements Device, CpuMemory {
     this.#view(partOf(to)).set(this.#view(partOf(from)))
   }
 
-  run(work: Work): Promise<void> {
+  run(work: Work, control: RunControl = {}): Promise<void> {
     this.#checkOpen()
     const jobs = work.cpu(this)
     const done = this.#turn.then(async () => {
-      for (const job of jobs) await this.#runner.run(job)
+      for (const job of jobs) {
+        control.signal?.throwIfAborted()
+        await this.#runner.run(job, control)
+        control.signal?.throwIfAborted()
+      }
     })
     this.#turn = done.catch(() => {})
     return done

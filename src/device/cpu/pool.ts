@@ -2,13 +2,16 @@
 
 import { platform } from '#platform'
 import type { Thread } from '../../platform/contract.ts'
-import type { CpuJob } from '../contract.ts'
+import type { CpuJob, RunControl } from '../contract.ts'
 import type { WasmHeap } from './heap.ts'
 import { CONTROL, CONTROL_BYTES, MAX_ARGS, THREAD_SCRIPT } from './thread-script.ts'
 
+const PROGRESS_MS = 100
+
 export interface JobRunner {
   readonly threads: number
-  run(job: CpuJob): Promise<void>
+  /** Ends early, without an error, when the signal fires; the caller looks at the signal. */
+  run(job: CpuJob, control?: RunControl): Promise<void>
   close(): Promise<void>
 }
 
@@ -26,15 +29,17 @@ export class InPlaceRunner implements JobRunner {
     this.#heap = heap
   }
 
-  async run(job: CpuJob): Promise<void> {
+  async run(job: CpuJob, control: RunControl = {}): Promise<void> {
     const scratch = this.#heap.allocate(job.scratchBytes ?? 0, 'scratch')
     const call = this.#exports[job.entry] as WasmFunction
     try {
       for (let start = 0; start < job.items; start += job.grain) {
         call(start, Math.min(start + job.grain, job.items), scratch, ...job.args)
         if (performance.now() - this.#lastBreath > 12) {
+          control.onProgress?.(start / job.items)
           await new Promise((resolve) => setTimeout(resolve))
           this.#lastBreath = performance.now()
+          if (control.signal?.aborted) return
         }
       }
     } finally {
@@ -92,7 +97,7 @@ export class ThreadPool implements JobRunner {
     return this.#threads.length
   }
 
-  async run(job: CpuJob): Promise<void> {
+  async run(job: CpuJob, control: RunControl = {}): Promise<void> {
     if (job.items <= 0) return
     const entry = this.#entries.get(job.entry)
     if (entry === undefined) throw new Error(`No WebAssembly function ${job.entry}`)
@@ -110,6 +115,10 @@ export class ThreadPool implements JobRunner {
     words[CONTROL.scratchBytes] = this.#scratch.bytes
     this.#numbers.set(job.args)
     this.#threads[0].keepAlive(true)
+    // Nothing left to take: threads finish the slice they are on and report.
+    const stop = (): void => void Atomics.store(words, CONTROL.next, job.items)
+    control.signal?.addEventListener('abort', stop)
+    const watch = control.onProgress && setInterval(() => this.#report(control.onProgress, job.items), PROGRESS_MS)
     try {
       await new Promise<void>((resolve, reject) => {
         this.#settle = { resolve, reject }
@@ -117,6 +126,8 @@ export class ThreadPool implements JobRunner {
         Atomics.notify(words, CONTROL.generation)
       })
     } finally {
+      clearInterval(watch)
+      control.signal?.removeEventListener('abort', stop)
       this.#threads[0].keepAlive(false)
     }
     if (this.#failure) {
@@ -131,6 +142,10 @@ export class ThreadPool implements JobRunner {
     Atomics.add(this.#words, CONTROL.generation, 1)
     Atomics.notify(this.#words, CONTROL.generation)
     await Promise.all(this.#threads.map((thread) => thread.terminate()))
+  }
+
+  #report(onProgress: RunControl['onProgress'], items: number): void {
+    onProgress?.(Math.min(1, Atomics.load(this.#words, CONTROL.next) / items))
   }
 
   #hear(message: { done?: number; failed?: string }): void {

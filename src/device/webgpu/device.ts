@@ -15,6 +15,7 @@ import {
   type DeviceLimits,
   type GpuTarget,
   partOf,
+  type RunControl,
   type ShaderFeatures,
   type Work,
 } from '../contract.ts'
@@ -212,7 +213,7 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#gpu.queue.submit([encoder.finish()])
   }
 
-  async run(work: Work): Promise<void> {
+  async run(work: Work, control: RunControl = {}): Promise<void> {
     this.#check()
     let group: ComputePass[] = []
     let operations = 0
@@ -221,6 +222,8 @@ class WebGpuDevice implements Device, GpuTarget {
       this.#submit(work.name, group)
       await this.#pacer.submitted(operations)
       this.#check()
+      control.signal?.throwIfAborted()
+      if (group[group.length - 1].share !== undefined) control.onProgress?.(group[group.length - 1].share as number)
       group = []
       operations = 0
     }

@@ -1,0 +1,195 @@
+/** The two ways in: `cluster` for the result, `clusterSteps` for the same loop step by step. */
+import { CentroidalError } from '../core/errors.ts'
+import { isMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import type { Device } from '../device/contract.ts'
+import { acquireDevice } from './device-choice.ts'
+import { requireDistinct } from './distinct.ts'
+import { chooseFrame, type Frame, intoFrame, outOfFrame } from './frame.ts'
+import { iterate } from './loop.ts'
+import { ClusterModel, type ModelFacts } from './model.ts'
+import { type ClusterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { PointStore } from './points.ts'
+import { METHODS } from './presets.ts'
+import { createRunState, type RunState, readCenters, writeCenters } from './run-state.ts'
+import { seedingRandom, startCenters } from './seeding.ts'
+import type { IterationStats, StopReason } from './stats.ts'
+
+/** A round, and a look at what stands after it. The looks are good until the next step is asked for. */
+export interface ClusterStep extends IterationStats {
+  centers(): Promise<Matrix>
+  labels(): Promise<Uint32Array>
+}
+
+/** Clusters vectors; see ClusterOptions for what can be asked. */
+export async function cluster(vectors: VectorInput, options: ClusterOptions): Promise<ClusterModel> {
+  const steps = clusterSteps(vectors, options)
+  for (;;) {
+    const step = await steps.next()
+    if (step.done) return step.value
+  }
+}
+
+/** The same loop, a step at a time; returns the model when it is done. Leaving it early frees everything. */
+export async function* clusterSteps(
+  vectors: VectorInput,
+  options: ClusterOptions,
+): AsyncGenerator<ClusterStep, ClusterModel> {
+  const source = toSource(vectors)
+  const resolved = resolveOptions(options, source.rows, source.cols)
+  if (options.resume) checkResume(options.resume, source, resolved)
+  const began = performance.now()
+  const { onProgress } = options
+  onProgress?.('checking the vectors', 0)
+  const frame = options.resume?.state.frame ?? (await chooseFrame(source, resolved.metric))
+  if (frame === options.resume?.state.frame) await chooseFrame(source, resolved.metric)
+  await requireDistinct(source, resolved.k)
+  options.signal?.throwIfAborted()
+  const { device, release } = await acquireDevice(options.device)
+  let points: PointStore | undefined
+  try {
+    points = await PointStore.open(device, source, {
+      frame,
+      weights: resolved.weights,
+      onProgress: (share) => onProgress?.('loading the vectors', share),
+    })
+    let best: ClusterModel | undefined
+    for (let restart = 0; restart < resolved.restarts; restart++) {
+      const model = yield* runOnce(device, points, resolved, options, restart, began)
+      if (model && (best === undefined || model.distortion < best.distortion)) best = model
+      if (options.signal?.aborted) break
+    }
+    if (best === undefined) {
+      options.signal?.throwIfAborted()
+      throw new CentroidalError('bad-option', 'The run ended before its first round.')
+    }
+    return best
+  } finally {
+    points?.free()
+    await release()
+  }
+}
+
+/** One start, run to its end. Undefined if it was stopped before the first round was done. */
+async function* runOnce(
+  device: Device,
+  points: PointStore,
+  resolved: ResolvedOptions,
+  options: ClusterOptions,
+  restart: number,
+  began: number,
+): AsyncGenerator<ClusterStep, ClusterModel | undefined> {
+  const { k, weights } = resolved
+  const { resume } = options
+  const seconds = (): number => (performance.now() - began) / 1000
+  const totalWeight = weights ? weights.reduce((sum, weight) => sum + weight, 0) : points.rows
+  const stats: IterationStats[] = restart === 0 && resume ? [...resume.facts.iterations] : []
+  const state = createRunState(device, points, k, {
+    seed: resolved.seed,
+    totalWeight,
+    control: {
+      signal: options.signal,
+      onProgress: options.onProgress && ((share) => options.onProgress?.(`round ${stats.length + 1}`, share)),
+    },
+  })
+  const snapshot = (reason: StopReason): Promise<ClusterModel> => readModel(state, resolved, stats, reason)
+  try {
+    if (!(await prepare(state, resolved, options, restart))) return undefined
+    const last = stats[stats.length - 1]
+    const loop = iterate(state, METHODS[resolved.method], {
+      ...resolved,
+      done: last?.iteration ?? 0,
+      distortion: last?.distortion,
+      timeIsUp: () => seconds() >= resolved.seconds,
+    })
+    for (;;) {
+      const next = await loop.next()
+      if (next.done) return stats.length > 0 ? await snapshot(next.value) : undefined
+      const step: IterationStats = { ...next.value, seconds: seconds(), restart }
+      stats.push(step)
+      options.onIteration?.(step)
+      if (options.checkpoint && step.iteration % options.checkpoint.every === 0) {
+        await options.checkpoint.save(await snapshot('iterations'))
+      }
+      yield {
+        ...step,
+        centers: async () => matrix(outOfFrame(await readCenters(state), points.cols, points.frame), k, points.cols),
+        labels: () => points.readLabels(),
+      }
+    }
+  } finally {
+    state.scope.free()
+  }
+}
+
+/** Centres and labels as they are before the first round. False if it was stopped. */
+async function prepare(
+  state: RunState,
+  resolved: ResolvedOptions,
+  options: ClusterOptions,
+  restart: number,
+): Promise<boolean> {
+  const { points, k } = state
+  const { resume } = options
+  if (restart === 0 && resume) {
+    writeCenters(state, resume.state.centers)
+    points.writeLabels(resume.labels)
+    return true
+  }
+  try {
+    const centers = isMatrix(resolved.start)
+      ? givenCenters(resolved.start, points.frame)
+      : await startCenters(state, resolved.start, seedingRandom(resolved.seed, restart), resolved.weights, (share) =>
+          options.onProgress?.('choosing the first centres', share),
+        )
+    writeCenters(state, centers)
+  } catch (error) {
+    if (options.signal?.aborted) return false
+    throw error
+  }
+  points.forgetLabels()
+  return k > 0
+}
+
+function givenCenters(start: Matrix, frame: Frame): Float32Array {
+  const data = start.data instanceof Float32Array ? start.data : Float32Array.from(start.data)
+  return intoFrame(data, start.cols, { ...frame, type: 'f32' }) as Float32Array
+}
+
+function checkResume(model: ClusterModel, source: VectorSource, resolved: ResolvedOptions): void {
+  const { rows, cols, k, metric } = model.facts
+  const wanted = { rows: source.rows, cols: source.cols, k: resolved.k, metric: resolved.metric }
+  for (const [name, value] of Object.entries({ rows, cols, k, metric })) {
+    const asked = wanted[name as keyof typeof wanted]
+    if (value !== asked) {
+      throw new CentroidalError(
+        'bad-option',
+        `The model to resume has ${name} ${value}, this run has ${asked}: resume with the same vectors and options.`,
+      )
+    }
+  }
+}
+
+async function readModel(
+  state: RunState,
+  resolved: ResolvedOptions,
+  stats: readonly IterationStats[],
+  stopped: StopReason,
+): Promise<ClusterModel> {
+  const { device, points, k } = state
+  const inner = await readCenters(state)
+  const centers = matrix(outOfFrame(inner, points.cols, points.frame), k, points.cols)
+  const { start, weights, ...plain } = resolved
+  const facts: ModelFacts = {
+    method: resolved.method,
+    metric: resolved.metric,
+    k,
+    rows: points.rows,
+    cols: points.cols,
+    seed: resolved.seed,
+    options: { ...plain, start: isMatrix(start) ? 'given' : start, weighted: weights !== undefined },
+    device: { kind: device.info.kind, name: device.info.name, reason: device.info.reason },
+    stopped,
+    iterations: [...stats],
+  }
+  return new ClusterModel(centers, await points.readLabels(), facts, { centers: inner, frame: points.frame })
+}

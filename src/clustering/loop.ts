@@ -1,0 +1,109 @@
+/**
+ * The one loop. A round: every point chooses among its candidates, the update takes what was chosen,
+ * centres move, empty clusters are refilled. Labels and centres stay on the device; the host reads a
+ * few numbers. Progress, checkpoints, demos and stopping all consume what this generator yields.
+ */
+import { tally } from '../kernels/tally.ts'
+import type { PointPart } from './points.ts'
+import { refillEmpty } from './refill.ts'
+import type { CandidateSource, Method, RunState, Update } from './run-state.ts'
+import type { StopReason } from './stats.ts'
+
+export interface Round {
+  readonly iteration: number
+  readonly distortion: number
+  readonly moved: number
+  readonly candidates: number
+}
+
+export interface LoopOptions {
+  readonly iterations: number
+  readonly tolerance: number
+  readonly empty: 'farthest' | 'keep'
+  readonly weights: Float32Array | undefined
+  /** Rounds that were done before, when a run is resumed. */
+  readonly done: number
+  /** Distortion after those. */
+  readonly distortion: number | undefined
+  /** True when there is no time for another round. */
+  readonly timeIsUp: () => boolean
+}
+
+export async function* iterate(
+  state: RunState,
+  method: Method,
+  options: LoopOptions,
+): AsyncGenerator<Round, StopReason> {
+  const candidates = method.candidates(state)
+  const update = method.update(state)
+  let last = options.distortion
+  for (let iteration = options.done + 1; iteration <= options.iterations; iteration++) {
+    const result = await round(state, candidates, update, iteration, options)
+    if (result === undefined) return 'aborted'
+    yield result
+    if (result.moved === 0) return 'converged'
+    if (options.tolerance > 0 && last !== undefined && last - result.distortion < options.tolerance * last)
+      return 'tolerance'
+    if (state.control.signal?.aborted) return 'aborted'
+    if (options.timeIsUp()) return 'seconds'
+    last = result.distortion
+  }
+  return 'iterations'
+}
+
+/** Undefined if it was stopped half-way; labels and centres are then those of the round before. */
+async function round(
+  state: RunState,
+  candidates: CandidateSource,
+  update: Update,
+  iteration: number,
+  options: LoopOptions,
+): Promise<Round | undefined> {
+  const { device, points } = state
+  const taken: PointPart[] = []
+  let looked = 0
+  let moved = 0
+  let squares = 0
+  try {
+    for (const part of points.parts) {
+      part.swapLabels()
+      taken.push(part)
+      const vectors = await points.vectors(part)
+      looked += (await candidates.assign(state, part, vectors, iteration)) * part.count
+      await update.take(state, part, vectors)
+      const counted = await tally(device, {
+        count: part.count,
+        values: part.distances,
+        weights: part.weights,
+        left: part.labels,
+        right: part.previous,
+        sums: part.sums,
+        differences: part.differences,
+      })
+      state.control.signal?.throwIfAborted()
+      moved += counted.different
+      squares += counted.sum
+    }
+  } catch (error) {
+    if (!state.control.signal?.aborted) throw error
+    for (const part of taken) part.swapLabels()
+    return undefined
+  }
+  let { gain, empty, counts } = await update.finish(state)
+  if (empty > 0 && options.empty === 'farthest') {
+    const refill = await refillEmpty(state, counts, options.weights)
+    if (refill.clusters > 0) {
+      for (const part of points.parts) await update.take(state, part, await points.vectors(part))
+      // The second update moves centres from where the first left them, so the gains add up.
+      gain += refill.squares + (await update.finish(state)).gain
+      moved += refill.clusters
+    }
+  }
+  const { scale } = points.frame
+  return {
+    iteration,
+    distortion: Math.max(0, squares - gain) / state.totalWeight / (scale * scale),
+    moved: Math.min(moved, points.rows),
+    candidates: looked / points.rows,
+  }
+}

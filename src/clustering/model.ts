@@ -1,0 +1,120 @@
+/** The result of a clustering: centres, labels, how it came about; predicts, and is saved as a folder. */
+import { CentroidalError } from '../core/errors.ts'
+import { type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
+import { readModelFolder, writeModelFolder } from '../data/model-folder.ts'
+import type { Device, DeviceInfo } from '../device/contract.ts'
+import { type DeviceChoice, withDevice } from './device-choice.ts'
+import { type Frame, intoFrame } from './frame.ts'
+import { nearestCenters } from './predict.ts'
+import type { IterationStats, StopReason } from './stats.ts'
+
+/** Written into model.json; a later format that this version cannot read has a higher number. */
+export const MODEL_VERSION = 1
+
+/** What model.json says besides the numbers in the .npy files. */
+export interface ModelFacts {
+  readonly method: string
+  readonly metric: 'euclidean' | 'cosine'
+  readonly k: number
+  readonly rows: number
+  readonly cols: number
+  readonly seed: number
+  /** Options that were given or chosen, as plain values. */
+  readonly options: Readonly<Record<string, unknown>>
+  readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
+  readonly stopped: StopReason
+  readonly iterations: readonly IterationStats[]
+}
+
+export interface PredictOptions {
+  readonly device?: DeviceChoice
+  readonly signal?: AbortSignal
+  readonly onProgress?: (share: number) => void
+}
+
+export interface Prediction {
+  readonly labels: Uint32Array
+  /** Squared distance to the centre, in the input's units. */
+  readonly distances: Float32Array
+}
+
+export class ClusterModel {
+  /** k x d, in the input's units. */
+  readonly centers: Matrix
+  /** The cluster of each point, as it stood after the last round. */
+  readonly labels: Uint32Array
+  readonly facts: ModelFacts
+  /** The centres to the bit as the device holds them, to go on from; see frame.ts. */
+  readonly state: { readonly centers: Float32Array; readonly frame: Frame }
+
+  constructor(centers: Matrix, labels: Uint32Array, facts: ModelFacts, state: ClusterModel['state']) {
+    this.centers = centers
+    this.labels = labels
+    this.facts = facts
+    this.state = state
+  }
+
+  /** Mean squared distance of a point to the centre of its label. */
+  get distortion(): number {
+    return this.facts.iterations[this.facts.iterations.length - 1]?.distortion ?? Number.NaN
+  }
+
+  /** Points of each cluster. */
+  get sizes(): Uint32Array {
+    const sizes = new Uint32Array(this.centers.rows)
+    for (const label of this.labels) sizes[label]++
+    return sizes
+  }
+
+  /** The nearest centre of each vector. */
+  async predict(input: VectorInput, options: PredictOptions = {}): Promise<Uint32Array> {
+    return (await this.assign(input, options)).labels
+  }
+
+  /** The nearest centre of each vector, and how far it is. */
+  async assign(input: VectorInput, options: PredictOptions = {}): Promise<Prediction> {
+    const source = toSource(input, 'the vectors to assign')
+    if (source.cols !== this.centers.cols) {
+      throw new CentroidalError(
+        'bad-data',
+        `${source.name} has ${source.cols} columns and the model ${this.centers.cols}: give vectors like those it was made from.`,
+      )
+    }
+    return withDevice(options.device, (device: Device) => nearestCenters(device, source, this, options))
+  }
+
+  /** Writes centers.npy, labels.npy and model.json into a folder, which is made if need be. */
+  async save(folder: string): Promise<void> {
+    const { frame } = this.state
+    await writeModelFolder(folder, {
+      kind: 'clustering',
+      version: MODEL_VERSION,
+      facts: {
+        ...this.facts,
+        distortion: this.distortion,
+        frame: { ...frame, shift: frame.shift && Array.from(frame.shift) },
+      },
+      centers: this.centers,
+      labels: this.labels,
+      ...(this.state.centers === this.centers.data
+        ? {}
+        : { frameCenters: matrix(this.state.centers, this.centers.rows, this.centers.cols) }),
+    })
+  }
+}
+
+/** Loads what `save` wrote. */
+export async function loadModel(folder: string): Promise<ClusterModel> {
+  const { facts, centers, labels, frameCenters } = await readModelFolder(folder, 'clustering', MODEL_VERSION)
+  const {
+    frame: saved,
+    distortion: _,
+    ...rest
+  } = facts as unknown as ModelFacts & {
+    frame: Frame
+    distortion: number
+  }
+  const frame: Frame = { ...saved, shift: saved.shift && Float64Array.from(saved.shift) }
+  const state = frameCenters ?? intoFrame(centers.data, centers.cols, { ...frame, type: 'f32' })
+  return new ClusterModel(centers, labels, rest, { centers: state as Float32Array, frame })
+}

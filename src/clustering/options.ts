@@ -1,0 +1,162 @@
+/** What a caller may ask of a clustering, with the defaults and why they are what they are. */
+import { badOption, CentroidalError, show } from '../core/errors.ts'
+import { isMatrix, type Matrix } from '../core/matrix.ts'
+import type { Device } from '../device/contract.ts'
+import type { DeviceOptions } from '../device/open.ts'
+import type { ClusterModel } from './model.ts'
+import { METHODS, type MethodName } from './presets.ts'
+import type { IterationStats } from './stats.ts'
+
+export interface ClusterOptions {
+  /** Number of clusters. */
+  readonly k: number
+  /** Default `auto`: the method that serves this many clusters best. */
+  readonly method?: 'auto' | MethodName
+  /** Same seed, same device, same result, bit for bit. Default 0. */
+  readonly seed?: number
+  /** Most rounds. Default 100: Lloyd on real data has long flattened out by then. */
+  readonly iterations?: number
+  /** Stop when a round lowers the distortion by less than this share of it. Default 0.0001; 0 runs on until nothing moves. */
+  readonly tolerance?: number
+  /** Stop after the first round that ends later than this. Default: no limit. */
+  readonly seconds?: number
+  /** Runs from different starts, of which the best is kept. Default 1. */
+  readonly restarts?: number
+  /**
+   * Where the centres begin: `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
+   * idea in few passes, for large k), or given centres. Default `auto`: kpp while it is cheap, then parallel.
+   */
+  readonly start?: StartName | Matrix
+  /** `cosine` brings vectors and centres to length one. Default `euclidean`. */
+  readonly metric?: 'euclidean' | 'cosine'
+  /** A weight for each point, 0 or more. Default: all 1. */
+  readonly weights?: ArrayLike<number>
+  /**
+   * What becomes of a cluster that lost all its points. `farthest` (default) gives it the point
+   * farthest from its centre, which never raises the distortion; `keep` leaves it empty where it was.
+   */
+  readonly empty?: 'farthest' | 'keep'
+  /** An open device (stays open), or what to open. Default: `auto`. */
+  readonly device?: Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu'
+  /** Stops the run; what was reached so far is the result. */
+  readonly signal?: AbortSignal
+  /** Called after every round. */
+  readonly onIteration?: (stats: IterationStats) => void
+  /** Called while something takes long: what it is, and the share that is done. */
+  readonly onProgress?: (phase: string, share: number) => void
+  /** Called with the state so far every `every` rounds, for example to save it. */
+  readonly checkpoint?: { readonly every: number; save(model: ClusterModel): Promise<void> | void }
+  /** A model to go on from: centres, labels and the count of rounds are taken over. */
+  readonly resume?: ClusterModel
+}
+
+export type StartName = 'auto' | 'random' | 'kpp' | 'parallel'
+
+/** Options with every default filled in. */
+export interface ResolvedOptions {
+  readonly k: number
+  readonly method: MethodName
+  readonly seed: number
+  readonly iterations: number
+  readonly tolerance: number
+  readonly seconds: number
+  readonly restarts: number
+  readonly start: StartName | Matrix
+  readonly metric: 'euclidean' | 'cosine'
+  readonly weights: Float32Array | undefined
+  readonly empty: 'farthest' | 'keep'
+}
+
+const KNOWN = new Set<string>([
+  'k',
+  'method',
+  'seed',
+  'iterations',
+  'tolerance',
+  'seconds',
+  'restarts',
+  'start',
+  'metric',
+  'weights',
+  'empty',
+  'device',
+  'signal',
+  'onIteration',
+  'onProgress',
+  'checkpoint',
+  'resume',
+])
+
+export function resolveOptions(options: ClusterOptions, rows: number, cols: number): ResolvedOptions {
+  for (const name of Object.keys(options)) {
+    if (!KNOWN.has(name)) throw badOption(name, options[name as keyof ClusterOptions], 'there is no such option.')
+  }
+  const { k } = options
+  if (!Number.isInteger(k) || k < 1) throw badOption('k', k, 'give a whole number of clusters, at least 1.')
+  if (k > rows) {
+    throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
+  }
+  const method = options.method ?? 'auto'
+  if (method !== 'auto' && !(method in METHODS)) {
+    throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
+  }
+  const number = (name: string, value: number | undefined, fallback: number, least: number, whole: boolean): number => {
+    const chosen = value ?? fallback
+    if (typeof chosen !== 'number' || Number.isNaN(chosen) || chosen < least || (whole && !Number.isInteger(chosen))) {
+      throw badOption(name, value, `give a ${whole ? 'whole ' : ''}number, ${least} or more.`)
+    }
+    return chosen
+  }
+  return {
+    k,
+    method: method === 'auto' ? 'lloyd' : method,
+    seed: number('seed', options.seed, 0, 0, true),
+    iterations: number('iterations', options.iterations, 100, 1, true),
+    tolerance: number('tolerance', options.tolerance, 1e-4, 0, false),
+    seconds: number('seconds', options.seconds, Number.POSITIVE_INFINITY, 0, false),
+    restarts: number('restarts', options.restarts, 1, 1, true),
+    start: checkStart(options.start ?? 'auto', k, cols),
+    metric: oneOf('metric', options.metric ?? 'euclidean', ['euclidean', 'cosine']),
+    weights: checkWeights(options.weights, rows),
+    empty: oneOf('empty', options.empty ?? 'farthest', ['farthest', 'keep']),
+  }
+}
+
+function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]): T {
+  if (!allowed.includes(value)) throw badOption(name, value, `give one of ${allowed.join(', ')}.`)
+  return value
+}
+
+function checkStart(start: StartName | Matrix, k: number, cols: number): StartName | Matrix {
+  if (typeof start === 'string') return oneOf<StartName>('start', start, ['auto', 'random', 'kpp', 'parallel'])
+  if (!isMatrix(start)) throw badOption('start', start, 'give auto, random, kpp, parallel, or a matrix of centres.')
+  if (start.rows !== k || start.cols !== cols) {
+    throw badOption('start', `${start.rows} x ${start.cols}`, `the centres to start from must be ${k} x ${cols}.`)
+  }
+  start.data.forEach((value, i) => {
+    if (!Number.isFinite(value)) {
+      throw new CentroidalError(
+        'bad-data',
+        `Row ${Math.floor(i / cols)} of the centres to start from holds ${show(value)}: all must be finite.`,
+      )
+    }
+  })
+  return start
+}
+
+function checkWeights(weights: ArrayLike<number> | undefined, rows: number): Float32Array | undefined {
+  if (weights === undefined) return undefined
+  if (weights.length !== rows) {
+    throw badOption('weights', `${weights.length} numbers`, `give one for each of the ${rows} vectors.`)
+  }
+  const checked = Float32Array.from(weights)
+  let total = 0
+  for (let i = 0; i < rows; i++) {
+    if (!(checked[i] >= 0) || checked[i] === Number.POSITIVE_INFINITY) {
+      throw new CentroidalError('bad-data', `Weight ${i} is ${weights[i]}: weights must be finite and not negative.`)
+    }
+    total += checked[i]
+  }
+  if (total === 0) throw badOption('weights', 'all zero', 'give at least one point a weight above 0.')
+  return checked
+}

@@ -1,0 +1,303 @@
+/**
+ * Where the centres begin.
+ *
+ * - random: different points, drawn evenly.
+ * - kpp: k-means++ (Arthur and Vassilvitskii 2007): each next centre is drawn with a chance in
+ *   proportion to the squared distance to the nearest one so far. k passes over the data.
+ * - parallel: after k-means|| (Bahmani et al. 2012): many at once by the same rule, in a few passes.
+ *   Small k: five times oversampled, then reduced to k by weighted k-means++ over the sample, as in
+ *   the paper. Large k, where that reduction would cost more than it brings: drawn to about k
+ *   straight away, then filled up or thinned out evenly.
+ */
+
+import { TALLY_BLOCK } from '../../shaders/tally.ts'
+import { matrix, toSource } from '../core/matrix.ts'
+import { createRandom, type Random, sampleDistinct, shuffle } from '../core/random.ts'
+import { BufferScope } from '../device/contract.ts'
+import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
+import { allocateRows, writeRows } from '../kernels/rows.ts'
+import { tally } from '../kernels/tally.ts'
+import { RowSet } from './distinct.ts'
+import type { StartName } from './options.ts'
+import { PointStore } from './points.ts'
+import type { RunState } from './run-state.ts'
+
+const PARALLEL_PASSES = 5
+/** Up to here the oversampled candidates are reduced as in the paper. */
+const LARGEST_REDUCED = 1024
+/** k-means++ reads the data k times; beyond this many numbers read, few passes over many centres win. */
+const CHEAP_READS = 4e9
+
+/** Centres in the points' frame, k x cols. */
+export async function startCenters(
+  state: RunState,
+  start: StartName,
+  random: Random,
+  weights: Float32Array | undefined,
+  onProgress?: (share: number) => void,
+): Promise<Float32Array> {
+  const { points, k } = state
+  const cheap = points.rows * points.stride * k <= CHEAP_READS
+  const name = start === 'auto' ? (cheap ? 'kpp' : 'parallel') : start
+  const indices =
+    name === 'random'
+      ? await randomStart(state, random, weights)
+      : name === 'kpp'
+        ? await plusPlusStart(state, random, weights, onProgress)
+        : await parallelStart(state, random, weights, onProgress)
+  return points.gather(indices)
+}
+
+/** Different points with weight, in random order. There are enough: the caller has checked. */
+async function randomStart(state: RunState, random: Random, weights?: Float32Array): Promise<number[]> {
+  const { points, k } = state
+  const rows = new RowSet()
+  const chosen: number[] = []
+  // Mostly the first k draws do; duplicates and weightless points make it look further.
+  const order = sampleDistinct(random, points.rows, Math.min(points.rows, 2 * k + 100))
+  const take = async (index: number): Promise<void> => {
+    if (weights && weights[index] === 0) return
+    if (rows.add(await points.source.read(index, index + 1))) chosen.push(index)
+  }
+  for (let i = 0; i < order.length && chosen.length < k; i++) await take(order[i])
+  if (chosen.length < k) {
+    const all = Uint32Array.from({ length: points.rows }, (_, i) => i)
+    shuffle(random, all)
+    for (let i = 0; i < all.length && chosen.length < k; i++) await take(all[i])
+    // Only weightless points are left to tell apart.
+    for (let i = 0; i < all.length && chosen.length < k; i++) {
+      if (rows.add(await points.source.read(all[i], all[i] + 1))) chosen.push(all[i])
+    }
+  }
+  return chosen
+}
+
+async function plusPlusStart(
+  state: RunState,
+  random: Random,
+  weights: Float32Array | undefined,
+  onProgress?: (share: number) => void,
+): Promise<number[]> {
+  const { k } = state
+  const sampler = new DistanceSampler(state, weights)
+  try {
+    const chosen = [drawByWeight(random, state.points.rows, weights)]
+    while (chosen.length < k) {
+      await sampler.add([chosen[chosen.length - 1]], chosen.length - 1)
+      state.control.signal?.throwIfAborted()
+      const next = await sampler.draw(random)
+      if (next === undefined) break
+      chosen.push(next)
+      onProgress?.(chosen.length / k)
+    }
+    return chosen.length < k ? fillUp(state, chosen, random) : chosen
+  } finally {
+    sampler.free()
+  }
+}
+
+async function parallelStart(
+  state: RunState,
+  random: Random,
+  weights: Float32Array | undefined,
+  onProgress?: (share: number) => void,
+): Promise<number[]> {
+  const { points, k } = state
+  const reduced = k <= LARGEST_REDUCED
+  const perPass = ((reduced ? 5 : 1) * k) / PARALLEL_PASSES
+  const sampler = new DistanceSampler(state, weights, Math.ceil(perPass * 2) + 64)
+  try {
+    const chosen = [drawByWeight(random, points.rows, weights)]
+    let fresh = chosen.slice()
+    for (let pass = 0; pass < PARALLEL_PASSES; pass++) {
+      await sampler.add(fresh, chosen.length - fresh.length)
+      state.control.signal?.throwIfAborted()
+      fresh = await sampler.drawMany(random, perPass)
+      chosen.push(...fresh)
+      onProgress?.((pass + 1) / PARALLEL_PASSES)
+    }
+    if (chosen.length > k && reduced) {
+      await sampler.add(fresh, chosen.length - fresh.length)
+      return await reduce(state, chosen, random)
+    }
+    if (chosen.length > k) return sampleOf(chosen, k, random)
+    return fillUp(state, chosen, random)
+  } finally {
+    sampler.free()
+  }
+}
+
+/** k of the candidates by k-means++, each weighted with the points nearest to it. */
+async function reduce(state: RunState, candidates: readonly number[], random: Random): Promise<number[]> {
+  const { device, points, k } = state
+  const labels = await points.readLabels()
+  const weights = new Float32Array(candidates.length)
+  for (const label of labels) weights[label]++
+  const rows = await points.gather(candidates)
+  const source = toSource(matrix(rows, candidates.length, points.cols))
+  const frame = { shift: undefined, scale: 1, unit: false, type: 'f32' } as const
+  const sample = await PointStore.open(device, source, { frame, weights })
+  try {
+    const chosen = await plusPlusStart({ ...state, points: sample, k }, random, weights)
+    return chosen.map((index) => candidates[index])
+  } finally {
+    sample.free()
+  }
+}
+
+function sampleOf(indices: readonly number[], count: number, random: Random): number[] {
+  return Array.from(sampleDistinct(random, indices.length, count), (i) => indices[i])
+}
+
+/** Too few places of their own were drawn (duplicates, tiny data): other different points fill up. */
+async function fillUp(state: RunState, chosen: readonly number[], random: Random): Promise<number[]> {
+  const { points, k } = state
+  const rows = new RowSet()
+  const result: number[] = []
+  const others = Uint32Array.from({ length: points.rows }, (_, i) => i)
+  shuffle(random, others)
+  const order = [...chosen, ...others]
+  for (let i = 0; i < order.length && result.length < k; i++) {
+    if (rows.add(await points.source.read(order[i], order[i] + 1))) result.push(order[i])
+  }
+  return result
+}
+
+function drawByWeight(random: Random, rows: number, weights: Float32Array | undefined): number {
+  if (weights === undefined) return random.below(rows)
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  let left = random.uniform() * total
+  for (let i = 0; i < rows; i++) {
+    left -= weights[i]
+    if (left < 0 && weights[i] > 0) return i
+  }
+  return weights.findIndex((weight) => weight > 0)
+}
+
+/** Keeps every point's squared distance to the nearest chosen centre on the device, and draws by it. */
+class DistanceSampler {
+  readonly #state: RunState
+  readonly #weights: Float32Array | undefined
+  readonly #scope: BufferScope
+  readonly #capacity: number
+  readonly #centers
+  readonly #workspace
+
+  constructor(state: RunState, weights: Float32Array | undefined, capacity = 1) {
+    this.#state = state
+    this.#weights = weights
+    this.#capacity = capacity
+    this.#scope = new BufferScope(state.device)
+    this.#centers = allocateRows(this.#scope, capacity, state.points.cols, 'f32', 'new centres')
+    this.#workspace = this.#scope.allocate(assignWorkspaceBytes(this.#centers), 'prepared new centres')
+  }
+
+  free(): void {
+    this.#scope.free()
+  }
+
+  /** Takes points as centres; `firstLabel` is the number of the first of them. */
+  async add(indices: readonly number[], firstLabel: number): Promise<void> {
+    const { device, points, control } = this.#state
+    for (let from = 0; from < indices.length; from += this.#capacity) {
+      const some = indices.slice(from, from + this.#capacity)
+      writeRows(device, this.#centers, await points.gather(some))
+      for (const part of points.parts) {
+        await assign(
+          device,
+          {
+            points: await points.vectors(part),
+            centers: { ...this.#centers, rows: some.length },
+            labels: part.labels,
+            distances: part.distances,
+            merge: firstLabel + from > 0,
+            firstLabel: firstLabel + from,
+            workspace: this.#workspace,
+          },
+          { signal: control.signal },
+        )
+      }
+    }
+  }
+
+  /** One point, by squared distance times weight. Undefined if all lie on centres. */
+  async draw(random: Random): Promise<number | undefined> {
+    const { device, points } = this.#state
+    // Sums of blocks come first, so that only one block of distances is read.
+    const blocks: { part: (typeof points.parts)[number]; sums: Float32Array }[] = []
+    let total = 0
+    for (const part of points.parts) {
+      const { sum } = await tally(device, {
+        count: part.count,
+        values: part.distances,
+        weights: part.weights,
+        left: part.labels,
+        sums: part.sums,
+        differences: part.differences,
+      })
+      blocks.push({ part, sums: new Float32Array(await device.read(part.sums)) })
+      total += sum
+    }
+    if (!(total > 0)) return undefined
+    let left = random.uniform() * total
+    let fallback: number | undefined
+    for (const { part, sums } of blocks) {
+      const count = Math.ceil(part.count / TALLY_BLOCK)
+      for (let block = 0; block < count; block++) {
+        if (sums[block] <= 0) continue
+        if (left >= sums[block]) {
+          left -= sums[block]
+          if (block + 1 < count || part !== blocks[blocks.length - 1].part) continue
+        }
+        const found = await this.#drawFromBlock(part, block, left)
+        if (found !== undefined) return found
+        fallback = part.first + block * TALLY_BLOCK
+      }
+    }
+    return fallback
+  }
+
+  async #drawFromBlock(
+    part: RunState['points']['parts'][number],
+    block: number,
+    target: number,
+  ): Promise<number | undefined> {
+    const start = block * TALLY_BLOCK
+    const count = Math.min(TALLY_BLOCK, part.count - start)
+    const bytes = await this.#state.device.read({ buffer: part.distances, offset: start * 4, bytes: count * 4 })
+    const distances = new Float32Array(bytes)
+    let left = target
+    let last: number | undefined
+    for (let i = 0; i < count; i++) {
+      const chance = distances[i] * (this.#weights ? this.#weights[part.first + start + i] : 1)
+      if (chance <= 0) continue
+      last = part.first + start + i
+      left -= chance
+      if (left < 0) return last
+    }
+    // Rounding can leave a rest: the last possible point takes it.
+    return last
+  }
+
+  /** About `count` points at once, each drawn on its own; equal rows only once. */
+  async drawMany(random: Random, count: number): Promise<number[]> {
+    const { points } = this.#state
+    const distances = await points.readDistances()
+    const weights = this.#weights
+    const chance = (i: number): number => distances[i] * (weights ? weights[i] : 1)
+    let total = 0
+    for (let i = 0; i < distances.length; i++) total += chance(i)
+    if (!(total > 0)) return []
+    const rows = new RowSet()
+    const drawn: number[] = []
+    for (let i = 0; i < distances.length; i++) {
+      if (random.uniform() * total >= count * chance(i)) continue
+      if (rows.add(await points.source.read(i, i + 1))) drawn.push(i)
+    }
+    return drawn
+  }
+}
+
+export function seedingRandom(seed: number, restart: number): Random {
+  return createRandom(seed).fork(restart)
+}

@@ -1,0 +1,17 @@
+/** What is known after a round. */
+export interface IterationStats {
+  readonly iteration: number
+  /** Mean squared distance of a point to the centre of its label, both as they stand after the round, in the input's units. */
+  readonly distortion: number
+  /** Points whose label changed in this round. */
+  readonly moved: number
+  /** Centres looked at per point. */
+  readonly candidates: number
+  /** Wall time since the data was in memory: seeding and compiling included. */
+  readonly seconds: number
+  /** Which restart this is, from 0. */
+  readonly restart: number
+}
+
+/** Why a run ended. */
+export type StopReason = 'converged' | 'tolerance' | 'iterations' | 'seconds' | 'aborted'

@@ -1,0 +1,98 @@
+/**
+ * A model on disk: a folder with centers.npy, labels.npy and model.json, readable by anything that
+ * reads NumPy files and JSON. model.json is written last, so a folder that has it is complete.
+ */
+import { platform } from '#platform'
+import { CentroidalError } from '../core/errors.ts'
+import type { Matrix } from '../core/matrix.ts'
+import { readIntegers, readVectors } from './read.ts'
+import { writeLabels, writeVectors } from './write.ts'
+
+export interface ModelContents {
+  readonly kind: string
+  readonly version: number
+  readonly facts: object
+  readonly centers: Matrix
+  readonly labels: Uint32Array
+  /** Centres to the last bit in the frame they were found in, where that is not the input's. */
+  readonly frameCenters?: Matrix
+}
+
+export async function writeModelFolder(folder: string, contents: ModelContents): Promise<void> {
+  await platform.makeFolder(folder)
+  await writeVectors(`${folder}/centers.npy`, contents.centers)
+  await writeLabels(`${folder}/labels.npy`, contents.labels)
+  if (contents.frameCenters) await writeVectors(`${folder}/frame-centers.npy`, contents.frameCenters)
+  const { kind, version, facts } = contents
+  const text = JSON.stringify({ format: `centroidal ${kind}`, version, ...facts }, undefined, 2)
+  const sink = await platform.createBytes(`${folder}/model.json`)
+  try {
+    await sink.write(new TextEncoder().encode(`${text}\n`))
+    await sink.close()
+  } catch (error) {
+    await sink.abort()
+    throw error
+  }
+}
+
+export interface LoadedModel {
+  readonly facts: Record<string, unknown>
+  readonly centers: Matrix
+  readonly labels: Uint32Array
+  readonly frameCenters: Float32Array | undefined
+}
+
+export async function readModelFolder(folder: string, kind: string, newest: number): Promise<LoadedModel> {
+  const { format, version, ...facts } = await readJson(`${folder}/model.json`)
+  if (format !== `centroidal ${kind}`) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder}/model.json is not a ${kind} model of centroidal: format is ${JSON.stringify(format)}.`,
+    )
+  }
+  if (typeof version !== 'number' || version > newest) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder} was written as version ${version}, this centroidal reads up to ${newest}: update it.`,
+    )
+  }
+  const centers = await readVectors(`${folder}/centers.npy`)
+  const labels = await readIntegers(`${folder}/labels.npy`)
+  checkShape(folder, 'centers.npy', [centers.rows, centers.cols], [facts.k, facts.cols])
+  checkShape(folder, 'labels.npy', [labels.rows * labels.cols], [facts.rows])
+  const moved = (facts.frame as { shift?: unknown; scale?: number })?.shift !== undefined
+  const scaled = ((facts.frame as { scale?: number })?.scale ?? 1) !== 1
+  const frameCenters = moved || scaled ? await readVectors(`${folder}/frame-centers.npy`) : undefined
+  return {
+    facts,
+    centers,
+    labels: Uint32Array.from(labels.data),
+    frameCenters: frameCenters?.data as Float32Array | undefined,
+  }
+}
+
+function checkShape(folder: string, file: string, found: readonly number[], wanted: readonly unknown[]): void {
+  if (found.some((size, i) => size !== wanted[i])) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder}/${file} is ${found.join(' x ')} and model.json says ${wanted.join(' x ')}: the folder is mixed up, make the model again.`,
+    )
+  }
+}
+
+async function readJson(path: string): Promise<Record<string, unknown>> {
+  const source = await platform.openBytes(path)
+  try {
+    const text = new TextDecoder().decode(await source.read(0, source.size))
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null) throw new SyntaxError('not an object')
+    return value as Record<string, unknown>
+  } catch (error) {
+    if (error instanceof CentroidalError) throw error
+    throw new CentroidalError('bad-file', `${path} is not JSON (${(error as Error).message}): make the model again.`, {
+      cause: error,
+    })
+  } finally {
+    await source.close()
+  }
+}

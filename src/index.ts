@@ -1,0 +1,30 @@
+/** The public door: everything else is free to change. */
+export { type ClusterStep, cluster, clusterSteps } from './clustering/cluster.ts'
+export {
+  ClusterModel,
+  loadModel,
+  MODEL_VERSION,
+  type ModelFacts,
+  type Prediction,
+  type PredictOptions,
+} from './clustering/model.ts'
+export type { ClusterOptions, StartName } from './clustering/options.ts'
+export { METHODS, type MethodName } from './clustering/presets.ts'
+export type { IterationStats, StopReason } from './clustering/stats.ts'
+export { CentroidalError, type ErrorCode } from './core/errors.ts'
+export {
+  type ElementType,
+  type Matrix,
+  matrix,
+  type VectorData,
+  type VectorInput,
+  type VectorSource,
+} from './core/matrix.ts'
+export { createRandom, type Random } from './core/random.ts'
+export { type Integers, openVectors, readIntegers, readVectors } from './data/read.ts'
+export { blobs } from './data/synthetic.ts'
+export { type WriteOptions, writeLabels, writeVectors } from './data/write.ts'
+export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/contract.ts'
+export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
+export { distortion, imbalance } from './metrics/distortion.ts'
+export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'

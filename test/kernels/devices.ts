@@ -1,0 +1,161 @@
+/**
+ * The devices every kernel is tested on, and the buffers of one test case. Runs in Node and in a
+ * page, so nothing here may import from node:.
+ */
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import type { VectorData } from '../../src/core/matrix.ts'
+import { elementType } from '../../src/core/matrix.ts'
+import { BufferScope, type Device, type DeviceBuffer, type DeviceLimits } from '../../src/device/contract.ts'
+import { openCpuDevice } from '../../src/device/cpu/device.ts'
+import { openDevice } from '../../src/device/open.ts'
+import { allocateRows, type DeviceRows, paddedCols, writeRows } from '../../src/kernels/rows.ts'
+
+export interface TestDevice {
+  readonly name: string
+  /** Runs of a property: software adapters take their time with barriers. */
+  readonly runs: number
+  open(): Promise<Device>
+}
+
+/**
+ * Small enough that a few hundred rows must be cut and folded. Grids end at 7 x 7 workgroups of 64
+ * threads, so a case may ask for at most 3,136 threads at once.
+ */
+export const SMALL_LIMITS: Partial<DeviceLimits> = { bindingBytes: 16384, workgroups: 7, bindingAlignment: 256 }
+
+export const DEVICES: readonly TestDevice[] = [
+  // More threads than most test machines have cores, so that slices are taken in a different order each time.
+  { name: 'cpu with 3 threads', runs: 25, open: () => openDevice({ kind: 'cpu', threads: 3 }) },
+  { name: 'cpu with 1 thread', runs: 15, open: () => openDevice({ kind: 'cpu', threads: 1 }) },
+  { name: 'cpu in place', runs: 15, open: () => openDevice({ kind: 'cpu', shared: false }) },
+  { name: 'cpu without relaxed SIMD', runs: 15, open: () => openCpuDevice({ threads: 2, relaxed: false }) },
+  { name: 'webgpu in blocks', runs: 15, open: () => openDevice({ kind: 'webgpu', tiled: false }) },
+  { name: 'webgpu in tiles', runs: 6, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
+  {
+    name: 'webgpu with small limits',
+    runs: 10,
+    open: () => openDevice({ kind: 'webgpu', tiled: false, limits: SMALL_LIMITS }),
+  },
+]
+
+/** An open device that the tests of a block share. */
+export interface OpenedDevice {
+  readonly device: Device
+  readonly runs: number
+  /** Runs a case and frees its buffers, whatever comes of it. */
+  use<T>(work: (buffers: CaseBuffers) => Promise<T>): Promise<T>
+}
+
+/** The same tests once for each of the devices; each is opened once and closed at the end. */
+export function onDevices(devices: readonly TestDevice[], define: (opened: OpenedDevice) => void): void {
+  for (const entry of devices) {
+    describe(entry.name, () => {
+      let device: Device | undefined
+      beforeAll(async () => {
+        device = await entry.open()
+      })
+      afterAll(async () => {
+        await device?.close()
+      })
+      define({
+        runs: entry.runs,
+        get device() {
+          if (device === undefined) throw new Error(`${entry.name} is not open`)
+          return device
+        },
+        use(work) {
+          return useBuffers(this.device, work)
+        },
+      })
+    })
+  }
+}
+
+export function onEveryDevice(define: (opened: OpenedDevice) => void): void {
+  onDevices(DEVICES, define)
+}
+
+export async function useBuffers<T>(device: Device, work: (buffers: CaseBuffers) => Promise<T>): Promise<T> {
+  const buffers = new CaseBuffers(device)
+  try {
+    return await work(buffers)
+  } finally {
+    buffers.scope.free()
+  }
+}
+
+export class CaseBuffers {
+  readonly device: Device
+  readonly scope: BufferScope
+
+  constructor(device: Device) {
+    this.device = device
+    this.scope = new BufferScope(device)
+  }
+
+  upload(data: ArrayBufferView): DeviceBuffer {
+    return this.scope.upload(data, 'input')
+  }
+
+  rows(data: VectorData, cols: number): DeviceRows {
+    const rows = allocateRows(this.scope, data.length / cols, cols, elementType(data), 'rows')
+    writeRows(this.device, rows, data)
+    return rows
+  }
+
+  /** Memory for a result: full of rubbish at first, or of what `start` holds. */
+  output(bytes: number, start?: ArrayBufferView): Output {
+    return new Output(this.device, this.scope, bytes, start)
+  }
+
+  outputRows(rows: number, cols: number): { rows: DeviceRows; output: Output } {
+    const stride = paddedCols(cols)
+    const output = this.output(rows * stride * 4)
+    return { rows: { buffer: output.buffer, rows, cols, stride, type: 'f32' }, output }
+  }
+}
+
+/** Reads as a float of -6328.7 and as a label no test uses, so a place no kernel wrote shows. */
+const RUBBISH = 0xc5
+const GUARD_BYTES = 64
+
+/** A result, with a strip of rubbish behind it that no kernel may touch. */
+export class Output {
+  readonly buffer: DeviceBuffer
+  readonly #device: Device
+  readonly #bytes: number
+
+  constructor(device: Device, scope: BufferScope, bytes: number, start?: ArrayBufferView) {
+    this.#device = device
+    this.#bytes = bytes
+    const content = new Uint8Array(bytes + GUARD_BYTES).fill(RUBBISH)
+    if (start) content.set(new Uint8Array(start.buffer, start.byteOffset, start.byteLength))
+    this.buffer = scope.upload(content, 'output')
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    const all = new Uint8Array(await this.#device.read(this.buffer))
+    const guard = all.subarray(this.#bytes, this.#bytes + GUARD_BYTES)
+    expect(
+      guard.every((byte) => byte === RUBBISH),
+      'a kernel wrote behind its result',
+    ).toBe(true)
+    return all.slice(0, this.#bytes)
+  }
+
+  async floats(): Promise<Float32Array> {
+    return new Float32Array((await this.bytes()).buffer)
+  }
+
+  async words(): Promise<Uint32Array> {
+    return new Uint32Array((await this.bytes()).buffer)
+  }
+}
+
+/** Rows without their padding. */
+export function unpadded(padded: Float32Array, rows: number, cols: number): Float32Array {
+  const stride = paddedCols(cols)
+  const data = new Float32Array(rows * cols)
+  for (let i = 0; i < rows; i++) data.set(padded.subarray(i * stride, i * stride + cols), i * cols)
+  return data
+}

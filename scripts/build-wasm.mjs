@@ -32,7 +32,6 @@ for (const [name, flags] of Object.entries(variants)) {
   const bytes = await readFile(`${root}/${out}`)
   code += `export const ${name} =\n  '${bytes.toString('base64')}'\n`
   types += `export declare const ${name}: string\n`
-  console.log(`wasm ${name} ${bytes.length} bytes`)
 }
 await writeFile(`${root}/wasm/build/modules.js`, code)
 await writeFile(`${root}/wasm/build/modules.d.ts`, types)

@@ -1,5 +1,8 @@
 /** Bytes to read from or write to, wherever they are: a file, a Blob dropped on a page, a URL. */
 
+/** Where bytes can come from. A string is a path in Node, a URL in a page. */
+export type Location = string | URL | Blob
+
 export interface ByteSource {
   /** Named in errors. */
   readonly name: string

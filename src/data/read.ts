@@ -1,8 +1,8 @@
 /** Vectors and whole numbers from files, Blobs and URLs. */
 import { platform } from '#platform'
+import type { Location } from '../core/bytes.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { readAll } from '../core/matrix.ts'
-import type { Location } from '../platform/contract.ts'
 import { notRepresentable, readAs } from './convert.ts'
 import { formatOf } from './formats.ts'
 import type { Table } from './table.ts'

@@ -1,7 +1,6 @@
 /** Blobs and URLs as bytes. Uses only what pages and Node share (Blob, fetch), so it works in both. */
-import type { ByteSource } from '../core/bytes.ts'
+import type { ByteSource, Location } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
-import type { Location } from './contract.ts'
 
 /** A Blob is read by slices, a URL by ranges when its server has them, otherwise whole. */
 export async function openBlobOrUrl(location: Location): Promise<ByteSource> {

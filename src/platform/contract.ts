@@ -2,10 +2,7 @@
  * What differs between Node and a page, behind one contract. `#platform` resolves to node.ts or to
  * browser.ts by the "browser" condition in package.json.
  */
-import type { ByteSink, ByteSource } from '../core/bytes.ts'
-
-/** Where vectors can come from. A string is a path in Node, a URL in a page. */
-export type Location = string | URL | Blob
+import type { ByteSink, ByteSource, Location } from '../core/bytes.ts'
 
 /** A GPU entry point and where it came from, or why there is none. */
 export interface GpuEntry {

@@ -25,6 +25,7 @@ const SOFTWARE_FILES = ['libvulkan.so.1', 'libvk_swiftshader.so', 'vk_swiftshade
 type Dawn = { create(flags: string[]): GPU; globals: object }
 
 export async function findNodeGpu({ software }: { software: boolean }): Promise<{ entry?: GpuEntry; whyNot?: string }> {
+  if (process.env.CENTROIDAL_NO_GPU) return { whyNot: 'CENTROIDAL_NO_GPU is set' }
   let dawn: Dawn
   try {
     dawn = (await import('webgpu')) as unknown as Dawn

@@ -15,14 +15,23 @@ const run = (file, args) => execFileSync(process.execPath, [file, ...args], { cw
 await rm(join(root, 'dist'), { recursive: true, force: true })
 run('scripts/build-wasm.mjs', [])
 
-const common = { absWorkingDir: root, bundle: true, format: 'esm', target: 'es2022', sourcemap: false, logLevel: 'warning' }
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  format: 'esm',
+  target: 'es2022',
+  sourcemap: false,
+  logLevel: 'warning',
+}
 const node = { ...common, platform: 'node', packages: 'external' }
 // The command line and the demos use the library as everybody does: by its door.
 const door = {
   name: 'public-door',
   setup(setup) {
     setup.onResolve({ filter: /(^|\/)index\.ts$/ }, ({ kind, importer }) =>
-      kind === 'entry-point' ? undefined : { path: importer.includes('/demos/') ? '../index.js' : './index.js', external: true },
+      kind === 'entry-point'
+        ? undefined
+        : { path: importer.includes('/demos/') ? '../index.js' : './index.js', external: true },
     )
   },
 }

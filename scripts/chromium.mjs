@@ -82,7 +82,8 @@ function* readTar(archive) {
     const name = text(offset, 100)
     if (name === '') return
     const size = Number.parseInt(text(offset + 124, 12), 8) || 0
-    if (['0', ''].includes(text(offset + 156, 1))) yield { name, bytes: archive.subarray(offset + 512, offset + 512 + size) }
+    if (['0', ''].includes(text(offset + 156, 1)))
+      yield { name, bytes: archive.subarray(offset + 512, offset + 512 + size) }
     offset += 512 + Math.ceil(size / 512) * 512
   }
 }

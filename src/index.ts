@@ -28,3 +28,4 @@ export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/cont
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'
+export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'

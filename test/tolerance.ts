@@ -24,6 +24,14 @@ export function sumBound(terms: number, magnitude: number): number {
 }
 
 /**
+ * Additions on the way to the sum of a cluster of `count` points: pieces of 256 are summed on their
+ * own and then added up, so errors grow with count / 256, not with count. `parts` counts calls with add.
+ */
+export function clusterTerms(count: number, parts = 1): number {
+  return Math.min(count, 256) + Math.ceil(count / 256) + parts
+}
+
+/**
  * A squared distance taken by differences over d columns:
  * |error| <= (d + 4) u distance.
  * Two u for a squared difference, one for the square, d for the additions; no cancellation.

@@ -117,7 +117,9 @@ function keepBest(
   let lane: u32 = 0
   for (let other: u32 = 1; other < inPanel; other++) {
     const score = load<f32>(scores + ((<usize>other) << 2))
-    if (score > top) {
+    // Candidates come in order of appearance, so a tie has to look at the labels.
+    const lower = load<u32>(candidates + ((<usize>other) << 2)) < load<u32>(candidates + ((<usize>lane) << 2))
+    if (score > top || (score === top && lower)) {
       top = score
       lane = other
     }

@@ -37,6 +37,10 @@ export function matmulRows(
       for (let row: u32 = 0; row < min(<u32>4, end - i); row++) {
         const to = out + ((<usize>(i + row) * outStride + base) << 2)
         memory.copy(to, scratch + ((<usize>row) << 5), (<usize>inPanel) << 2)
+        // Padding behind the last column becomes zero, whatever the memory held before.
+        if (base + inPanel === count) {
+          memory.fill(to + ((<usize>inPanel) << 2), 0, (<usize>(outStride - count)) << 2)
+        }
       }
     }
   }

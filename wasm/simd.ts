@@ -59,6 +59,15 @@ export function dotProduct(row: usize, kind: u32, other: usize, stride: u32): f3
   return sumLanes(f32x4.add(even, odd))
 }
 
+export function squaredLength(row: usize, kind: u32, stride: u32): f32 {
+  let sum = f32x4.splat(0)
+  for (let column: u32 = 0; column < stride; column += 4) {
+    const value = loadFour(row, kind, column)
+    sum = madd(value, value, sum)
+  }
+  return sumLanes(sum)
+}
+
 /** Writes a 4 x 4 block transposed: output k at out + k * step holds lane k of a, b, c, d. */
 export function storeTransposed(a: v128, b: v128, c: v128, d: v128, out: usize, step: usize): void {
   const ab01 = i8x16.shuffle(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)

@@ -23,74 +23,110 @@ const FAR_DEVIATIONS = 2
 const LARGE = 2 ** 30
 const SMALL = 2 ** -30
 
-/** Rows looked at in one go. */
+const WITHOUT_SIGN = 0x7fffffff
+const INFINITY_BITS = 0x7f800000
+
+/** Rows whose mean and spread are taken. */
+const SAMPLED_ROWS = 4096
+
+/** Numbers looked at in one go. */
 const CHUNK_NUMBERS = 4_000_000
 
 export async function chooseFrame(source: VectorSource, metric: 'euclidean' | 'cosine'): Promise<Frame> {
   if (source.rows === 0) throw new CentroidalError('bad-data', `${source.name} holds no vectors: give at least one.`)
   const unit = metric === 'cosine'
   if (source.type === 'u8' && !unit) return { shift: undefined, scale: 1, unit, type: 'u8' }
-  const sums = new Float64Array(source.cols)
-  const squares = new Float64Array(source.cols)
+  const moments = new Moments(source.cols)
+  const every = Math.max(1, Math.floor(source.rows / SAMPLED_ROWS))
   let largest = 0
   for await (const { first, data } of chunks(source)) {
-    largest = Math.max(largest, look(data, first, source, sums, squares, unit))
+    largest = Math.max(largest, largestMagnitude(data, first, source))
+    if (unit) requireDirections(data, first, source)
+    const { cols } = source
+    for (let row = (every - (first % every)) % every; row * cols < data.length; row += every)
+      moments.add(data, row * cols)
   }
   const scale = largest > LARGE || (largest < SMALL && largest > 0) ? 2 ** -Math.round(Math.log2(largest)) : 1
-  const shift = unit ? undefined : farShift(sums, squares, source.rows)
-  return { shift, scale: unit ? 1 : scale, unit, type: 'f32' }
+  return { shift: unit ? undefined : moments.farMean(), scale: unit ? 1 : scale, unit, type: 'f32' }
 }
 
-/** Adds up columns and checks every number; returns the largest magnitude. */
-function look(
-  data: VectorData,
-  first: number,
-  source: VectorSource,
-  sums: Float64Array,
-  squares: Float64Array,
-  unit: boolean,
-): number {
-  const { cols } = source
-  let largest = 0
-  for (let at = 0, row = 0; at < data.length; at += cols, row++) {
-    let length = 0
-    for (let j = 0; j < cols; j++) {
-      const value = data[at + j]
-      sums[j] += value
-      squares[j] += value * value
-      const size = Math.abs(value)
-      if (size > largest) largest = size
-      length += size
-    }
-    // NaN and Infinity survive the sum, so one test a row finds them.
-    if (!Number.isFinite(length)) throw notFinite(data.subarray(at, at + cols), first + row, source)
-    if (unit && length === 0) {
+/**
+ * Every number is looked at once, by its bits: without the sign they order like magnitudes, with
+ * Infinity and NaN on top. Four at a time, this is several times faster than comparing floats.
+ */
+function largestMagnitude(data: VectorData, first: number, source: VectorSource): number {
+  if (data instanceof Uint8Array) return 255
+  const bits = new Int32Array(data.buffer, data.byteOffset, data.length)
+  const whole = bits.length - (bits.length % 4)
+  let a = 0
+  let b = 0
+  let c = 0
+  let d = 0
+  for (let i = 0; i < whole; i += 4) {
+    a = Math.max(a, bits[i] & WITHOUT_SIGN)
+    b = Math.max(b, bits[i + 1] & WITHOUT_SIGN)
+    c = Math.max(c, bits[i + 2] & WITHOUT_SIGN)
+    d = Math.max(d, bits[i + 3] & WITHOUT_SIGN)
+  }
+  for (let i = whole; i < bits.length; i++) a = Math.max(a, bits[i] & WITHOUT_SIGN)
+  const top = Math.max(a, b, c, d)
+  if (top >= INFINITY_BITS) throw notFinite(data, first, source)
+  return new Float32Array(Int32Array.of(top).buffer)[0]
+}
+
+function requireDirections(data: VectorData, first: number, source: VectorSource): void {
+  for (let at = 0; at < data.length; at += source.cols) {
+    let column = 0
+    while (column < source.cols && data[at + column] === 0) column++
+    if (column === source.cols) {
       throw new CentroidalError(
         'bad-data',
-        `Row ${first + row} of ${source.name} is all zeros and has no direction: drop it or use metric euclidean.`,
+        `Row ${first + at / source.cols} of ${source.name} is all zeros and has no direction: drop it or use metric euclidean.`,
       )
     }
   }
-  return largest
 }
 
-function notFinite(row: VectorData, index: number, source: VectorSource): CentroidalError {
-  const column = row.findIndex((value) => !Number.isFinite(value))
+function notFinite(data: VectorData, first: number, source: VectorSource): CentroidalError {
+  const at = data.findIndex((value) => !Number.isFinite(value))
+  const row = first + Math.floor(at / source.cols)
   return new CentroidalError(
     'bad-data',
-    `Row ${index} of ${source.name} holds ${row[column]} in column ${column}: drop or mend it, all numbers must be finite.`,
+    `Row ${row} of ${source.name} holds ${data[at]} in column ${at % source.cols}: drop or mend it, all numbers must be finite.`,
   )
 }
 
-function farShift(sums: Float64Array, squares: Float64Array, rows: number): Float64Array | undefined {
-  const mean = sums.map((sum) => sum / rows)
-  let offset = 0
-  let spread = 0
-  for (let j = 0; j < mean.length; j++) {
-    offset += mean[j] * mean[j]
-    spread += Math.max(0, squares[j] / rows - mean[j] * mean[j])
+/** Mean and spread of the columns, from a sample of rows: enough to see whether the data lies far out. */
+class Moments {
+  readonly #sums: Float64Array
+  readonly #squares: Float64Array
+  #rows = 0
+
+  constructor(cols: number) {
+    this.#sums = new Float64Array(cols)
+    this.#squares = new Float64Array(cols)
   }
-  return offset > FAR_DEVIATIONS ** 2 * spread ? mean : undefined
+
+  add(data: VectorData, at: number): void {
+    for (let j = 0; j < this.#sums.length; j++) {
+      const value = data[at + j]
+      this.#sums[j] += value
+      this.#squares[j] += value * value
+    }
+    this.#rows++
+  }
+
+  /** The mean if it lies so far from zero, against the spread, that digits would be lost. */
+  farMean(): Float64Array | undefined {
+    const mean = this.#sums.map((sum) => sum / this.#rows)
+    let offset = 0
+    let spread = 0
+    for (let j = 0; j < mean.length; j++) {
+      offset += mean[j] * mean[j]
+      spread += Math.max(0, this.#squares[j] / this.#rows - mean[j] * mean[j])
+    }
+    return offset > FAR_DEVIATIONS ** 2 * spread ? mean : undefined
+  }
 }
 
 /** Rows as the device gets them. */

@@ -5,7 +5,7 @@ import { readModelFolder, writeModelFolder } from '../data/model-folder.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
 import { type DeviceChoice, withDevice } from './device-choice.ts'
 import { type Frame, intoFrame } from './frame.ts'
-import { nearestCenters } from './predict.ts'
+import { predictNearest } from './predict.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
 /** Written into model.json; a later format that this version cannot read has a higher number. */
@@ -80,7 +80,7 @@ export class ClusterModel {
         `${source.name} has ${source.cols} columns and the model ${this.centers.cols}: give vectors like those it was made from.`,
       )
     }
-    return withDevice(options.device, (device: Device) => nearestCenters(device, source, this, options))
+    return withDevice(options.device, (device: Device) => predictNearest(device, source, this, options))
   }
 
   /** Writes centers.npy, labels.npy and model.json into a folder, which is made if need be. */

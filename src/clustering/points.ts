@@ -22,13 +22,13 @@ export class PointPart {
   #labels: DeviceBuffer
   #previous: DeviceBuffer
 
-  constructor(scope: BufferScope, first: number, count: number, weights: DeviceBuffer | undefined) {
+  constructor(scope: BufferScope, first: number, count: number, neighbors: number, weights: DeviceBuffer | undefined) {
     this.first = first
     this.count = count
     this.weights = weights
-    this.#labels = scope.allocate(count * 4, 'labels')
-    this.#previous = scope.allocate(count * 4, 'labels of the round before')
-    this.distances = scope.allocate(count * 4, 'distances')
+    this.#labels = scope.allocate(count * neighbors * 4, 'labels')
+    this.#previous = scope.allocate(count * neighbors * 4, 'labels of the round before')
+    this.distances = scope.allocate(count * neighbors * 4, 'distances')
     this.sums = scope.allocate(tallyWorkspaceBytes(count), 'sums of blocks')
     this.differences = scope.allocate(tallyWorkspaceBytes(count), 'changes of blocks')
   }
@@ -53,6 +53,8 @@ export class PointPart {
 export interface PointStoreOptions {
   readonly frame: Frame
   readonly weights?: Float32Array | undefined
+  /** Labels and distances kept for each point. Default 1. */
+  readonly neighbors?: number
   readonly onProgress?: ((share: number) => void) | undefined
 }
 
@@ -68,6 +70,7 @@ export class PointStore {
   readonly parts: readonly PointPart[]
   /** Rows of the largest part. */
   readonly largestPart: number
+  readonly #neighbors: number
   readonly #device: Device
   readonly #scope: BufferScope
   /** One buffer a part, or one for all parts when streaming. */
@@ -85,7 +88,8 @@ export class PointStore {
     return store
   }
 
-  private constructor(device: Device, source: VectorSource, { frame, weights }: PointStoreOptions) {
+  private constructor(device: Device, source: VectorSource, { frame, weights, neighbors = 1 }: PointStoreOptions) {
+    this.#neighbors = neighbors
     this.source = source
     this.frame = frame
     this.rows = source.rows
@@ -98,12 +102,15 @@ export class PointStore {
     this.#resident = source.rows * rowBytes <= limits.memoryBytes
     const room = this.#resident ? limits.bindingBytes : Math.min(limits.bindingBytes, limits.memoryBytes)
     // Labels take 4 bytes a row, and the digits of the sort a little more than 4.
-    const most = Math.min(rowsWithin(room, rowBytes, 'vectors'), Math.floor(limits.bindingBytes / 4) - 256)
+    const most = Math.min(
+      rowsWithin(room, rowBytes, 'vectors'),
+      Math.floor(limits.bindingBytes / (4 * neighbors)) - 256,
+    )
     const ranges = cutRows(source.rows, Math.max(1, most))
     this.largestPart = ranges[0].end - ranges[0].start
     this.parts = ranges.map(({ start, end }) => {
       const own = weights && this.#scope.upload(weights.subarray(start, end), 'weights')
-      return new PointPart(this.#scope, start, end - start, own)
+      return new PointPart(this.#scope, start, end - start, neighbors, own)
     })
     this.forgetLabels()
   }
@@ -133,30 +140,33 @@ export class PointStore {
 
   /** All labels, in the order of the points. */
   async readLabels(): Promise<Uint32Array> {
-    const labels = new Uint32Array(this.rows)
+    const m = this.#neighbors
+    const labels = new Uint32Array(this.rows * m)
     for (const part of this.parts) {
-      labels.set(new Uint32Array(await this.#device.read(part.labels), 0, part.count), part.first)
+      labels.set(new Uint32Array(await this.#device.read(part.labels), 0, part.count * m), part.first * m)
     }
     return labels
   }
 
   async readDistances(): Promise<Float32Array> {
-    const distances = new Float32Array(this.rows)
+    const m = this.#neighbors
+    const distances = new Float32Array(this.rows * m)
     for (const part of this.parts) {
-      distances.set(new Float32Array(await this.#device.read(part.distances), 0, part.count), part.first)
+      distances.set(new Float32Array(await this.#device.read(part.distances), 0, part.count * m), part.first * m)
     }
     return distances
   }
 
   writeLabels(labels: Uint32Array): void {
+    const m = this.#neighbors
     for (const part of this.parts) {
-      this.#device.write(part.labels, labels.subarray(part.first, part.first + part.count))
+      this.#device.write(part.labels, labels.subarray(part.first * m, (part.first + part.count) * m))
     }
   }
 
   /** As before the first round: no point has a label. */
   forgetLabels(): void {
-    this.writeLabels(new Uint32Array(this.rows).fill(NO_LABEL))
+    this.writeLabels(new Uint32Array(this.rows * this.#neighbors).fill(NO_LABEL))
   }
 
   free(): void {

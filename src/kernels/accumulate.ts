@@ -204,7 +204,8 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
   yield {
     entry: 'sumClusters',
     items: k,
-    grain: Math.max(1, Math.round((1e5 * k) / (points.rows * points.stride))),
+    // Never more than there is: few points in many clusters would overflow the threads' 32-bit counter.
+    grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (points.rows * points.stride)))),
     args: [
       ...rows,
       offsets,

@@ -43,9 +43,25 @@ const PANEL = 8
 const MAX_GROUPS = 8
 const BLOCK_FLOATS = 4096
 
+/** From here on the CPU takes most scores in 16-bit integers, which then pays for a second packing. */
+const QUANTIZED_FROM = { centers: 64, stride: 16 }
+const QUANTIZED_HEADER = 64
+const QUANTIZED_POINTS = 32
+const QUANTIZED_CHUNK = 128
+
 export function assignWorkspaceBytes(centers: { rows: number; stride: number }): number {
-  // The CPU packs centres into panels of 8 with their norms; the GPU needs only the norms.
-  return Math.ceil(centers.rows / PANEL) * (centers.stride + 1) * PANEL * 4
+  // The CPU packs centres into panels of 8; the GPU needs only their norms.
+  return panelsBytes(centers) + quantizedBytes(centers)
+}
+
+/** Bytes of centres packed by `packCentersJob`. */
+export function panelsBytes({ rows, stride }: { rows: number; stride: number }): number {
+  return Math.ceil(rows / PANEL) * (stride + 1) * PANEL * 4
+}
+
+function quantizedBytes({ rows, stride }: { rows: number; stride: number }): number {
+  if (rows < QUANTIZED_FROM.centers || stride < QUANTIZED_FROM.stride) return 0
+  return QUANTIZED_HEADER + Math.ceil(rows / PANEL) * (64 + stride * 16)
 }
 
 export function assign(device: Device, args: AssignArgs, control?: RunControl): Promise<void> {
@@ -127,12 +143,32 @@ function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<
   const block = groups * 4
   const grain = Math.max(1, Math.round(2e6 / Math.max(1, 2 * count * points.stride * block))) * block
   const blockBytes = groups * points.stride * 16
-  if (m === 1) {
-    const scratchBytes = 128 + MAX_GROUPS * 128 + blockBytes
-    yield { entry: 'assignNearest', items: points.rows, grain, args: [...common, merge], scratchBytes }
-  } else {
+  const nearestBytes = 128 + MAX_GROUPS * 128 + blockBytes
+  if (m > 1) {
     const scratchBytes = 128 + blockBytes + block * m * 8
     yield { entry: 'assignNearestMany', items: points.rows, grain, args: [...common, m, merge], scratchBytes }
+  } else if (quantizedBytes(centers) === 0 || points.rows < QUANTIZED_POINTS) {
+    yield { entry: 'assignNearest', items: points.rows, grain, args: [...common, merge], scratchBytes: nearestBytes }
+  } else {
+    const header = packed + panelsBytes(centers)
+    const quantized = header + QUANTIZED_HEADER
+    const from = [start, centers.stride, count, header]
+    yield { entry: 'measureCenters', items: 1, grain: 1, args: from }
+    yield {
+      entry: 'packQuantized',
+      items: Math.ceil(count / PANEL),
+      grain: 64,
+      args: [...from, quantized],
+      scratchBytes: 16,
+    }
+    const [x, kind, stride, ...others] = common
+    yield {
+      entry: 'assignQuantized',
+      items: points.rows,
+      grain: Math.ceil(grain / QUANTIZED_POINTS) * QUANTIZED_POINTS,
+      args: [x, kind, stride, header, quantized, ...others, merge],
+      scratchBytes: QUANTIZED_POINTS * (32 + QUANTIZED_CHUNK * 16 + points.stride * 2) + nearestBytes,
+    }
   }
 }
 

@@ -9,7 +9,7 @@ import { encodeShader } from '../../shaders/encode.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { gridFor, rowsWithinOperations } from '../device/plan.ts'
-import { assignWorkspaceBytes, packCentersJob } from './assign.ts'
+import { packCentersJob, panelsBytes } from './assign.ts'
 import { type DeviceRows, kindOf, paddedCols } from './rows.ts'
 
 export interface EncodeArgs {
@@ -44,7 +44,7 @@ export async function encode(device: Device, args: EncodeArgs): Promise<void> {
   const scope = new BufferScope(device)
   try {
     const rangeBuffer = scope.upload(Uint32Array.from(ranges), 'ranges of subspaces')
-    const bookBytes = assignWorkspaceBytes({ rows: codewords, stride })
+    const bookBytes = panelsBytes({ rows: codewords, stride })
     const packed = device.info.kind === 'cpu' ? scope.allocate(bookBytes * m, 'packed codebooks') : undefined
     await device.run({
       name: 'encode',

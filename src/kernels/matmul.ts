@@ -6,7 +6,7 @@ import { gramSlabsShader, gramSumShader, matmulRowsShader } from '../../shaders/
 import { THREADS } from '../../shaders/pieces.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { gridFor, rowsWithinOperations } from '../device/plan.ts'
-import { assignWorkspaceBytes, packCentersJob } from './assign.ts'
+import { packCentersJob, panelsBytes } from './assign.ts'
 import { type DeviceRows, kindOf } from './rows.ts'
 
 export interface MatmulArgs {
@@ -21,7 +21,7 @@ export interface MatmulArgs {
 export async function matmul(device: Device, { a, b, out }: MatmulArgs): Promise<void> {
   const scope = new BufferScope(device)
   try {
-    const packed = device.info.kind === 'cpu' ? scope.allocate(assignWorkspaceBytes(b), 'packed matrix') : undefined
+    const packed = device.info.kind === 'cpu' ? scope.allocate(panelsBytes(b), 'packed matrix') : undefined
     await device.run({
       name: 'matmul',
       *webgpu(gpu) {
@@ -79,7 +79,9 @@ const SLAB_ROWS = 1024
 
 export async function gram(device: Device, { a, b, out }: GramArgs): Promise<void> {
   const n = a.rows
-  const slabs = Math.min(MOST_SLABS, Math.ceil(n / SLAB_ROWS))
+  // A kernel sees the products of all slabs in one binding; wide rows leave room for few.
+  const fitting = Math.max(1, Math.floor(device.info.limits.bindingBytes / (a.stride * b.stride * 4)))
+  const slabs = Math.min(MOST_SLABS, fitting, Math.ceil(n / SLAB_ROWS))
   const slabRows = Math.ceil(n / slabs)
   const scope = new BufferScope(device)
   try {

@@ -25,11 +25,11 @@ export const SMALL_LIMITS: Partial<DeviceLimits> = { bindingBytes: 16384, workgr
 
 export const DEVICES: readonly TestDevice[] = [
   // More threads than most test machines have cores, so that slices are taken in a different order each time.
-  { name: 'cpu with 3 threads', runs: 25, open: () => openDevice({ kind: 'cpu', threads: 3 }) },
-  { name: 'cpu with 1 thread', runs: 15, open: () => openDevice({ kind: 'cpu', threads: 1 }) },
-  { name: 'cpu in place', runs: 15, open: () => openDevice({ kind: 'cpu', shared: false }) },
-  { name: 'cpu without relaxed SIMD', runs: 15, open: () => openCpuDevice({ threads: 2, relaxed: false }) },
-  { name: 'webgpu in blocks', runs: 15, open: () => openDevice({ kind: 'webgpu', tiled: false }) },
+  { name: 'cpu with 3 threads', runs: 20, open: () => openDevice({ kind: 'cpu', threads: 3 }) },
+  { name: 'cpu with 1 thread', runs: 12, open: () => openDevice({ kind: 'cpu', threads: 1 }) },
+  { name: 'cpu in place', runs: 12, open: () => openDevice({ kind: 'cpu', shared: false }) },
+  { name: 'cpu without relaxed SIMD', runs: 12, open: () => openCpuDevice({ threads: 2, relaxed: false }) },
+  { name: 'webgpu in blocks', runs: 12, open: () => openDevice({ kind: 'webgpu', tiled: false }) },
   { name: 'webgpu in tiles', runs: 6, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
   {
     name: 'webgpu with small limits',
@@ -81,6 +81,23 @@ export async function useBuffers<T>(device: Device, work: (buffers: CaseBuffers)
     return await work(buffers)
   } finally {
     buffers.scope.free()
+  }
+}
+
+/** The same device with another way to run work, to watch it or to stop it. */
+export function withRun(device: Device, run: Device['run']): Device {
+  return {
+    info: device.info,
+    get allocatedBytes() {
+      return device.allocatedBytes
+    },
+    allocate: (bytes, label) => device.allocate(bytes, label),
+    write: (buffer, data, offset) => device.write(buffer, data, offset),
+    read: (target) => device.read(target),
+    clear: (target) => device.clear(target),
+    copy: (from, to) => device.copy(from, to),
+    run,
+    close: () => device.close(),
   }
 }
 
@@ -152,10 +169,16 @@ export class Output {
   }
 }
 
-/** Rows without their padding. */
+/** Rows without their padding, which must be zero. */
 export function unpadded(padded: Float32Array, rows: number, cols: number): Float32Array {
   const stride = paddedCols(cols)
+  expect(padded.length).toBe(rows * stride)
   const data = new Float32Array(rows * cols)
-  for (let i = 0; i < rows; i++) data.set(padded.subarray(i * stride, i * stride + cols), i * cols)
+  let dirty = 0
+  for (let i = 0; i < rows; i++) {
+    data.set(padded.subarray(i * stride, i * stride + cols), i * cols)
+    for (let t = cols; t < stride; t++) if (padded[i * stride + t] !== 0) dirty++
+  }
+  expect(dirty, 'places of padding that are not zero').toBe(0)
   return data
 }

@@ -1,0 +1,113 @@
+/** `centroidal assign`: more vectors to the clusters of a finished run. */
+import { rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Command } from 'commander'
+import { CentroidalError, loadModel, openDevice, openVectors, writeLabels } from '../../index.ts'
+import { createProgressView } from '../progress/view.ts'
+import type { Session } from '../session.ts'
+import { sizeHistogram, summarizeSizes } from '../sizes.ts'
+import { count, duration, number } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  deviceOptions,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface AssignFlags extends DeviceFlags, SpeechFlags {
+  readonly out: string
+}
+
+export function addAssignCommand(program: Command, session: Session): void {
+  const command = program
+    .command('assign')
+    .summary('put more vectors into the clusters of a run')
+    .description('Gives every vector of a file the number of the nearest centre of a finished run.')
+    .argument('<run>', 'the folder that centroidal cluster wrote')
+    .argument('<vectors>', 'the vectors to assign: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .requiredOption('-o, --out <file>', 'where the labels go: .npy .ivecs .csv .tsv')
+    .action((run: string, vectors: string, flags: AssignFlags) => assign(session, run, vectors, flags))
+    .addHelpText('after', '\nExample:\n  centroidal assign run more.npy --out labels.npy')
+  addDeviceOptions(command)
+  addSpeechOptions(command)
+}
+
+async function assign(session: Session, run: string, file: string, flags: AssignFlags): Promise<void> {
+  const { stdout, stderr } = session
+  const began = performance.now()
+  const model = await loadModel(run)
+  const source = await openVectors(file)
+  const signal = session.interruption()
+  const view = createProgressView(stderr, flags.quiet === true, signal)
+  try {
+    await tryLabelsFile(flags.out)
+    const device = await openDevice(deviceOptions(flags))
+    try {
+      const { labels, distances } = await model.assign(source, {
+        device,
+        signal,
+        onProgress: (share) => view.show({ label: 'assigning the vectors', share }),
+      })
+      await writeLabels(flags.out, labels)
+      view.stop()
+      const distortion = mean(distances)
+      const seconds = (performance.now() - began) / 1000
+      const { k } = model.facts
+      if (flags.json) {
+        const { kind, name, reason } = device.info
+        stdout.json({
+          type: 'result',
+          rows: labels.length,
+          k,
+          distortion,
+          seconds,
+          device: kind,
+          deviceName: name,
+          deviceReason: reason,
+          out: flags.out,
+        })
+      } else if (!flags.quiet) {
+        const sizes = sizesOf(labels, k)
+        const { smallest, largest } = summarizeSizes(sizes)
+        stdout.line(`Assigned ${count(labels.length, 'vector')} to ${count(k, 'cluster')} in ${duration(seconds)}.`)
+        stdout.line(
+          `  distortion  ${number(distortion)} (${number(model.distortion)} for the vectors the run was made of)`,
+        )
+        stdout.line(`  sizes       ${number(smallest)} ${sizeHistogram(sizes)} ${number(largest)}`)
+        stdout.line(`  device      ${device.info.name}: ${device.info.reason}`)
+        stdout.line(`  labels      ${flags.out}`)
+      }
+    } finally {
+      await device.close()
+    }
+  } finally {
+    view.stop()
+    await source.close?.()
+  }
+}
+
+/** Labels written beside the wanted file and removed again: what would fail at the end fails at once. */
+async function tryLabelsFile(out: string): Promise<void> {
+  const probe = join(dirname(out), `.centroidal-${process.pid}-${basename(out)}`)
+  try {
+    await writeLabels(probe, Uint32Array.of(0))
+    await rm(probe, { force: true })
+  } catch (error) {
+    if (!(error instanceof CentroidalError)) throw error
+    const message = error.message.replaceAll(JSON.stringify(probe), JSON.stringify(out))
+    throw new CentroidalError(error.code, message, { cause: error })
+  }
+}
+
+function mean(values: Float32Array): number {
+  let sum = 0
+  for (const value of values) sum += value
+  return sum / values.length
+}
+
+function sizesOf(labels: Uint32Array, k: number): Uint32Array {
+  const sizes = new Uint32Array(k)
+  for (const label of labels) sizes[label]++
+  return sizes
+}

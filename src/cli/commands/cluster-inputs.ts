@@ -1,0 +1,107 @@
+/** Everything a clustering needs from files, read and checked before anything is made or started. */
+import {
+  CentroidalError,
+  type ClusterModel,
+  type ClusterOptions,
+  loadModel,
+  type MethodName,
+  readVectors,
+  type VectorSource,
+} from '../../index.ts'
+import { badValue } from '../option-values.ts'
+import type { RunLimits } from '../progress/time-left.ts'
+import { readLabels, requireLength } from '../truth.ts'
+import type { ClusterFlags } from './cluster-options.ts'
+
+export interface ClusterInputs {
+  readonly options: ClusterOptions
+  readonly limits: RunLimits
+  readonly truth: Int32Array | Uint32Array | undefined
+  readonly resumed: ClusterModel | undefined
+}
+
+/** As ClusterOptions has them; needed here to tell how long a run may take. */
+const DEFAULTS: RunLimits = { iterations: 100, tolerance: 1e-4, seconds: Number.POSITIVE_INFINITY, restarts: 1 }
+
+export async function readInputs(flags: ClusterFlags, source: VectorSource): Promise<ClusterInputs> {
+  const resumed = flags.resume === undefined ? undefined : await loadModel(flags.resume)
+  const k = flags.k ?? resumed?.facts.k
+  if (k === undefined)
+    throw new CentroidalError('bad-option', 'Option -k is missing: say how many clusters, as in -k 100.')
+  checkImage(flags, source)
+  const truth = flags.truth === undefined ? undefined : await readLabels(flags.truth)
+  if (truth) requireLength(flags.truth!, truth.length, source.rows, 'vectors')
+  const earlier = resumed && takenOver(resumed, flags)
+  const limits: RunLimits = {
+    ...DEFAULTS,
+    ...earlier?.limits,
+    ...defined({
+      iterations: flags.iterations,
+      tolerance: flags.tolerance,
+      seconds: flags.seconds,
+      restarts: flags.restarts,
+    }),
+  }
+  const { method, metric, empty, seed } = flags
+  const options: ClusterOptions = {
+    k,
+    ...limits,
+    ...earlier?.options,
+    ...defined({ method, metric, empty, seed }),
+    ...(flags.weights === undefined ? {} : { weights: await readWeights(flags.weights, source.rows) }),
+    ...(await readStart(flags)),
+    ...(resumed ? { resume: resumed } : {}),
+  }
+  return { options, limits, truth, resumed }
+}
+
+/** A resumed run goes on as it began, except for the limits that ended it. */
+function takenOver(
+  { facts }: ClusterModel,
+  flags: ClusterFlags,
+): { options: Partial<ClusterOptions>; limits: Partial<RunLimits> } {
+  const { options } = facts
+  if (options.weighted === true && flags.weights === undefined) {
+    throw new CentroidalError(
+      'bad-option',
+      `The run in ${JSON.stringify(flags.resume)} had weights: give the same ones with --weights.`,
+    )
+  }
+  return {
+    options: {
+      method: facts.method as MethodName,
+      metric: facts.metric,
+      seed: facts.seed,
+      empty: options.empty as 'farthest' | 'keep',
+    },
+    limits: { tolerance: Number(options.tolerance) },
+  }
+}
+
+async function readWeights(file: string, rows: number): Promise<Float32Array> {
+  const { data } = await readVectors(file)
+  requireLength(file, data.length, rows, 'vectors')
+  return data instanceof Float32Array ? data : Float32Array.from(data)
+}
+
+async function readStart({ start }: ClusterFlags): Promise<Pick<ClusterOptions, 'start'>> {
+  if (start === undefined) return {}
+  return { start: 'name' in start ? start.name : await readVectors(start.file) }
+}
+
+function checkImage({ image }: ClusterFlags, source: VectorSource): void {
+  if (image === undefined || image.width * image.height === source.cols) return
+  const { width, height } = image
+  throw badValue(
+    '--image',
+    `${width}x${height}`,
+    `that is ${width * height} pixels and ${source.name} has ${source.cols} columns; give the size they make.`,
+  )
+}
+
+/** Only what has a value: an option given as undefined is not the same as one that is not given. */
+function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+}

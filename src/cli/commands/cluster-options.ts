@@ -1,0 +1,103 @@
+/** The options of `centroidal cluster`: their help, and from text to values. */
+import { type Command, Option } from 'commander'
+import { METHODS, type MethodName, type StartName } from '../../index.ts'
+import { suggestion } from '../nearest-name.ts'
+import { badValue, type ImageShape, imageShape, oneOf, realNumber, wholeNumber } from '../option-values.ts'
+import { addDeviceOptions, addSpeechOptions, type DeviceFlags, type SpeechFlags } from './shared-options.ts'
+
+export interface ClusterFlags extends DeviceFlags, SpeechFlags {
+  readonly k?: number
+  readonly method?: 'auto' | MethodName
+  readonly metric?: 'euclidean' | 'cosine'
+  readonly weights?: string
+  readonly empty?: 'farthest' | 'keep'
+  readonly iterations?: number
+  readonly tolerance?: number
+  readonly seconds?: number
+  readonly restarts?: number
+  readonly start?: Start
+  readonly seed?: number
+  readonly resume?: string
+  readonly out?: string
+  readonly checkpointEvery?: number
+  readonly truth?: string
+  readonly image?: ImageShape
+  readonly title?: string
+}
+
+/** A way to choose the first centres, or a file that holds them. */
+export type Start = { readonly name: StartName } | { readonly file: string }
+
+const STARTS: readonly StartName[] = ['auto', 'random', 'kpp', 'parallel']
+const METHOD_NAMES = ['auto', ...Object.keys(METHODS)] as ('auto' | MethodName)[]
+
+export function addClusterOptions(command: Command): Command {
+  const group = (heading: string, options: readonly Option[]): void => {
+    for (const option of options) command.addOption(option.helpGroup(heading))
+  }
+  group('Clusters:', [
+    new Option('-k <count>', 'number of clusters; needed unless --resume is given').argParser(
+      wholeNumber('-k', 'clusters', 1),
+    ),
+    new Option('--method <name>', `${METHOD_NAMES.join(', ')} (default: auto)`).argParser(
+      oneOf('--method', METHOD_NAMES),
+    ),
+    new Option('--metric <name>', 'euclidean or cosine (default: euclidean)').argParser(
+      oneOf('--metric', ['euclidean', 'cosine']),
+    ),
+    new Option('--weights <file>', 'how much each vector counts, one number a row (default: all the same)'),
+    new Option(
+      '--empty <what>',
+      'a cluster that lost all points takes the farthest point, or keep leaves it (default: farthest)',
+    ).argParser(oneOf('--empty', ['farthest', 'keep'])),
+  ])
+  group('When to stop:', [
+    new Option('--iterations <count>', 'most rounds (default: 100)').argParser(
+      wholeNumber('--iterations', 'rounds', 1),
+    ),
+    new Option(
+      '--tolerance <share>',
+      'stop when a round lowers the distortion by less than this share; 0: run until nothing moves (default: 0.0001)',
+    ).argParser(realNumber('--tolerance', '')),
+    new Option(
+      '--seconds <time>',
+      'stop after the first round that ends later than this (default: no limit)',
+    ).argParser(realNumber('--seconds', 'seconds')),
+    new Option('--restarts <count>', 'runs from different starts, the best is kept (default: 1)').argParser(
+      wholeNumber('--restarts', 'starts', 1),
+    ),
+  ])
+  group('Where to start:', [
+    new Option(
+      '--start <name or file>',
+      'random, kpp (k-means++), parallel (k-means||), auto, or a file of centres (default: auto)',
+    ).argParser(readStart),
+    new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
+      wholeNumber('--seed', '', 0),
+    ),
+    new Option('--resume <folder>', 'go on with the run in this folder; its options hold unless given anew'),
+  ])
+  addDeviceOptions(command)
+  group('Results:', [
+    new Option(
+      '-o, --out <folder>',
+      'gets centers.npy, labels.npy, model.json, report.html; an earlier run in it is replaced (default: run, or the folder of --resume)',
+    ),
+    new Option('--checkpoint-every <rounds>', 'save what was reached every so many rounds (default: never)').argParser(
+      wholeNumber('--checkpoint-every', 'rounds', 1),
+    ),
+    new Option('--truth <file>', 'known class of each vector, to be compared with the clusters'),
+    new Option('--image <WxH>', 'the vectors are grey images of this size: shows each centre in the report').argParser(
+      imageShape('--image'),
+    ),
+    new Option('--title <text>', 'heading of the report (default: the name of the file)'),
+  ])
+  return addSpeechOptions(command)
+}
+
+function readStart(text: string): Start {
+  if ((STARTS as readonly string[]).includes(text)) return { name: text as StartName }
+  // Names have no dots and slashes, files of centres have an extension.
+  if (/[./\\]/.test(text)) return { file: text }
+  throw badValue('--start', text, suggestion(text, [...STARTS, 'a file of centres']))
+}

@@ -1,0 +1,66 @@
+/** The end of a run, in words and as JSON. */
+import { join } from 'node:path'
+import type { ClusterModel, ElementType } from '../../index.ts'
+import type { Output } from '../session.ts'
+import { sizeHistogram, summarizeSizes } from '../sizes.ts'
+import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
+import { count, duration, number, stopWords } from '../words.ts'
+
+export interface ClusterResult {
+  readonly model: ClusterModel
+  /** Wall time of the clustering, without reading the options' files and writing the result. */
+  readonly seconds: number
+  readonly out: string
+  readonly elements: ElementType
+  readonly agreement: Agreement | undefined
+  readonly truth: Int32Array | Uint32Array | undefined
+}
+
+export function resultObject({ model, seconds, out, agreement }: ClusterResult): object {
+  const { method, metric, k, rows, cols, seed, stopped, iterations, device } = model.facts
+  return {
+    type: 'result',
+    method,
+    metric,
+    k,
+    rows,
+    cols,
+    seed,
+    distortion: model.distortion,
+    iterations: iterations.length,
+    stopped,
+    seconds,
+    device: device.kind,
+    deviceName: device.name,
+    deviceReason: device.reason,
+    out,
+    ...agreement,
+  }
+}
+
+export function tellResult(stdout: Output, result: ClusterResult): void {
+  const { model, seconds, out, agreement } = result
+  const { facts, sizes } = model
+  const { bold, dim } = stdout.colors
+  const { smallest, median, largest, empty } = summarizeSizes(sizes)
+  const row = (name: string, value: string): void => stdout.line(`  ${dim(name.padEnd(10))}  ${value}`)
+  stdout.line(
+    bold(
+      `${count(facts.k, 'cluster')} of ${count(facts.rows, 'vector')} with ${count(facts.cols, 'dimension')}, in ${duration(seconds)}`,
+    ),
+  )
+  row('distortion', `${bold(number(model.distortion))}, the mean squared distance of a vector to its centre`)
+  row('stopped', `after ${count(facts.iterations.length, 'round')} of ${facts.method}: ${stopWords(facts)}`)
+  row('sizes', `${number(smallest)} smallest, ${number(median)} median, ${number(largest)} largest`)
+  if (largest > smallest) row('', `${sizeHistogram(sizes)}  ${dim('clusters by size, small to large')}`)
+  if (empty > 0) row('', `${count(empty, 'cluster')} without a point`)
+  row('device', facts.device.name)
+  row('', dim(facts.device.reason))
+  if (agreement) {
+    row('classes', purityWords(agreement))
+    row('', nmiWords(agreement))
+    row('', entropyWords(agreement))
+  }
+  row('files', ['centers.npy', 'labels.npy', 'model.json'].map((name) => join(out, name)).join('  '))
+  row('report', bold(join(out, 'report.html')))
+}

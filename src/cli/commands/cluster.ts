@@ -1,0 +1,144 @@
+/** `centroidal cluster`: from a file of vectors to a folder with centres, labels and a report. */
+import type { Command } from 'commander'
+import { type ClusterModel, clusterSteps, openDevice, openVectors, type VectorSource } from '../../index.ts'
+import { OutFolder } from '../out-folder.ts'
+import { ClusterProgress } from '../progress/cluster-progress.ts'
+import { createProgressView } from '../progress/view.ts'
+import { writeReport } from '../report/report.ts'
+import { Interrupted, quoted, type Session } from '../session.ts'
+import { agreement } from '../truth.ts'
+import { count } from '../words.ts'
+import { type ClusterInputs, readInputs } from './cluster-inputs.ts'
+import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
+import { resultObject, tellResult } from './cluster-result.ts'
+import { deviceOptions } from './shared-options.ts'
+
+export function addClusterCommand(program: Command, session: Session): void {
+  const command = program
+    .command('cluster')
+    .summary('cluster vectors and write a folder with the result')
+    .description(
+      'Groups vectors into k clusters around their means, and writes centres, labels and a report with pictures into a folder. Ctrl-C saves what was reached; --resume goes on from there.',
+    )
+    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .action((vectors: string, flags: ClusterFlags) => clusterFile(session, vectors, flags))
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal cluster vectors.npy -k 1000 --out run
+  centroidal cluster digits.npy -k 64 --truth classes.npy --image 28x28 --out run
+  centroidal cluster vectors.npy --resume run --iterations 300`,
+    )
+  addClusterOptions(command)
+}
+
+async function clusterFile(session: Session, file: string, flags: ClusterFlags): Promise<void> {
+  const source = await openVectors(file)
+  try {
+    const inputs = await readInputs(flags, source)
+    const out = await OutFolder.claim(flags.out ?? flags.resume ?? 'run')
+    const began = performance.now()
+    const model = await run(session, source, inputs, flags, out)
+    const seconds = (performance.now() - began) / 1000
+    const interrupted = session.interrupted
+    await out.saveModel(model)
+    const { truth } = inputs
+    const agreed = truth && agreement(model.labels, truth)
+    const result = { model, seconds, out: out.path, elements: source.type, agreement: agreed, truth }
+    const { title = file, image } = flags
+    await writeReport(out, { ...result, title, image, file, commandLine: session.commandLine })
+    if (flags.json) session.stdout.json(resultObject(result))
+    else if (!flags.quiet) tellResult(session.stdout, result)
+    if (interrupted) throw savedInterruption(model, file, out)
+  } finally {
+    await source.close?.()
+  }
+}
+
+async function run(
+  session: Session,
+  source: VectorSource,
+  { options, limits }: ClusterInputs,
+  flags: ClusterFlags,
+  out: OutFolder,
+): Promise<ClusterModel> {
+  const signal = session.interruption()
+  const progress = new ClusterProgress(createProgressView(session.stderr, flags.quiet === true, signal), limits)
+  const watched = new WatchedSource(source, signal, progress)
+  const device = await openDevice(deviceOptions(flags))
+  try {
+    const steps = clusterSteps(watched, {
+      ...options,
+      device,
+      signal,
+      onProgress: (phase, share) => {
+        watched.phase = phase
+        progress.phase(phase, share)
+      },
+      ...(flags.checkpointEvery === undefined
+        ? {}
+        : { checkpoint: { every: flags.checkpointEvery, save: (model) => out.saveModel(model) } }),
+    })
+    for (;;) {
+      const step = await steps.next()
+      if (step.done) return step.value
+      watched.settled = true
+      progress.round(step.value)
+      if (flags.json) {
+        const { iteration, distortion, moved, candidates, seconds, restart } = step.value
+        session.stdout.json({ type: 'iteration', iteration, distortion, moved, candidates, seconds, restart })
+      }
+    }
+  } catch (error) {
+    if (!session.interrupted) throw error
+    throw new Interrupted(
+      out.saved
+        ? `Interrupted: the last checkpoint is in ${out.path}.`
+        : 'Interrupted before the first round was done: nothing was written.',
+    )
+  } finally {
+    progress.stop()
+    await device.close()
+  }
+}
+
+const CHECKING = 'checking the vectors'
+
+/** Lets Ctrl-C end the reading before the first round, and shows how far the first look at the vectors is. */
+class WatchedSource implements VectorSource {
+  readonly rows: number
+  readonly cols: number
+  readonly type: VectorSource['type']
+  readonly name: string
+  phase = CHECKING
+  /** From the first round on a stop must come between rounds, where the state is whole. */
+  settled = false
+  readonly #source: VectorSource
+  readonly #signal: AbortSignal
+  readonly #progress: ClusterProgress
+
+  constructor(source: VectorSource, signal: AbortSignal, progress: ClusterProgress) {
+    this.rows = source.rows
+    this.cols = source.cols
+    this.type = source.type
+    this.name = source.name
+    this.#source = source
+    this.#signal = signal
+    this.#progress = progress
+  }
+
+  async read(start: number, end: number): ReturnType<VectorSource['read']> {
+    if (!this.settled) this.#signal.throwIfAborted()
+    const data = await this.#source.read(start, end)
+    if (this.phase === CHECKING) this.#progress.phase(CHECKING, end / this.rows)
+    return data
+  }
+}
+
+function savedInterruption(model: ClusterModel, file: string, out: OutFolder): Interrupted {
+  const rounds = count(model.facts.iterations.length, 'round')
+  return new Interrupted(
+    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${quoted(file)} --resume ${quoted(out.path)}`,
+  )
+}

@@ -1,0 +1,59 @@
+/** Options that several commands have, described and read in one place. */
+import { type Command, Option } from 'commander'
+import type { DeviceOptions } from '../../index.ts'
+import { oneOf, wholeNumber } from '../option-values.ts'
+
+export interface DeviceFlags {
+  readonly device?: 'auto' | 'webgpu' | 'cpu'
+  readonly threads?: number
+  readonly memory?: number
+}
+
+const DEVICE_GROUP = 'Device:'
+const MEGABYTE = 2 ** 20
+
+export function addDeviceOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--device <name>', 'auto, webgpu or cpu; auto takes a hardware GPU if there is one (default: auto)')
+        .argParser(oneOf('--device', ['auto', 'webgpu', 'cpu']))
+        .helpGroup(DEVICE_GROUP),
+    )
+    .addOption(
+      new Option('--threads <count>', 'threads of the CPU device (default: as many as the machine runs at once)')
+        .argParser(wholeNumber('--threads', 'threads', 1))
+        .helpGroup(DEVICE_GROUP),
+    )
+    .addOption(
+      new Option('--memory <MB>', 'vectors kept on the device; more than this is streamed (default: what it can hold)')
+        .argParser(wholeNumber('--memory', 'megabytes', 1))
+        .helpGroup(DEVICE_GROUP),
+    )
+}
+
+export function deviceOptions({ device, threads, memory }: DeviceFlags): DeviceOptions {
+  return {
+    ...(device === undefined ? {} : { kind: device }),
+    ...(threads === undefined ? {} : { threads }),
+    ...(memory === undefined ? {} : { memoryBytes: memory * MEGABYTE }),
+  }
+}
+
+export interface SpeechFlags {
+  readonly json?: boolean
+  readonly quiet?: boolean
+}
+
+const SPEECH_GROUP = 'What is told:'
+
+export function addJsonOption(command: Command): Command {
+  return command.addOption(
+    new Option('--json', 'one JSON object a line on stdout instead of words').helpGroup(SPEECH_GROUP),
+  )
+}
+
+export function addSpeechOptions(command: Command): Command {
+  return addJsonOption(command).addOption(
+    new Option('-q, --quiet', 'no progress and no words, only errors (and the JSON of --json)').helpGroup(SPEECH_GROUP),
+  )
+}

@@ -1,0 +1,49 @@
+/** Option values from text, strictly: what is not exactly a value is refused with a cure, never guessed at. */
+import { CentroidalError } from '../index.ts'
+import { suggestion } from './nearest-name.ts'
+
+export function badValue(flag: string, text: string, cure: string): CentroidalError {
+  return new CentroidalError('bad-option', `Option ${flag} is ${JSON.stringify(text)}: ${cure}`)
+}
+
+/** For example 12 or 1e6, but not 12.5, 0x10, "12 " or nothing. */
+export function wholeNumber(flag: string, what: string, least: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+(e\d{1,2})?$/i.test(text) ? Number(text) : Number.NaN
+    if (!Number.isSafeInteger(value) || value < least) {
+      throw badValue(flag, text, `give a whole number${what && ` of ${what}`}, ${least} or more.`)
+    }
+    return value
+  }
+}
+
+export function realNumber(flag: string, what: string): (text: string) => number {
+  return (text) => {
+    const value = /^(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
+    if (!Number.isFinite(value)) throw badValue(flag, text, `give a number${what && ` of ${what}`}, 0 or more.`)
+    return value
+  }
+}
+
+export function oneOf<T extends string>(flag: string, names: readonly T[]): (text: string) => T {
+  return (text) => {
+    if (!(names as readonly string[]).includes(text)) throw badValue(flag, text, suggestion(text, names))
+    return text as T
+  }
+}
+
+export interface ImageShape {
+  readonly width: number
+  readonly height: number
+}
+
+/** 28x28: width by height. */
+export function imageShape(flag: string): (text: string) => ImageShape {
+  return (text) => {
+    const [, width, height] = /^(\d{1,5})[x×](\d{1,5})$/i.exec(text) ?? []
+    if (!(Number(width) > 0 && Number(height) > 0)) {
+      throw badValue(flag, text, 'give width x height in pixels, such as 28x28.')
+    }
+    return { width: Number(width), height: Number(height) }
+  }
+}

@@ -1,0 +1,66 @@
+/** The commands under one name, and what is said about a command line that cannot be understood. */
+import { Command, CommanderError } from 'commander'
+import packageFile from '../../package.json' with { type: 'json' }
+import { addAssignCommand } from './commands/assign.ts'
+import { addClusterCommand } from './commands/cluster.ts'
+import { addConvertCommand } from './commands/convert.ts'
+import { addEvaluateCommand } from './commands/evaluate.ts'
+import { addInfoCommand } from './commands/info.ts'
+import type { Session } from './session.ts'
+
+export function createProgram(session: Session): Command {
+  const program: Command = new Command('centroidal')
+    .description('Clusters large sets of vectors on the GPU or the CPU.')
+    .version(packageFile.version)
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .configureOutput({
+      writeOut: (text) => session.stdout.write(text),
+      // The sentence is told where all failures are told.
+      outputError: () => {},
+      getOutHelpWidth: () => Math.min(process.stdout.columns ?? 100, 100),
+    })
+    .exitOverride((error) => {
+      throw new CommanderError(error.exitCode, error.code, usageSentence(error))
+    })
+    .action((): void => program.help())
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal cluster vectors.npy -k 1000 --out run
+  centroidal assign run more.npy --out labels.npy
+
+Every command explains itself: centroidal cluster --help
+Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
+    )
+  addClusterCommand(program, session)
+  addAssignCommand(program, session)
+  addEvaluateCommand(program, session)
+  addConvertCommand(program, session)
+  addInfoCommand(program, session)
+  return program
+}
+
+/** Commander's message as one sentence with a cure. */
+function usageSentence({ code, message }: CommanderError): string {
+  const [, named = ''] = /'([^']*)'/.exec(message) ?? []
+  const [, meant] = /\(Did you mean (.*)\?\)/.exec(message) ?? []
+  const cure = meant === undefined ? 'centroidal --help shows what there is.' : `did you mean ${meant}?`
+  switch (code) {
+    case 'commander.unknownOption':
+      return `There is no option ${named}: ${cure}`
+    case 'commander.unknownCommand':
+      return `There is no command ${JSON.stringify(named)}: ${cure}`
+    case 'commander.missingArgument':
+      return `Say which ${named}: the command needs it, and --help shows how.`
+    case 'commander.optionMissingArgument':
+      return `Option ${named} needs a value after it.`
+    case 'commander.missingMandatoryOptionValue':
+      return `Option ${named} is needed, and --help shows how.`
+    case 'commander.excessArguments':
+      return `${message.replace(/^error: too many/, 'Too many').replace(/\.$/, '')}: put names with spaces in quotes.`
+    default:
+      return message.replace(/^error: /, '').split('\n')[0]
+  }
+}

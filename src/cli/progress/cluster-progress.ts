@@ -1,0 +1,69 @@
+/** What a run tells while it runs. */
+import type { IterationStats } from '../../index.ts'
+import { duration, number } from '../words.ts'
+import { type RunLimits, TimeLeft } from './time-left.ts'
+import type { ProgressView } from './view.ts'
+
+/** Where in a run something is: starts from 0, rounds from 1. */
+interface Place {
+  readonly restart: number
+  readonly round: number
+}
+
+export class ClusterProgress {
+  readonly #view: ProgressView
+  readonly #limits: RunLimits
+  readonly #timeLeft: TimeLeft
+  #last: IterationStats | undefined
+  #details: string[] = []
+
+  constructor(view: ProgressView, limits: RunLimits) {
+    this.#view = view
+    this.#limits = limits
+    this.#timeLeft = new TimeLeft(limits)
+  }
+
+  /** Reading, choosing the first centres, or the part of a round that is done. */
+  phase(name: string, share: number): void {
+    const round = Number(/^round (\d+)$/.exec(name)?.[1] ?? 0)
+    if (round === 0) {
+      this.#view.show({ label: name, share })
+      return
+    }
+    const last = this.#last
+    // Counting begins anew when the next start does.
+    const restart = last === undefined ? 0 : last.restart + (round <= last.iteration ? 1 : 0)
+    const place = { restart, round }
+    this.#view.show({ label: this.#label(place), share: this.#shareDone(place, share), details: this.#details })
+  }
+
+  round(stats: IterationStats): void {
+    this.#last = stats
+    this.#timeLeft.take(stats)
+    const left = this.#timeLeft.words() || `${duration(stats.seconds)} so far`
+    this.#details = [`distortion ${number(stats.distortion)}`, left, `${number(stats.moved)} moved`]
+    const place = { restart: stats.restart, round: stats.iteration }
+    this.#view.show({
+      label: this.#label(place),
+      share: this.#shareDone(place, 1),
+      details: this.#details,
+      milestone: true,
+    })
+  }
+
+  stop(): void {
+    this.#view.stop()
+  }
+
+  #label({ restart, round }: Place): string {
+    const { iterations, restarts } = this.#limits
+    const start = restarts > 1 ? `start ${restart + 1} of ${restarts}, ` : ''
+    return `${start}round ${number(round)} of ${number(iterations)}`
+  }
+
+  /** Of all the rounds that are allowed: a run that flattens out earlier ends with a bar that is not full. */
+  #shareDone({ restart, round }: Place, ofRound: number): number {
+    const { iterations, restarts } = this.#limits
+    return (restart * iterations + round - 1 + ofRound) / (iterations * restarts)
+  }
+}

@@ -1,0 +1,78 @@
+/** What a command works with: where it speaks, in which colours, and how it learns that it should stop. */
+import picocolors from 'picocolors'
+
+/** Ctrl-C before anything could be saved, or after it was: the sentence says which. Exit code 130. */
+export class Interrupted extends Error {}
+
+export class Output {
+  readonly isTerminal: boolean
+  readonly colors: ReturnType<typeof picocolors.createColors>
+  readonly #stream: NodeJS.WriteStream
+  #closed = false
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+    this.isTerminal = stream.isTTY === true
+    this.colors = picocolors.createColors(this.isTerminal && !process.env.NO_COLOR && process.env.TERM !== 'dumb')
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      // `| head` has seen enough. The work goes on, for the files it makes.
+      if (error.code !== 'EPIPE') throw error
+      this.#closed = true
+    })
+  }
+
+  get stream(): NodeJS.WriteStream {
+    return this.#stream
+  }
+
+  write(text: string): void {
+    if (!this.#closed) this.#stream.write(text)
+  }
+
+  line(text: string): void {
+    this.write(`${text}\n`)
+  }
+
+  json(value: object): void {
+    this.line(JSON.stringify(value))
+  }
+}
+
+export class Session {
+  readonly stdout = new Output(process.stdout)
+  readonly stderr = new Output(process.stderr)
+  /** As it was typed, for the report. */
+  readonly commandLine: string
+  #interruption: AbortController | undefined
+
+  constructor(args: readonly string[]) {
+    this.commandLine = ['centroidal', ...args.map(quoted)].join(' ')
+  }
+
+  /**
+   * From the first call on, Ctrl-C asks for an orderly end and only a second one ends the process at once.
+   * Commands that have nothing to save never call this, and end as any program does.
+   */
+  interruption(): AbortSignal {
+    if (this.#interruption === undefined) {
+      const controller = new AbortController()
+      this.#interruption = controller
+      const stop = (): void => {
+        if (controller.signal.aborted) process.exit(130)
+        controller.abort()
+      }
+      process.on('SIGINT', stop)
+      process.on('SIGTERM', stop)
+    }
+    return this.#interruption.signal
+  }
+
+  get interrupted(): boolean {
+    return this.#interruption?.signal.aborted === true
+  }
+}
+
+/** An argument as a shell needs it. */
+export function quoted(argument: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,97 @@
+/** Labels against the classes somebody knows. */
+import {
+  adjustedRandIndex,
+  CentroidalError,
+  entropy,
+  normalizedMutualInformation,
+  purity,
+  readIntegers,
+} from '../index.ts'
+import { count, number, percent } from './words.ts'
+
+export interface Agreement {
+  readonly nmi: number
+  readonly ari: number
+  readonly purity: number
+  readonly entropy: number
+  /** Clusters that have points, and classes. */
+  readonly clusters: number
+  readonly classes: number
+}
+
+type Labels = Int32Array | Uint32Array
+
+/** One whole number for each row (or all of them in one row). */
+export async function readLabels(file: string): Promise<Labels> {
+  const { rows, cols, data } = await readIntegers(file)
+  if (rows !== 1 && cols !== 1) {
+    throw new CentroidalError('bad-data', `${JSON.stringify(file)} is ${rows} x ${cols}: labels are one number a row.`)
+  }
+  return data
+}
+
+export function requireLength(file: string, found: number, wanted: number, things: string): void {
+  if (found === wanted) return
+  throw new CentroidalError(
+    'bad-data',
+    `${JSON.stringify(file)} holds ${found} numbers: give one for each of the ${wanted} ${things}.`,
+  )
+}
+
+export function agreement(labels: Labels, classes: Labels): Agreement {
+  return {
+    nmi: normalizedMutualInformation(labels, classes),
+    ari: adjustedRandIndex(labels, classes),
+    purity: purity(labels, classes),
+    entropy: entropy(labels, classes),
+    clusters: new Set(labels).size,
+    classes: new Set(classes).size,
+  }
+}
+
+export function purityWords({ purity }: Agreement): string {
+  return `${percent(purity, 1)} of the points are in a cluster where their class comes first`
+}
+
+export function nmiWords({ nmi, ari }: Agreement): string {
+  return `NMI ${nmi.toFixed(3)}, adjusted Rand index ${ari.toFixed(3)} (0: chance, 1: the same groups)`
+}
+
+/** Said, so that nobody takes it for a fault. Empty where it does not hold. */
+export function reachWords({ clusters, classes }: Agreement): string {
+  if (clusters <= classes) return ''
+  return `With ${clusters} clusters for ${count(classes, 'class', 'classes')} neither of them can reach 1.`
+}
+
+export function entropyWords({ entropy }: Agreement): string {
+  return `entropy ${number(Number(entropy.toFixed(3)))} (0: one class a cluster, 1: evenly mixed)`
+}
+
+/** How often each class occurs in each cluster. */
+export interface Confusion {
+  /** In ascending order. */
+  readonly classes: readonly number[]
+  /** clusters x classes */
+  readonly counts: Uint32Array
+  /** Of each cluster: the index of its most frequent class, and that class's share. */
+  readonly majority: readonly { readonly index: number; readonly share: number }[]
+}
+
+export function confusionOf(labels: Uint32Array, truth: Labels, k: number): Confusion {
+  const classes = [...new Set(truth)].sort((a, b) => a - b)
+  const indexOf = new Map(classes.map((name, index) => [name, index]))
+  const width = classes.length
+  const counts = new Uint32Array(k * width)
+  for (let row = 0; row < labels.length; row++) counts[labels[row] * width + indexOf.get(truth[row])!]++
+  const majority = Array.from({ length: k }, (_, cluster) => {
+    const row = counts.subarray(cluster * width, (cluster + 1) * width)
+    let index = 0
+    let total = 0
+    for (let i = 0; i < width; i++) {
+      total += row[i]
+      if (row[i] > row[index]) index = i
+    }
+    return { index, share: total === 0 ? 0 : row[index] / total }
+  })
+  return { classes, counts, majority }
+}

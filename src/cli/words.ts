@@ -1,0 +1,57 @@
+/** Numbers, times and reasons as people read them. */
+import type { ModelFacts } from '../index.ts'
+
+const plain = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 })
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+/** Six digits are more than anybody compares by eye. */
+export function number(value: number): string {
+  const size = Math.abs(value)
+  if (size !== 0 && (size < 1e-3 || size >= 1e12)) return value.toExponential(4)
+  return size >= 1e6 ? whole.format(value) : plain.format(value)
+}
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${whole.format(value)} ${value === 1 ? one : many}`
+}
+
+export function percent(share: number, digits = 0): string {
+  return `${(share * 100).toFixed(digits)}%`
+}
+
+/** The share with as many digits as it needs: 0.01 %, not 0.0100 %. */
+export function percentExact(share: number): string {
+  return `${plain.format(share * 100)}%`
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`
+  const rounded = Math.round(seconds)
+  if (rounded < 60) return `${rounded} s`
+  if (rounded < 3600) return `${Math.floor(rounded / 60)} min ${rounded % 60} s`
+  return `${Math.floor(rounded / 3600)} h ${Math.floor((rounded % 3600) / 60)} min`
+}
+
+export function bytes(value: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
+  let unit = 0
+  let size = value
+  for (; size >= 1000 && unit < units.length - 1; unit++) size /= 1024
+  return `${unit === 0 ? size : Number(size.toPrecision(3))} ${units[unit]}`
+}
+
+/** Why a run ended, to follow "stopped after 12 rounds: ". */
+export function stopWords({ stopped, options }: Pick<ModelFacts, 'stopped' | 'options'>): string {
+  switch (stopped) {
+    case 'converged':
+      return 'no point changed its cluster any more'
+    case 'tolerance':
+      return `the last one gained less than ${percentExact(Number(options.tolerance))}`
+    case 'iterations':
+      return `that was the limit (--iterations ${options.iterations})`
+    case 'seconds':
+      return `the time was up (--seconds ${options.seconds})`
+    case 'aborted':
+      return 'it was interrupted'
+  }
+}

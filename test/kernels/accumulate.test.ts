@@ -1,0 +1,216 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
+import { allocateRows, firstRows, writeRows } from '../../src/kernels/rows.ts'
+import { clusterTerms, expectClose, expectSame, sumBound } from '../tolerance.ts'
+import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
+import { countOf, NONE, type Rows, type Sums, sumsByLabel } from './oracles.ts'
+import {
+  anyFlavour,
+  anySeed,
+  checkProperty,
+  EXACT,
+  type Flavour,
+  points,
+  ROUGH,
+  size,
+  weights,
+  wholeNumbers,
+} from './vectors.ts'
+
+interface Part {
+  readonly x: Rows
+  readonly labels: Uint32Array
+  readonly weights?: Float32Array | undefined
+}
+
+interface Result {
+  readonly sums: Float32Array
+  readonly totals: Float32Array
+  readonly counts: Uint32Array
+  readonly order: Uint32Array
+  readonly offsets: Uint32Array
+}
+
+/** The parts one after the other through the same memory, each but the first on top of what is there. */
+async function run(opened: OpenedDevice, parts: readonly Part[], k: number): Promise<Result> {
+  return opened.use(async (buffers) => {
+    const { cols } = parts[0].x
+    const most = Math.max(...parts.map(({ x }) => countOf(x)))
+    const type = parts[0].x.data instanceof Uint8Array ? 'u8' : 'f32'
+    const all = allocateRows(buffers.scope, most, cols, type, 'points')
+    const workspace = createAccumulateWorkspace(buffers.device, buffers.scope, most, all.stride, k)
+    const sums = buffers.output(k * all.stride * 4)
+    const totals = buffers.output(k * 4)
+    const counts = buffers.output(k * 4)
+    for (const part of parts) {
+      writeRows(buffers.device, all, part.x.data)
+      await accumulate(buffers.device, {
+        points: firstRows(all, countOf(part.x)),
+        labels: buffers.upload(part.labels),
+        weights: part.weights && buffers.upload(part.weights),
+        k,
+        sums: sums.buffer,
+        totals: totals.buffer,
+        counts: counts.buffer,
+        workspace,
+        add: part !== parts[0],
+      })
+    }
+    const device = buffers.device
+    return {
+      sums: unpadded(await sums.floats(), k, cols),
+      totals: await totals.floats(),
+      counts: await counts.words(),
+      order: new Uint32Array(await device.read(workspace.order)),
+      offsets: new Uint32Array(await device.read({ buffer: workspace.tables, offset: 0, bytes: (k + 1) * 4 })),
+    }
+  })
+}
+
+function expectSums(found: Result, expected: Sums, cols: number, parts = 1): void {
+  const { counts } = expected
+  expectSame(found.counts, counts)
+  expectClose(found.sums, expected.sums, (at) =>
+    sumBound(clusterTerms(counts[Math.floor(at / cols)], parts), expected.magnitudes[at]),
+  )
+  // Weights are never negative, so their sum is their magnitude.
+  expectClose(found.totals, expected.totals, (j) => sumBound(clusterTerms(counts[j], parts), expected.totals[j]))
+}
+
+function expectExact(found: Result, expected: Sums): void {
+  expectSame(found.counts, expected.counts)
+  expectSame(found.sums, expected.sums)
+  expectSame(found.totals, expected.totals)
+}
+
+/** Points by cluster in rising order, as others read them from the workspace. */
+function expectOrder(found: Result, expected: Sums): void {
+  expectSame(found.offsets, expected.offsets)
+  expectSame(found.order.subarray(0, expected.order.length), expected.order)
+}
+
+function makePart(
+  flavour: Flavour,
+  n: number,
+  cols: number,
+  labels: Uint32Array,
+  weighted: boolean,
+  seed: number,
+): Part {
+  const x = { data: points(flavour, n, cols, seed), cols }
+  return weighted ? { x, labels, weights: weights(n, seed + 1) } : { x, labels }
+}
+
+/** Labels of 0 to bound - 1; where the bound is above k, some points have no cluster. */
+async function check(
+  opened: OpenedDevice,
+  flavour: Flavour,
+  [n, k, cols]: readonly number[],
+  labels: Uint32Array,
+  weighted: boolean,
+): Promise<void> {
+  const part = makePart(flavour, n, cols, labels, weighted, 7)
+  const expected = sumsByLabel(part.x, labels, k, part.weights)
+  const found = await run(opened, [part], k)
+  expectSums(found, expected, cols)
+  expectOrder(found, expected)
+  if (!weighted && (EXACT as readonly string[]).includes(flavour)) expectExact(found, expected)
+}
+
+const SHAPES = [
+  [1, 1, 1],
+  [1, 5, 3],
+  [2, 3, 5],
+  [5, 2, 4],
+  [17, 129, 2],
+  [127, 17, 17],
+  [129, 511, 3],
+  [511, 4, 1],
+  [513, 255, 5],
+  [513, 256, 4],
+  [511, 257, 2],
+  [129, 3, 127],
+  [5, 3, 513],
+]
+
+onEveryDevice((opened) => {
+  describe('accumulate', () => {
+    test.each(SHAPES)('sums %i points in %i clusters, %i columns', async (n, k, d) => {
+      for (const flavour of EXACT) {
+        await check(opened, flavour, [n, k, d], wholeNumbers(n, k, 1), false)
+        await check(opened, flavour, [n, k, d], wholeNumbers(n, k + 2, 2), true)
+      }
+    })
+
+    test.each(ROUGH)('is exact to rounding on %s values', async (flavour) => {
+      const shape = [700, 5, 6]
+      await check(opened, flavour, shape, wholeNumbers(700, 7, 3), false)
+      await check(opened, flavour, shape, wholeNumbers(700, 7, 4), true)
+    })
+
+    test.each([255, 256, 257, 512, 513, 1100])('sums a cluster of %i points', async (n) => {
+      await check(opened, 'whole', [n, 3, 5], new Uint32Array(n).fill(1), false)
+      await check(opened, 'unit', [n, 3, 5], new Uint32Array(n).fill(2), true)
+    })
+
+    test('sums large clusters beside small ones', async () => {
+      const labels = Uint32Array.from({ length: 2000 }, (_, i) => (i % 3 === 0 ? 4 : i % 2 === 0 ? 1 : i % 40))
+      await check(opened, 'whole', [2000, 40, 3], labels, false)
+      await check(opened, 'unit', [2000, 40, 3], labels, true)
+    })
+
+    test('leaves out points whose label is k or more', async () => {
+      const labels = Uint32Array.from({ length: 600 }, (_, i) => [0, NONE, 1, 2, 3, 0x80000000][i % 6])
+      await check(opened, 'whole', [600, 2, 3], labels, false)
+      await check(opened, 'whole', [600, 2, 3], labels, true)
+      await check(opened, 'whole', [600, 4, 3], new Uint32Array(600).fill(NONE), true)
+    })
+
+    test('adds a second, shorter part on top', async () => {
+      for (const weighted of [false, true]) {
+        const parts = [
+          makePart('whole', 600, 5, wholeNumbers(600, 4, 5), weighted, 8),
+          makePart('whole', 301, 5, wholeNumbers(301, 3, 6), weighted, 9),
+        ]
+        const joined = (pick: (part: Part) => ArrayLike<number>): number[] => parts.flatMap((p) => Array.from(pick(p)))
+        const expected = sumsByLabel(
+          { data: Float32Array.from(joined((part) => part.x.data)), cols: 5 },
+          Uint32Array.from(joined((part) => part.labels)),
+          4,
+          weighted ? Float32Array.from(joined((part) => part.weights ?? [])) : undefined,
+        )
+        const found = await run(opened, parts, 4)
+        expectSums(found, expected, 5, 2)
+        if (!weighted) expectExact(found, expected)
+      }
+    })
+
+    test('sums so many points that counts are scanned on three levels', async () => {
+      const n = 70_000
+      await check(opened, 'whole', [n, 300, 1], wholeNumbers(n, 301, 10), false)
+    })
+
+    test('agrees with the oracle on any shape', async () => {
+      const shape = fc.record({
+        n: size(600),
+        k: size(300),
+        d: size(20),
+        flavour: anyFlavour,
+        spread: size(300),
+        weighted: fc.boolean(),
+        seed: anySeed,
+      })
+      await checkProperty(opened.runs, shape, async ({ n, k, d, flavour, spread, weighted, seed }) => {
+        await check(opened, flavour, [n, k, d], wholeNumbers(n, spread, seed), weighted)
+      })
+    })
+
+    test('repeats bit for bit', async () => {
+      const part = makePart('unit', 900, 7, wholeNumbers(900, 4, 11), true, 12)
+      const first = await run(opened, [part, part], 3)
+      const second = await run(opened, [part, part], 3)
+      expect(second).toEqual(first)
+    })
+  })
+})

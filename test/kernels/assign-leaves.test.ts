@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { createRandom, shuffle } from '../../src/core/random.ts'
+import { assignLeaves, assignLeavesWorkspaceBytes } from '../../src/kernels/assign-leaves.ts'
+import { distanceBound, expectChoices, expectClose, expectSame, scoreBound } from '../tolerance.ts'
+import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { bestOf, leafCandidates, lengthOf, longest, type Rows, squaredDistance } from './oracles.ts'
+import {
+  anySeed,
+  centers,
+  checkProperty,
+  EXACT,
+  exactFlavour,
+  type Flavour,
+  points,
+  ROUGH,
+  roughFlavour,
+  size,
+  wholeNumbers,
+} from './vectors.ts'
+
+interface Case {
+  readonly x: Rows
+  readonly c: Rows
+  readonly members: Uint32Array
+  readonly offsets: Uint32Array
+  readonly previous: Uint32Array
+  readonly labels: Uint32Array
+  readonly distances: Float32Array
+}
+
+/** Points in leaves of the given sizes; each starts from its own centre, as in the first of several trees. */
+function makeCase(flavour: Flavour, sizes: readonly number[], k: number, d: number, seed: number): Case {
+  const n = sizes.reduce((sum, count) => sum + count, 0)
+  const members = Uint32Array.from({ length: n }, (_, i) => i)
+  shuffle(createRandom(seed), members)
+  let end = 0
+  const offsets = Uint32Array.from([
+    0,
+    ...sizes.map((count) => {
+      end += count
+      return end
+    }),
+  ])
+  const x = { data: points(flavour, n, d, seed + 1), cols: d }
+  const c = { data: centers(flavour, k, d, seed + 2), cols: d }
+  const previous = wholeNumbers(n, k, seed + 3)
+  const distances = Float32Array.from(previous, (label, i) => squaredDistance(x, i, c, label))
+  return { x, c, members, offsets, previous, labels: previous, distances }
+}
+
+async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32Array; distances: Float32Array }> {
+  return opened.use(async (buffers) => {
+    const n = given.members.length
+    const bytes = assignLeavesWorkspaceBytes(n)
+    const workspace = { candidates: buffers.output(bytes.candidates), ranges: buffers.output(bytes.ranges) }
+    const labels = buffers.output(n * 4, given.labels)
+    const distances = buffers.output(n * 4, given.distances)
+    const sizes = Array.from(given.offsets.subarray(1), (end, leaf) => end - given.offsets[leaf])
+    await assignLeaves(buffers.device, {
+      points: buffers.rows(given.x.data, given.x.cols),
+      centers: buffers.rows(given.c.data, given.c.cols),
+      members: buffers.upload(given.members),
+      offsets: buffers.upload(given.offsets),
+      leaves: sizes.length,
+      largest: Math.max(...sizes),
+      previous: buffers.upload(given.previous),
+      labels: labels.buffer,
+      distances: distances.buffer,
+      workspace: { candidates: workspace.candidates.buffer, ranges: workspace.ranges.buffer },
+    })
+    await workspace.candidates.bytes()
+    await workspace.ranges.bytes()
+    return { labels: await labels.words(), distances: await distances.floats() }
+  })
+}
+
+function expected(given: Case): { label: number; distance: number }[] {
+  const candidates = leafCandidates(given.members, given.offsets, given.previous)
+  return candidates.map((labels, i) =>
+    bestOf(given.x, i, given.c, labels, { label: given.labels[i], distance: given.distances[i] }),
+  )
+}
+
+async function checkExact(opened: OpenedDevice, given: Case): Promise<void> {
+  const found = await run(opened, given)
+  const best = expected(given)
+  expectSame(
+    found.labels,
+    best.map(({ label }) => label),
+  )
+  expectSame(
+    found.distances,
+    best.map(({ distance }) => distance),
+  )
+}
+
+async function checkRough(opened: OpenedDevice, given: Case): Promise<void> {
+  const { x, c } = given
+  const found = await run(opened, given)
+  const candidates = leafCandidates(given.members, given.offsets, given.previous)
+  const reach = longest(c)
+  const chosen = Array.from(found.labels, (label, i) => {
+    if (label === given.labels[i]) return given.distances[i]
+    return candidates[i].has(label) ? squaredDistance(x, i, c, label) : undefined
+  })
+  expectChoices(
+    expected(given).map(({ distance: best }, i) => ({
+      label: found.labels[i],
+      chosen: chosen[i],
+      best,
+      slack: scoreBound(x.cols, lengthOf(x, i), reach) + 2 * distanceBound(x.cols, best),
+    })),
+  )
+  const distances = chosen.map((distance) => distance ?? 0)
+  expectClose(found.distances, distances, (i) => distanceBound(x.cols, distances[i]))
+}
+
+const LEAVES: Record<string, readonly number[]> = {
+  'one point': [1],
+  'leaves of one': Array.from({ length: 17 }, () => 1),
+  'uneven leaves': [5, 1, 17, 2, 40, 3, 4, 129],
+  'one leaf with all': [127],
+  'a leaf of more than 256': [300, 3],
+  'empty leaves between': [4, 0, 9, 0, 0, 2],
+}
+
+onEveryDevice((opened) => {
+  describe('assign-leaves', () => {
+    test.each(Object.keys(LEAVES))('is exact on whole numbers, %s', async (name) => {
+      for (const flavour of EXACT) {
+        await checkExact(opened, makeCase(flavour, LEAVES[name], 70, 5, 1))
+        await checkExact(opened, makeCase(flavour, LEAVES[name], 3, 18, 2))
+      }
+    })
+
+    test.each(ROUGH)('finds what rounding lets it find, %s values', async (flavour) => {
+      await checkRough(opened, makeCase(flavour, [30, 7, 50], 25, 13, 3))
+    })
+
+    test('gives equal centres the lowest label, whichever member brings it', async () => {
+      const one = centers('unit', 1, 6, 4)
+      const c = { data: Float32Array.from({ length: 20 * 6 }, (_, i) => one[i % 6]), cols: 6 }
+      const given = makeCase('unit', [20], 20, 6, 5)
+      const previous = Uint32Array.from({ length: 20 }, (_, i) => 19 - i)
+      const distances = new Float32Array(20).fill(1e6)
+      const found = await run(opened, { ...given, c, previous, labels: previous, distances })
+      expectSame(found.labels, new Uint32Array(20))
+    })
+
+    test('keeps a better centre that an earlier tree found', async () => {
+      const given = makeCase('whole', [9, 9], 12, 3, 6)
+      const labels = new Uint32Array(18).fill(99)
+      const distances = Float32Array.from({ length: 18 }, (_, i) => (i % 2 === 0 ? 0 : 1e9))
+      await checkExact(opened, { ...given, labels, distances })
+    })
+
+    test('agrees with the oracle on any leaves', async () => {
+      const shape = fc.record({
+        sizes: fc
+          .array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 12 })
+          .filter((s) => s.some(Boolean)),
+        k: size(40),
+        d: size(20),
+        seed: anySeed,
+      })
+      await checkProperty(opened.runs, fc.tuple(shape, exactFlavour), async ([{ sizes, k, d, seed }, flavour]) => {
+        await checkExact(opened, makeCase(flavour, sizes, k, d, seed))
+      })
+      await checkProperty(opened.runs, fc.tuple(shape, roughFlavour), async ([{ sizes, k, d, seed }, flavour]) => {
+        await checkRough(opened, makeCase(flavour, sizes, k, d, seed))
+      })
+    })
+  })
+})

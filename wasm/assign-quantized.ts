@@ -1,0 +1,310 @@
+/**
+ * Nearest centre of every point, exact, with most of the work in 16-bit integers.
+ *
+ * Integer scores miss the true ones by at most a bound B known for each point (lengths of what
+ * rounding took away, by Cauchy and Schwarz). Every centre whose integer score is within 2 B of the
+ * best is measured exactly, by differences; no other can be the nearest. On ordinary data that is
+ * one or two of them. Where rounding says too little (data far from zero against its spread), too
+ * many qualify, and the caller's floats take over: the count of exact measurements tells.
+ */
+import { assignNearest } from './assign'
+import { PANEL } from './panels'
+import { LENGTH, quantizeFour, scoreQuantized } from './quantized'
+import { dotProduct, rowBytes, squaredDistance, squaredLength } from './simd'
+
+/** Points of a block: 32 of them and 1,024 centres' best scores stay in the second-level cache. */
+const GROUPS: u32 = 8
+const CHUNK_PANELS: u32 = 128
+/** Exact measurements, as a share of all pairs, from which on floats are faster. */
+const TOO_MANY: u32 = 24
+
+/** Bytes of a quantized panel: starting values, notes, columns. */
+function quantizedPanelBytes(stride: u32): usize {
+  return 64 + ((<usize>stride) << 4)
+}
+
+/** One item. header: scale of the centres, length of the longest. */
+export function measureCenters(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  centers: usize,
+  stride: u32,
+  count: u32,
+  header: usize,
+): void {
+  let longest: f32 = 0
+  for (let j: u32 = 0; j < count; j++) {
+    const row = centers + ((<usize>j * stride) << 2)
+    longest = max(longest, dotProduct(row, 0, row, stride))
+  }
+  longest = Mathf.sqrt(longest)
+  store<f32>(header, longest > 0 ? LENGTH / longest : 1)
+  store<f32>(header, longest, 4)
+}
+
+/** Items are panels. Notes of a panel: the longest rounding error of its centres. Scratch: 16 bytes. */
+export function packQuantized(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  centers: usize,
+  stride: u32,
+  count: u32,
+  header: usize,
+  packed: usize,
+): void {
+  const scale = load<f32>(header)
+  for (let panel = start; panel < end; panel++) {
+    const out = packed + <usize>panel * quantizedPanelBytes(stride)
+    let worst: f32 = 0
+    for (let half: u32 = 0; half < 2; half++) {
+      const first = panel * PANEL + half * 4
+      const r0 = rowOf(centers, stride, first, count)
+      const r1 = rowOf(centers, stride, first + 1, count)
+      const r2 = rowOf(centers, stride, first + 2, count)
+      const r3 = rowOf(centers, stride, first + 3, count)
+      quantizeFour(r0, r1, r2, r3, 0, stride, scale, out + 64 + ((<usize>half) << 4), 32, scratch)
+      for (let lane: usize = 0; lane < 16; lane += 4) worst = max(worst, load<f32>(scratch + lane))
+      const starts = out + ((<usize>half) << 4)
+      store<f32>(starts, startOf(r0, stride, scale))
+      store<f32>(starts, startOf(r1, stride, scale), 4)
+      store<f32>(starts, startOf(r2, stride, scale), 8)
+      store<f32>(starts, startOf(r3, stride, scale), 12)
+    }
+    store<f32>(out, worst, 32)
+  }
+}
+
+function rowOf(centers: usize, stride: u32, index: u32, count: u32): usize {
+  return index < count ? centers + ((<usize>index * stride) << 2) : 0
+}
+
+/** -|c|^2 / 2 in the centres' scale; absent centres start so low that they never win. */
+function startOf(row: usize, stride: u32, scale: f32): f32 {
+  if (!row) return -3e38
+  let squares: f64 = 0
+  for (let column: usize = 0; column < (<usize>stride) << 2; column += 4) {
+    const value = <f64>load<f32>(row + column)
+    squares += value * value
+  }
+  return <f32>(squares * -0.5 * <f64>scale)
+}
+
+/**
+ * Items are points. Scratch: see `quantizedScratchBytes` on the host: 16 bytes of errors, scales
+ * (4 a group), margins and running bests of 32 points, their packed rows, best scores of a chunk;
+ * behind it what `assignNearest` needs.
+ */
+export function assignQuantized(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  header: usize,
+  quantized: usize,
+  packed: usize,
+  centers: usize,
+  first: u32,
+  count: u32,
+  labels: usize,
+  distances: usize,
+  merge: u32,
+): void {
+  const panels = (count + PANEL - 1) / PANEL
+  const panelBytes = quantizedPanelBytes(stride)
+  const scale = load<f32>(header)
+  const longest = load<f32>(header, 4)
+  let worst: f32 = 0
+  for (let p: u32 = 0; p < panels; p++) worst = max(worst, load<f32>(quantized + <usize>p * panelBytes, 32))
+
+  const errors = scratch
+  const scales = scratch + 16
+  const margins = scales + GROUPS * 4
+  const running = margins + GROUPS * 16
+  const bestDistance = running + GROUPS * 64
+  const bestIndex = bestDistance + GROUPS * 16
+  const block = bestIndex + GROUPS * 16
+  const scores = block + ((<usize>stride * GROUPS) << 3)
+  const forFloats = scores + <usize>GROUPS * 4 * CHUNK_PANELS * 16
+  const bytes = rowBytes(stride, kind)
+  const row = (<usize>CHUNK_PANELS) << 4
+
+  // Values too large or too small to scale leave no choice.
+  let floats = !(scale > 0 && scale < 1e38 && longest < 1e18)
+  for (let at = start; at < end; at += GROUPS << 2) {
+    const stop = min(at + (GROUPS << 2), end)
+    if (floats) {
+      assignNearest(at, stop, forFloats, x, kind, stride, packed, centers, first, count, labels, distances, merge)
+      continue
+    }
+    const groups = (stop - at + 3) >> 2
+    let usable = true
+    for (let group: u32 = 0; group < groups; group++) {
+      usable =
+        packGroup(
+          x,
+          bytes,
+          kind,
+          stride,
+          at + (group << 2),
+          stop,
+          longest,
+          worst,
+          block + ((<usize>group * stride) << 3),
+          errors,
+          scales + ((<usize>group) << 2),
+          margins + ((<usize>group) << 4),
+        ) && usable
+    }
+    if (!usable) {
+      assignNearest(at, stop, forFloats, x, kind, stride, packed, centers, first, count, labels, distances, merge)
+      continue
+    }
+    for (let slot: usize = 0; slot < (<usize>groups) << 2; slot++) {
+      v128.store(running + (slot << 4), i32x4.splat(i32.MIN_VALUE))
+      store<f32>(bestDistance + (slot << 2), Infinity)
+      store<u32>(bestIndex + (slot << 2), 0xffffffff)
+    }
+    let measured: u32 = 0
+    for (let chunk: u32 = 0; chunk < panels; chunk += CHUNK_PANELS) {
+      const inChunk = min(CHUNK_PANELS, panels - chunk)
+      for (let p: u32 = 0; p < inChunk; p++) {
+        const panel = quantized + <usize>(chunk + p) * panelBytes
+        for (let group: u32 = 0; group < groups; group++) {
+          const out = scores + ((<usize>group) << 2) * row + ((<usize>p) << 4)
+          scoreQuantized(
+            block + ((<usize>group * stride) << 3),
+            panel,
+            stride,
+            load<f32>(scales + ((<usize>group) << 2)),
+            out,
+            row,
+          )
+        }
+      }
+      for (let i = at; i < stop; i++) {
+        const slot = <usize>(i - at)
+        measured += measureClose(
+          scores + slot * row,
+          inChunk,
+          chunk * PANEL,
+          running + (slot << 4),
+          load<i32>(margins + (slot << 2)),
+          x + <usize>i * bytes,
+          kind,
+          stride,
+          centers,
+          count,
+          bestDistance + (slot << 2),
+          bestIndex + (slot << 2),
+        )
+      }
+    }
+    for (let i = at; i < stop; i++) {
+      const slot = (<usize>(i - at)) << 2
+      const place = (<usize>i) << 2
+      const distance = load<f32>(bestDistance + slot)
+      if (!merge || distance < load<f32>(distances + place)) {
+        store<u32>(labels + place, first + load<u32>(bestIndex + slot))
+        store<f32>(distances + place, distance)
+      }
+    }
+    if (<u64>measured * TOO_MANY > <u64>count * (stop - at)) floats = true
+  }
+}
+
+/**
+ * Quantizes four points with one scale (bytes keep theirs: they are whole numbers already), and says
+ * by how much scores may miss: 2 (|x| * error of centres + error of x * LENGTH + rounding of starts).
+ */
+function packGroup(
+  x: usize,
+  bytes: usize,
+  kind: u32,
+  stride: u32,
+  from: u32,
+  stop: u32,
+  longest: f32,
+  worst: f32,
+  out: usize,
+  errors: usize,
+  scaleOut: usize,
+  marginsOut: usize,
+): bool {
+  const last = stop - 1
+  const r0 = x + <usize>from * bytes
+  const r1 = x + <usize>min(from + 1, last) * bytes
+  const r2 = x + <usize>min(from + 2, last) * bytes
+  const r3 = x + <usize>min(from + 3, last) * bytes
+  const squares = max(
+    max(squaredLength(r0, kind, stride), squaredLength(r1, kind, stride)),
+    max(squaredLength(r2, kind, stride), squaredLength(r3, kind, stride)),
+  )
+  const length = max(Mathf.sqrt(squares), longest)
+  let scale: f32 = length > 0 ? LENGTH / length : 1
+  if (kind === 1) scale = min(scale, <f32>1)
+  if (!(scale > 0 && scale < 1e38)) return false
+  quantizeFour(r0, r1, r2, r3, kind, stride, scale, out, 16, errors)
+  store<f32>(scaleOut, scale)
+  // The longest of the four serves all four; a start, at most LENGTH^2 / 2, is rounded three times.
+  const reach = Mathf.sqrt(squares) * scale
+  for (let lane: usize = 0; lane < 16; lane += 4) {
+    const error = load<f32>(errors + lane)
+    const bound = (reach + error) * worst + error * (LENGTH + 1)
+    store<i32>(marginsOut + lane, <i32>(bound * 2.001 + 200))
+  }
+  return true
+}
+
+/** Measures every centre of a chunk that may still be the nearest; returns how many those were. */
+function measureClose(
+  scores: usize,
+  inChunk: u32,
+  firstIndex: u32,
+  running: usize,
+  margin: i32,
+  row: usize,
+  kind: u32,
+  stride: u32,
+  centers: usize,
+  count: u32,
+  bestDistance: usize,
+  bestIndex: usize,
+): u32 {
+  let top = v128.load(running)
+  const stop = scores + ((<usize>inChunk) << 4)
+  for (let at = scores; at < stop; at += 16) top = i32x4.max_s(top, v128.load(at))
+  v128.store(running, top)
+  const highest = max(
+    max(i32x4.extract_lane(top, 0), i32x4.extract_lane(top, 1)),
+    max(i32x4.extract_lane(top, 2), i32x4.extract_lane(top, 3)),
+  )
+  const enough = i32x4.splat(highest - margin)
+  let measured: u32 = 0
+  let nearest = load<f32>(bestDistance)
+  let winner = load<u32>(bestIndex)
+  for (let at = scores; at < stop; at += 16) {
+    const close = i32x4.ge_s(v128.load(at), enough)
+    if (!v128.any_true(close)) continue
+    let lanes = i32x4.bitmask(close)
+    const base = firstIndex + (<u32>(at - scores) >> 1)
+    while (lanes) {
+      const lane = <u32>ctz(lanes)
+      lanes &= lanes - 1
+      for (let index = base + lane; index < min(base + PANEL, count); index += 4) {
+        const distance = squaredDistance(row, kind, centers + ((<usize>index * stride) << 2), stride)
+        measured++
+        if (distance < nearest || (distance === nearest && index < winner)) {
+          nearest = distance
+          winner = index
+        }
+      }
+    }
+  }
+  store<f32>(bestDistance, nearest)
+  store<u32>(bestIndex, winner)
+  return measured
+}

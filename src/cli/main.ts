@@ -15,7 +15,7 @@ async function main(args: readonly string[]): Promise<void> {
   process.on('unhandledRejection', fail)
   const program = createProgram(session)
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    await program.parseAsync(args.length === 0 ? ['--help'] : [...args], { from: 'user' })
   } catch (error) {
     tellFailure(error, session)
     process.exitCode = exitCodeOf(error, session)

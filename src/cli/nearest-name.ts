@@ -2,6 +2,9 @@
 
 /** The nearest of the names, or undefined if none is near enough to be what was meant. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
+  // Who types gpu means webgpu, however few letters cpu is away.
+  const containing = typed.length >= 3 ? names.find((name) => name.includes(typed.toLowerCase())) : undefined
+  if (containing !== undefined) return containing
   let best: string | undefined
   let fewest = Math.max(1, Math.floor(typed.replace(/^-+/, '').length * 0.4)) + 1
   for (const name of names) {
@@ -11,7 +14,7 @@ export function nearestName(typed: string, names: readonly string[]): string | u
       fewest = edits
     }
   }
-  return best ?? names.find((name) => typed.length > 3 && name.startsWith(typed))
+  return best
 }
 
 /** "did you mean X?" where there is an X, else all the names. */

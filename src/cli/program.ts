@@ -9,7 +9,7 @@ import { addInfoCommand } from './commands/info.ts'
 import type { Session } from './session.ts'
 
 export function createProgram(session: Session): Command {
-  const program: Command = new Command('centroidal')
+  const program = new Command('centroidal')
     .description('Clusters large sets of vectors on the GPU or the CPU.')
     .version(packageFile.version)
     .helpOption('-h, --help', 'show this help')
@@ -23,7 +23,6 @@ export function createProgram(session: Session): Command {
     .exitOverride((error) => {
       throw new CommanderError(error.exitCode, error.code, usageSentence(error))
     })
-    .action((): void => program.help())
     .addHelpText(
       'after',
       `

@@ -14,8 +14,8 @@ export function addConvertCommand(program: Command, session: Session): void {
     .description(
       'Reads vectors from one file and writes them to another, piece by piece, so they may be larger than memory. The formats are known by the extensions: .npy .fvecs .bvecs .ivecs .csv .tsv. Numbers that the target cannot hold are refused, never rounded.',
     )
-    .argument('<from>', 'the file to read')
-    .argument('<to>', 'the file to write')
+    .argument('<input>', 'the file to read')
+    .argument('<output>', 'the file to write')
     .action((from: string, to: string, flags: SpeechFlags) => convert(session, from, to, flags))
     .addHelpText('after', '\nExample:\n  centroidal convert sift.bvecs sift.npy')
   addSpeechOptions(command)

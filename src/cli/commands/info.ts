@@ -41,7 +41,7 @@ async function tellDevices({ stdout }: Session, { json }: SpeechFlags): Promise<
   stdout.line(`Node ${process.versions.node} on ${process.platform} ${process.arch}`)
   for (const device of devices) tellDevice(stdout, device)
   stdout.line('')
-  stdout.line(`--device auto takes ${taken?.kind}: ${reason}.`)
+  stdout.line(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`)
 }
 
 function tellDevice(stdout: Output, { kind, info, whyNot, taken }: DeviceListing): void {
@@ -60,5 +60,5 @@ function tellDevice(stdout: Output, { kind, info, whyNot, taken }: DeviceListing
   row('largest buffer', bytes(limits.bufferBytes))
   row('largest binding', bytes(limits.bindingBytes))
   row('vectors kept', `up to ${bytes(limits.memoryBytes)}, more is streamed (--memory)`)
-  row('workgroups', `${limits.workgroups.toLocaleString('en')} along a dimension`)
+  if (kind === 'webgpu') row('workgroups', `${limits.workgroups.toLocaleString('en')} along a dimension`)
 }

@@ -1,0 +1,216 @@
+/** A run from file to folder: what it tells, what it writes, and that it can go on. */
+import { readFile } from 'node:fs/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { distortion, loadModel, readIntegers, readVectors, writeVectors } from '../../src/index.ts'
+import { temporaryFolder } from '../data/temporary-folder.ts'
+import { ending, jsonLines, result, runCli, startCli } from './run-cli.ts'
+import { writeBlobs, writeNoise } from './vectors.ts'
+
+const path = temporaryFolder()
+
+beforeAll(async () => {
+  await writeBlobs(path('vectors.npy'), path('classes.npy'))
+  await writeNoise(path('noise.npy'), 3000, 16)
+})
+
+test('--json prints a line for each round and one for the result, and nothing else', async () => {
+  const ended = await runCli(
+    ...['cluster', path('vectors.npy'), '-k', '6', '--truth', path('classes.npy')],
+    ...['--out', path('json'), '--device', 'cpu', '--threads', '2', '--memory', '64', '--json'],
+  )
+  const lines = jsonLines(ended)
+  const rounds = lines.slice(0, -1)
+  rounds.forEach((round, i) => {
+    expect(round).toEqual({
+      type: 'iteration',
+      iteration: i + 1,
+      distortion: expect.any(Number),
+      moved: expect.any(Number),
+      candidates: 6,
+      seconds: expect.any(Number),
+      restart: 0,
+    })
+  })
+  expect(lines.at(-1)).toEqual({
+    type: 'result',
+    method: 'lloyd',
+    metric: 'euclidean',
+    k: 6,
+    rows: 600,
+    cols: 8,
+    seed: 0,
+    distortion: rounds.at(-1)?.distortion,
+    iterations: rounds.length,
+    stopped: 'converged',
+    seconds: expect.any(Number),
+    device: 'cpu',
+    deviceName: expect.stringContaining('2 threads'),
+    deviceReason: 'asked for',
+    out: path('json'),
+    nmi: expect.closeTo(1, 6),
+    ari: expect.closeTo(1, 6),
+    purity: 1,
+    entropy: expect.closeTo(0, 6),
+    clusters: 6,
+    classes: 6,
+  })
+  expect(ended.stderr).toMatch(/^round 1 of 100: distortion .* moved$/m)
+})
+
+test('the folder holds what was told', async () => {
+  const told = result(
+    await runCli('cluster', path('noise.npy'), '-k', '40', '--iterations', '7', '--out', path('held'), '--json', '-q'),
+  )
+  const centers = await readVectors(path('held/centers.npy'))
+  const labels = await readIntegers(path('held/labels.npy'))
+  const measured = distortion(await readVectors(path('noise.npy')), centers, labels.data)
+  expect(Number(told.distortion) / measured).toBeCloseTo(1, 6)
+  const model = await loadModel(path('held'))
+  expect(model.distortion).toBe(told.distortion)
+  expect(model.facts.iterations).toHaveLength(7)
+})
+
+test('the same seed gives the same bytes', async () => {
+  for (const out of ['once', 'twice']) {
+    await runCli('cluster', path('noise.npy'), '-k', '30', '--seed', '9', '--iterations', '5', '--out', path(out), '-q')
+  }
+  for (const file of ['centers.npy', 'labels.npy']) {
+    expect(await readFile(path(`once/${file}`))).toEqual(await readFile(path(`twice/${file}`)))
+  }
+})
+
+test('in words', async () => {
+  const { code, stdout } = await runCli(
+    ...[
+      'cluster',
+      path('vectors.npy'),
+      '-k',
+      '6',
+      '--truth',
+      path('classes.npy'),
+      '--out',
+      path('words'),
+      '-o',
+      path('words'),
+    ],
+  )
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^6 clusters of 600 vectors with 8 dimensions, in /)
+  expect(stdout).toMatch(/stopped +after \d+ rounds? of lloyd: no point changed its cluster any more/)
+  expect(stdout).toMatch(/sizes +100 smallest, 100 median, 100 largest/)
+  expect(stdout).toMatch(/device +WebAssembly, .*\n.*because CENTROIDAL_NO_GPU is set/)
+  expect(stdout).toMatch(/100\.0% of the points are in a cluster where their class comes first/)
+  expect(stdout).toContain(path('words/report.html'))
+})
+
+test('--quiet says nothing', async () => {
+  const ended = await runCli('cluster', path('vectors.npy'), '-k', '6', '--out', path('quiet'), '--quiet')
+  expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
+test('starts from given centres, with weights, cosine and several restarts', async () => {
+  await writeVectors(path('start.npy'), await firstRows(4))
+  await writeVectors(path('weights.csv'), { rows: 600, cols: 1, data: new Float32Array(600).fill(2) })
+  const told = result(
+    await runCli(
+      ...['cluster', path('vectors.npy'), '-k', '4', '--start', path('start.npy'), '--weights', path('weights.csv')],
+      ...['--metric', 'cosine', '--restarts', '2', '--empty', 'keep', '--out', path('all'), '--json'],
+    ),
+  )
+  expect(told).toMatchObject({ metric: 'cosine', k: 4 })
+  expect((await loadModel(path('all'))).facts.options).toMatchObject({ start: 'given', weighted: true, empty: 'keep' })
+})
+
+async function firstRows(rows: number): Promise<{ rows: number; cols: number; data: Float32Array }> {
+  const { cols, data } = await readVectors(path('vectors.npy'))
+  return { rows, cols, data: Float32Array.from(data.subarray(0, rows * cols)) }
+}
+
+describe('going on', () => {
+  const common = (): string[] => ['cluster', path('noise.npy'), '--tolerance', '0', '-q']
+
+  test('a resumed run ends where an unbroken one does, to the bit', async () => {
+    await runCli(...common(), '-k', '25', '--seed', '4', '--iterations', '8', '--out', path('unbroken'))
+    await runCli(...common(), '-k', '25', '--seed', '4', '--iterations', '3', '--out', path('broken'))
+    const told = result(await runCli(...common(), '--resume', path('broken'), '--iterations', '8', '--json'))
+    expect(told).toMatchObject({ iterations: 8, seed: 4, k: 25, out: path('broken') })
+    for (const file of ['centers.npy', 'labels.npy']) {
+      expect(await readFile(path(`broken/${file}`))).toEqual(await readFile(path(`unbroken/${file}`)))
+    }
+  })
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s saves what was reached and exits with 130', async (signal) => {
+    const out = path(`stopped-${signal}`)
+    const child = startCli(
+      ...common(),
+      '-k',
+      '200',
+      '--start',
+      'random',
+      '--iterations',
+      '100000',
+      '--out',
+      out,
+      '--json',
+    )
+    child.stdout?.once('data', () => child.kill(signal))
+    const ended = await ending(child)
+    expect(ended.code, ended.stderr).toBe(130)
+    expect(ended.stderr).toMatch(/^Interrupted after \d+ rounds?: what was reached is in .*--resume /)
+    const lines = jsonLines(ended)
+    expect(lines.at(-1)).toMatchObject({ type: 'result', stopped: 'aborted', iterations: lines.length - 1 })
+    const model = await loadModel(out)
+    expect(model.facts.iterations).toHaveLength(lines.length - 1)
+    const next = lines.length + 1
+    const resumed = result(
+      await runCli('cluster', path('noise.npy'), '--resume', out, '--iterations', `${next}`, '--json', '-q'),
+    )
+    expect(resumed.iterations).toBe(next)
+  })
+
+  test('checkpoints are whole models', async () => {
+    const out = path('checked')
+    const child = startCli(
+      ...common(),
+      '-k',
+      '200',
+      '--start',
+      'random',
+      '--iterations',
+      '100000',
+      '--out',
+      out,
+      '--json',
+      '--checkpoint-every',
+      '2',
+    )
+    let rounds = 0
+    child.stdout?.on('data', (text: string) => {
+      rounds += text.split('\n').length - 1
+      if (rounds >= 4) child.kill('SIGKILL')
+    })
+    await ending(child)
+    const model = await loadModel(out)
+    expect(model.facts.iterations.length).toBeGreaterThanOrEqual(2)
+    expect(model.labels).toHaveLength(3000)
+  })
+})
+
+test('a reader that leaves early is no error', async () => {
+  const child = startCli(
+    'cluster',
+    path('noise.npy'),
+    '-k',
+    '50',
+    '--iterations',
+    '6',
+    '--out',
+    path('pipe'),
+    '--json',
+    '-q',
+  )
+  child.stdout?.once('data', () => child.stdout?.destroy())
+  const { code, stderr } = await ending(child)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect((await loadModel(path('pipe'))).facts.k).toBe(50)
+})

@@ -1,0 +1,98 @@
+/** report.html: all its parts, nothing from elsewhere. */
+import { readFile } from 'node:fs/promises'
+import { inflateSync } from 'node:zlib'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { loadModel } from '../../src/index.ts'
+import { temporaryFolder } from '../data/temporary-folder.ts'
+import { runCli } from './run-cli.ts'
+import { writeBlobs, writeNoise } from './vectors.ts'
+
+const path = temporaryFolder()
+let page = ''
+
+beforeAll(async () => {
+  await writeBlobs(path('vectors.npy'), path('classes.npy'))
+  await runCli(
+    ...['cluster', path('vectors.npy'), '-k', '9', '--truth', path('classes.npy'), '--image', '4x2'],
+    ...['--title', 'Nine <heaps> & more', '--out', path('run'), '-q'],
+  )
+  page = await readFile(path('run/report.html'), 'utf8')
+})
+
+test('has a title, a summary, figures, charts, centres, classes and a table', () => {
+  expect(page).toContain('<h1>Nine &#60;heaps&#62; &#38; more</h1>')
+  expect(page).toMatch(/The 600 vectors of vectors\.npy, 8 numbers each, were put into\s+9 clusters in /)
+  const headings = [...page.matchAll(/<h[23]>([^<]*)<\/h[23]>/g)].map((match) => match[1])
+  expect(headings).toEqual([
+    'Course of the run',
+    'Distortion over rounds',
+    'Distortion over time',
+    'Points that moved',
+    'Cluster sizes',
+    'Centres',
+    'Clusters and classes',
+    'Numbers',
+    'How it was made',
+  ])
+  for (const figure of ['points', 'dimensions', 'clusters', 'distortion', 'NMI', 'purity']) {
+    expect(page).toContain(`<dt>${figure}</dt>`)
+  }
+  expect(page.match(/<svg/g)).toHaveLength(5)
+  expect(page.match(/<tr>/g)).toHaveLength(1 + 9)
+})
+
+test('loads nothing and runs nothing', () => {
+  expect(page).not.toMatch(/<script|<link|<iframe|@import|url\(/i)
+  for (const [, address] of page.matchAll(/(?:src|href)="([^"]*)"/g))
+    expect(address).toMatch(/^data:image\/png;base64,/)
+  expect(page.replaceAll(/xmlns(:\w+)?="[^"]*"/g, '')).not.toMatch(/https?:/)
+})
+
+test('looks right in light and dark and on a phone, and can be heard', () => {
+  expect(page).toContain('prefers-color-scheme: dark')
+  expect(page).toContain('<meta name="viewport"')
+  expect(page.match(/<svg[^>]*aria-label="[^"]+"/g)).toHaveLength(5)
+  expect(page.match(/<img alt="Centre of cluster \d+: \d+ points?, \d+% of them class \d+"/g)).toHaveLength(9)
+})
+
+test('the pictures are the centres', async () => {
+  const { centers } = await loadModel(path('run'))
+  const values = Array.from(centers.data)
+  const low = Math.min(0, ...values)
+  const high = Math.max(0, ...values)
+  const pictures = [...page.matchAll(/Centre of cluster (\d+):[^>]*base64,([^"]*)"/g)]
+  for (const [, cluster, encoded] of pictures) {
+    const center = values.slice(Number(cluster) * 8, Number(cluster) * 8 + 8)
+    const grey = center.map((value) => Math.round(((value - low) / (high - low)) * 255))
+    expect(decodeGrayPng(Buffer.from(encoded, 'base64'))).toEqual({ width: 4, height: 2, pixels: grey })
+  }
+  expect(pictures).toHaveLength(9)
+})
+
+/** Reads back what the report writes: 8-bit grey, rows as differences to the row above. */
+function decodeGrayPng(png: Buffer): { width: number; height: number; pixels: number[] } {
+  const width = png.readUInt32BE(16)
+  const height = png.readUInt32BE(20)
+  const data = inflateSync(png.subarray(41, 41 + png.readUInt32BE(33)))
+  const pixels: number[] = []
+  for (let y = 0; y < height; y++) {
+    expect(data[y * (width + 1)]).toBe(2)
+    for (let x = 0; x < width; x++)
+      pixels.push((data[y * (width + 1) + 1 + x] + (pixels[(y - 1) * width + x] ?? 0)) & 255)
+  }
+  return { width, height, pixels }
+}
+
+describe('of many clusters', () => {
+  test('stays below a megabyte', async () => {
+    await writeNoise(path('noise.npy'), 2500, 400)
+    await runCli(
+      ...['cluster', path('noise.npy'), '-k', '1000', '--start', 'random', '--iterations', '1', '--image', '20x20'],
+      ...['--out', path('many'), '-q'],
+    )
+    const many = await readFile(path('many/report.html'), 'utf8')
+    expect(many.length).toBeLessThan(1_000_000)
+    expect(many).toContain('smaller clusters left out to keep this page small')
+    expect(many.match(/<tr>/g)).toHaveLength(1 + 1000)
+  })
+})

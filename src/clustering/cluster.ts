@@ -178,7 +178,9 @@ async function readModel(
   const { device, points, k } = state
   const inner = await readCenters(state)
   const centers = matrix(outOfFrame(inner, points.cols, points.frame), k, points.cols)
-  const { start, weights, ...plain } = resolved
+  // No limit in time is no number in JSON.
+  const { start, weights, seconds, ...plain } = resolved
+  const limit = Number.isFinite(seconds) ? { seconds } : {}
   const facts: ModelFacts = {
     method: resolved.method,
     metric: resolved.metric,
@@ -186,7 +188,7 @@ async function readModel(
     rows: points.rows,
     cols: points.cols,
     seed: resolved.seed,
-    options: { ...plain, start: isMatrix(start) ? 'given' : start, weighted: weights !== undefined },
+    options: { ...plain, ...limit, start: isMatrix(start) ? 'given' : start, weighted: weights !== undefined },
     device: { kind: device.info.kind, name: device.info.name, reason: device.info.reason },
     stopped,
     iterations: [...stats],

@@ -6,7 +6,8 @@
  * (centre the data if it lies far from zero); the distance of the winner is exact to rounding.
  * Cost: 2 n k d operations.
  */
-import { assignBlocks, assignMany, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
+import { assignBlocks, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
+import { assignMany } from '../../shaders/assign-many.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { badOption } from '../core/errors.ts'
 import {

@@ -1,0 +1,108 @@
+/**
+ * The m nearest of all centres, best first; absent places hold 0xffffffff and a huge distance. One thread a point,
+ * its list in private memory of `capacity` places.
+ */
+import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import type { ElementType } from '../src/core/matrix.ts'
+import type { Shader } from '../src/device/contract.ts'
+import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+
+export const assignMany = (type: ElementType, capacity: number): Shader => ({
+  name: `assign-many-${capacity}-${type}`,
+  code: () => wgsl`
+struct Params {
+  firstRow: u32,
+  rows: u32,
+  quads: u32,
+  centers: u32,
+  firstCenter: u32,
+  merge: u32,
+  m: u32,
+}
+${rowsBinding(0, type)}
+@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
+@group(0) @binding(2) var<storage, read> starts: array<f32>;
+@group(0) @binding(3) var<storage, read_write> labels: array<u32>;
+@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
+@group(0) @binding(5) var<uniform> params: Params;
+${threadNumber}
+
+const LOWEST = -3.4e38f;
+const NONE = 0xffffffffu;
+const FAR = 3.4e38f;
+
+var<private> listScore: array<f32, ${capacity}>;
+var<private> listIndex: array<u32, ${capacity}>;
+
+fn insertScore(score: f32, index: u32) {
+  if (score <= listScore[params.m - 1u]) { return; }
+  var place = params.m - 1u;
+  while (place > 0u && listScore[place - 1u] < score) {
+    listScore[place] = listScore[place - 1u];
+    listIndex[place] = listIndex[place - 1u];
+    place--;
+  }
+  listScore[place] = score;
+  listIndex[place] = index;
+}
+
+fn insertDistance(base: u32, label: u32, distance: f32) {
+  var place = params.m;
+  while (place > 0u) {
+    let other = distances[base + place - 1u];
+    if (other < distance || (other == distance && labels[base + place - 1u] < label)) { break; }
+    if (place < params.m) {
+      labels[base + place] = labels[base + place - 1u];
+      distances[base + place] = other;
+    }
+    place--;
+  }
+  if (place < params.m) {
+    labels[base + place] = label;
+    distances[base + place] = distance;
+  }
+}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.rows) { return; }
+  let row = params.firstRow + number;
+  let quads = params.quads;
+  for (var place = 0u; place < params.m; place++) {
+    listScore[place] = LOWEST;
+    listIndex[place] = NONE;
+  }
+  for (var j = 0u; j < params.centers; j += 4u) {
+    let end = params.centers - 1u;
+    let r0 = j * quads;
+    let r1 = min(j + 1u, end) * quads;
+    let r2 = min(j + 2u, end) * quads;
+    let r3 = min(j + 3u, end) * quads;
+    var scores = vec4f();
+    for (var t = 0u; t < quads; t++) {
+      let v = xPart(row, t, quads);
+      scores += vec4f(dot(v, centers[r0 + t]), dot(v, centers[r1 + t]), dot(v, centers[r2 + t]), dot(v, centers[r3 + t]));
+    }
+    for (var c = 0u; c < min(4u, params.centers - j); c++) { insertScore(scores[c] + starts[j + c], j + c); }
+  }
+  let base = row * params.m;
+  if (params.merge == 0u) {
+    for (var place = 0u; place < params.m; place++) {
+      labels[base + place] = NONE;
+      distances[base + place] = FAR;
+    }
+  }
+  for (var place = 0u; place < params.m; place++) {
+    let index = listIndex[place];
+    if (index == NONE) { break; }
+    var distance = 0.0;
+    for (var t = 0u; t < quads; t++) {
+      let gap = xPart(row, t, quads) - centers[index * quads + t];
+      distance += dot(gap, gap);
+    }
+    insertDistance(base, params.firstCenter + index, distance);
+  }
+}
+`,
+})

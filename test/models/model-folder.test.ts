@@ -1,0 +1,69 @@
+/** A model saved and loaded again is the same model. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { blobs, cluster, loadModel, matrix, readIntegers, readVectors } from '../../src/index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'centroidal-models-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const { vectors } = blobs({ rows: 500, cols: 7, clusters: 6, spread: 0.4, seed: 2 })
+const far = matrix(
+  Float32Array.from(vectors.data, (value) => value * 3 + 7000),
+  500,
+  7,
+)
+
+test.each([
+  ['plain', vectors, 'euclidean'],
+  ['shifted', far, 'euclidean'],
+  ['cosine', vectors, 'cosine'],
+] as const)('%s: same centres, labels, facts and predictions; resumes to the same bits', async (name, data, metric) => {
+  const options = { k: 9, metric, seed: 4, tolerance: 0, device: 'cpu' } as const
+  const model = await cluster(data, { ...options, iterations: 3 })
+  const path = join(folder, name)
+  await model.save(path)
+  const loaded = await loadModel(path)
+  expect(loaded.centers).toEqual(model.centers)
+  expect(loaded.labels).toEqual(model.labels)
+  expect(loaded.facts).toEqual(model.facts)
+  expect(await loaded.predict(data, { device: 'cpu' })).toEqual(await model.predict(data, { device: 'cpu' }))
+  const whole = await cluster(data, { ...options, iterations: 6 })
+  const resumed = await cluster(data, { ...options, iterations: 6, resume: loaded })
+  expect(resumed.centers.data).toEqual(whole.centers.data)
+})
+
+test('the files are what others read', async () => {
+  const model = await cluster(vectors, { k: 4, device: 'cpu' })
+  const path = join(folder, 'files')
+  await model.save(path)
+  expect((await readVectors(join(path, 'centers.npy'))).data).toEqual(model.centers.data)
+  const labels = await readIntegers(join(path, 'labels.npy'))
+  expect(Uint32Array.from(labels.data)).toEqual(model.labels)
+  const facts = JSON.parse(readFileSync(join(path, 'model.json'), 'utf8'))
+  expect(facts).toMatchObject({
+    format: 'centroidal clustering',
+    version: 1,
+    method: 'lloyd',
+    k: 4,
+    rows: 500,
+    cols: 7,
+  })
+  expect(facts.iterations.at(-1).distortion).toBe(facts.distortion)
+})
+
+test('folders that are no model, too new, or mixed up are refused in a sentence', async () => {
+  const path = join(folder, 'bad')
+  await (await cluster(vectors, { k: 4, device: 'cpu' })).save(path)
+  const json = readFileSync(join(path, 'model.json'), 'utf8')
+  const refuse = async (text: string, message: RegExp): Promise<void> => {
+    writeFileSync(join(path, 'model.json'), text)
+    await expect(loadModel(path)).rejects.toThrow(message)
+  }
+  await refuse(json.replace('"version": 1', '"version": 99'), /was written as version 99.*reads up to 1/)
+  await refuse(json.replace('centroidal clustering', 'something else'), /is not a clustering model/)
+  await refuse(json.replace('"k": 4', '"k": 5'), /centers\.npy is 4 x 7 and model\.json says 5 x 7/)
+  await refuse('{ oops', /is not JSON/)
+  await expect(loadModel(join(folder, 'nowhere'))).rejects.toThrow(/there is no such file/)
+})

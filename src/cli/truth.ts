@@ -50,11 +50,11 @@ export function agreement(labels: Labels, classes: Labels): Agreement {
 }
 
 export function purityWords({ purity }: Agreement): string {
-  return `${percent(purity, 1)} of the points are in a cluster where their class comes first`
+  return `${percent(purity, 1)} of the points have the most frequent class of their cluster`
 }
 
 export function nmiWords({ nmi, ari }: Agreement): string {
-  return `NMI ${nmi.toFixed(3)}, adjusted Rand index ${ari.toFixed(3)} (0: chance, 1: the same groups)`
+  return `NMI ${nmi.toFixed(3)}, adjusted Rand index ${ari.toFixed(3)} (0: unrelated, 1: the same groups)`
 }
 
 /** Said, so that nobody takes it for a fault. Empty where it does not hold. */

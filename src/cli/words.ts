@@ -25,7 +25,8 @@ export function percentExact(share: number): string {
 }
 
 export function duration(seconds: number): string {
-  if (seconds < 9.95) return `${seconds.toFixed(1)} s`
+  // Nothing takes no time.
+  if (seconds < 9.95) return `${Math.max(0.1, seconds).toFixed(1)} s`
   const rounded = Math.round(seconds)
   if (rounded < 60) return `${rounded} s`
   if (rounded < 3600) return `${Math.floor(rounded / 60)} min ${rounded % 60} s`

@@ -1,4 +1,5 @@
 /** A run from file to folder: what it tells, what it writes, and that it can go on. */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { distortion, loadModel, readIntegers, readVectors, writeVectors } from '../../src/index.ts'
@@ -99,7 +100,7 @@ test('in words', async () => {
   expect(stdout).toMatch(/stopped +after \d+ rounds? of lloyd: no point changed its cluster any more/)
   expect(stdout).toMatch(/sizes +100 smallest, 100 median, 100 largest/)
   expect(stdout).toMatch(/device +WebAssembly, .*\n.*because CENTROIDAL_NO_GPU is set/)
-  expect(stdout).toMatch(/100\.0% of the points are in a cluster where their class comes first/)
+  expect(stdout).toMatch(/100\.0% of the points have the most frequent class of their cluster/)
   expect(stdout).toContain(path('words/report.html'))
 })
 
@@ -159,13 +160,26 @@ describe('going on', () => {
     expect(ended.stderr).toMatch(/^Interrupted after \d+ rounds?: what was reached is in .*--resume /)
     const lines = jsonLines(ended)
     expect(lines.at(-1)).toMatchObject({ type: 'result', stopped: 'aborted', iterations: lines.length - 1 })
-    const model = await loadModel(out)
-    expect(model.facts.iterations).toHaveLength(lines.length - 1)
-    const next = lines.length + 1
-    const resumed = result(
-      await runCli('cluster', path('noise.npy'), '--resume', out, '--iterations', `${next}`, '--json', '-q'),
-    )
+    expect((await loadModel(out)).facts.iterations).toHaveLength(lines.length - 1)
+  })
+
+  test('an interrupted run goes on', async () => {
+    const out = path('stopped-SIGINT')
+    const next = (await loadModel(out)).facts.iterations.length + 2
+    const resumed = result(await runCli(...common(), '--resume', out, '--iterations', `${next}`, '--json'))
     expect(resumed.iterations).toBe(next)
+  })
+
+  test('Ctrl-C before the first round leaves nothing', async () => {
+    const out = path('too-early')
+    const child = startCli('cluster', path('noise.npy'), '-k', '2000', '--start', 'kpp', '--out', out)
+    child.stderr?.on('data', (text: Buffer) => {
+      if (text.includes('choosing')) child.kill('SIGINT')
+    })
+    const { code, stdout, stderr } = await ending(child)
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+    expect(stderr).toMatch(/Interrupted before the first round was done: nothing was written\.\n$/)
+    expect(existsSync(out)).toBe(false)
   })
 
   test('checkpoints are whole models', async () => {

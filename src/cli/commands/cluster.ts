@@ -1,4 +1,5 @@
 /** `centroidal cluster`: from a file of vectors to a folder with centres, labels and a report. */
+import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { type ClusterModel, clusterSteps, openDevice, openVectors, type VectorSource } from '../../index.ts'
 import { OutFolder } from '../out-folder.ts'
@@ -46,7 +47,7 @@ async function clusterFile(session: Session, file: string, flags: ClusterFlags):
     const { truth } = inputs
     const agreed = truth && agreement(model.labels, truth)
     const result = { model, seconds, out: out.path, elements: source.type, agreement: agreed, truth }
-    const { title = file, image } = flags
+    const { title = basename(file), image } = flags
     await writeReport(out, { ...result, title, image, file, commandLine: session.commandLine })
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)

@@ -36,6 +36,12 @@ interface Row {
   agree: number | undefined
 }
 
+interface FaissResult {
+  seconds: number
+  labels: number[]
+  version: string
+}
+
 const rows: Row[] = []
 const folder = mkdtempSync(join(tmpdir(), 'centroidal-bench-'))
 try {
@@ -62,11 +68,12 @@ async function compareWithFaiss(cpu: Device, agreement: (labels: ArrayLike<numbe
   await writeVectors(join(folder, 'c.npy'), centers)
   const ours: number[] = []
   const theirs: number[] = []
-  let faiss: { seconds: number; labels: number[]; version: string } | undefined
+  let faiss: FaissResult | undefined
   for (let turn = 0; turn < 5; turn++) {
     ours.push(await fastest(4, () => nearest(vectors, centers, { device: cpu })))
     if (python) {
-      faiss = runPython(python, 'faiss_assign.py', [join(folder, 'x.npy'), join(folder, 'c.npy'), threads, 4])
+      const args = [join(folder, 'x.npy'), join(folder, 'c.npy'), threads, 4]
+      faiss = runPython<FaissResult>(python, 'faiss_assign.py', args)
       theirs.push(faiss.seconds)
     }
   }

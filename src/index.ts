@@ -8,7 +8,7 @@ export {
   type Prediction,
   type PredictOptions,
 } from './clustering/model.ts'
-export type { ClusterOptions, StartName } from './clustering/options.ts'
+export { CLUSTER_DEFAULTS, type ClusterOptions, type StartName } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { IterationStats, StopReason } from './clustering/stats.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'

@@ -9,6 +9,8 @@ import { packFourRows, rowBytes, scoreFourByEight, squaredDistance } from './sim
 /** Floats of packed points a block may hold: 16 KiB, half of a first-level cache. */
 const BLOCK_FLOATS: u32 = 4096
 const MAX_GROUPS: u32 = 8
+/** Fewer centres than this are not worth packing points for. */
+const FEW: u32 = 4
 
 /** Groups of four points that fit a block; at least one, however wide the rows. */
 function groupsPerBlock(stride: u32): u32 {
@@ -49,6 +51,10 @@ export function assignNearest(
   distances: usize,
   merge: u32,
 ): void {
+  if (count < FEW) {
+    assignFew(start, end, x, kind, stride, centers, first, count, labels, distances, merge)
+    return
+  }
   const scores = scratch
   const best = scratch + 128
   const block = best + <usize>MAX_GROUPS * 128
@@ -90,6 +96,36 @@ export function assignNearest(
     for (let i = at; i < stop; i++) {
       settleNearest(i, best + ((<usize>(i - at)) << 5), x, kind, stride, centers, first, labels, distances, merge)
     }
+  }
+}
+
+/** A handful of centres: measured straight from the rows, at the speed of memory. */
+function assignFew(
+  start: u32,
+  end: u32,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  centers: usize,
+  first: u32,
+  count: u32,
+  labels: usize,
+  distances: usize,
+  merge: u32,
+): void {
+  const bytes = rowBytes(stride, kind)
+  for (let i = start; i < end; i++) {
+    const row = x + <usize>i * bytes
+    const at = (<usize>i) << 2
+    let nearest: f32 = merge ? load<f32>(distances + at) : <f32>Infinity
+    for (let j: u32 = 0; j < count; j++) {
+      const distance = squaredDistance(row, kind, centers + ((<usize>j * stride) << 2), stride)
+      if (distance < nearest) {
+        nearest = distance
+        store<u32>(labels + at, first + j)
+      }
+    }
+    store<f32>(distances + at, nearest)
   }
 }
 

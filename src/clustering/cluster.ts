@@ -39,10 +39,10 @@ export async function* clusterSteps(
   if (options.resume) checkResume(options.resume, source, resolved)
   const began = performance.now()
   const { onProgress } = options
-  onProgress?.('checking the vectors', 0)
-  const frame = options.resume?.state.frame ?? (await chooseFrame(source, resolved.metric))
-  if (frame === options.resume?.state.frame) await chooseFrame(source, resolved.metric)
-  await requireDistinct(source, resolved.k)
+  const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
+  const found = await chooseFrame(source, resolved.metric, watch)
+  const frame = options.resume?.state.frame ?? found
+  await requireDistinct(source, resolved.k, { signal: options.signal })
   options.signal?.throwIfAborted()
   const { device, release } = await acquireDevice(options.device)
   let points: PointStore | undefined
@@ -50,7 +50,7 @@ export async function* clusterSteps(
     points = await PointStore.open(device, source, {
       frame,
       weights: resolved.weights,
-      onProgress: (share) => onProgress?.('loading the vectors', share),
+      watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
     let best: ClusterModel | undefined
     for (let restart = 0; restart < resolved.restarts; restart++) {
@@ -80,9 +80,10 @@ async function* runOnce(
 ): AsyncGenerator<ClusterStep, ClusterModel | undefined> {
   const { k, weights } = resolved
   const { resume } = options
-  const seconds = (): number => (performance.now() - began) / 1000
+  const elapsed = (): number => (performance.now() - began) / 1000
   const totalWeight = weights ? weights.reduce((sum, weight) => sum + weight, 0) : points.rows
   const stats: IterationStats[] = restart === 0 && resume ? [...resume.facts.iterations] : []
+  const before = stats[stats.length - 1]?.seconds ?? 0
   const state = createRunState(device, points, k, {
     seed: resolved.seed,
     totalWeight,
@@ -99,12 +100,12 @@ async function* runOnce(
       ...resolved,
       done: last?.iteration ?? 0,
       distortion: last?.distortion,
-      timeIsUp: () => seconds() >= resolved.seconds,
+      timeIsUp: () => elapsed() >= resolved.seconds,
     })
     for (;;) {
       const next = await loop.next()
       if (next.done) return stats.length > 0 ? await snapshot(next.value) : undefined
-      const step: IterationStats = { ...next.value, seconds: seconds(), restart }
+      const step: IterationStats = { ...next.value, seconds: before + elapsed(), restart }
       stats.push(step)
       options.onIteration?.(step)
       if (options.checkpoint && step.iteration % options.checkpoint.every === 0) {

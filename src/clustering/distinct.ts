@@ -1,7 +1,7 @@
 /** Telling equal rows apart: for starts without duplicates, and for the error when there are too few different points. */
 import { CentroidalError } from '../core/errors.ts'
 import type { VectorData, VectorSource } from '../core/matrix.ts'
-import { chunks } from './frame.ts'
+import { chunks, type Watch } from './frame.ts'
 
 /** Remembers rows by a 53-bit hash of their numbers; two different rows that collide are one in 10^15. */
 export class RowSet {
@@ -34,9 +34,9 @@ function hash(row: VectorData): number {
 }
 
 /** Fails with their number if there are fewer different rows than clusters. Stops looking as soon as there are enough. */
-export async function requireDistinct(source: VectorSource, k: number): Promise<void> {
+export async function requireDistinct(source: VectorSource, k: number, watch: Watch = {}): Promise<void> {
   const rows = new RowSet()
-  for await (const { data } of chunks(source)) {
+  for await (const { data } of chunks(source, watch)) {
     for (let at = 0; at < data.length; at += source.cols) {
       rows.add(data.subarray(at, at + source.cols))
       if (rows.size >= k) return

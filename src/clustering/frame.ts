@@ -32,14 +32,18 @@ const SAMPLED_ROWS = 4096
 /** Numbers looked at in one go. */
 const CHUNK_NUMBERS = 4_000_000
 
-export async function chooseFrame(source: VectorSource, metric: 'euclidean' | 'cosine'): Promise<Frame> {
+export async function chooseFrame(
+  source: VectorSource,
+  metric: 'euclidean' | 'cosine',
+  control: Watch = {},
+): Promise<Frame> {
   if (source.rows === 0) throw new CentroidalError('bad-data', `${source.name} holds no vectors: give at least one.`)
   const unit = metric === 'cosine'
   if (source.type === 'u8' && !unit) return { shift: undefined, scale: 1, unit, type: 'u8' }
   const moments = new Moments(source.cols)
   const every = Math.max(1, Math.floor(source.rows / SAMPLED_ROWS))
   let largest = 0
-  for await (const { first, data } of chunks(source)) {
+  for await (const { first, data } of chunks(source, control)) {
     largest = Math.max(largest, largestMagnitude(data, first, source))
     if (unit) requireDirections(data, first, source)
     const { cols } = source
@@ -159,9 +163,20 @@ export function isIdentity(frame: Frame): boolean {
   return frame.shift === undefined && frame.scale === 1
 }
 
-export async function* chunks(source: VectorSource): AsyncGenerator<{ first: number; data: VectorData }> {
+/** Watching and stopping a long look at the data. */
+export interface Watch {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((share: number) => void) | undefined
+}
+
+export async function* chunks(
+  source: VectorSource,
+  { signal, onProgress }: Watch = {},
+): AsyncGenerator<{ first: number; data: VectorData }> {
   const step = Math.max(1, Math.floor(CHUNK_NUMBERS / source.cols))
   for (let first = 0; first < source.rows; first += step) {
+    signal?.throwIfAborted()
     yield { first, data: await source.read(first, Math.min(first + step, source.rows)) }
+    onProgress?.(Math.min(1, (first + step) / source.rows))
   }
 }

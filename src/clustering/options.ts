@@ -67,6 +67,19 @@ export interface ResolvedOptions {
   readonly empty: 'farthest' | 'keep'
 }
 
+/** What is taken where nothing is said. */
+export const CLUSTER_DEFAULTS = {
+  method: 'auto',
+  seed: 0,
+  iterations: 100,
+  tolerance: 1e-4,
+  seconds: Number.POSITIVE_INFINITY,
+  restarts: 1,
+  start: 'auto',
+  metric: 'euclidean',
+  empty: 'farthest',
+} as const
+
 const KNOWN = new Set<string>([
   'k',
   'method',
@@ -96,12 +109,17 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
   if (k > rows) {
     throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
   }
-  const method = options.method ?? 'auto'
+  const method = options.method ?? CLUSTER_DEFAULTS.method
   if (method !== 'auto' && !(method in METHODS)) {
     throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
   }
-  const number = (name: string, value: number | undefined, fallback: number, least: number, whole: boolean): number => {
-    const chosen = value ?? fallback
+  const number = (
+    name: 'seed' | 'iterations' | 'tolerance' | 'seconds' | 'restarts',
+    least: number,
+    whole: boolean,
+  ): number => {
+    const value = options[name]
+    const chosen = value ?? CLUSTER_DEFAULTS[name]
     if (typeof chosen !== 'number' || Number.isNaN(chosen) || chosen < least || (whole && !Number.isInteger(chosen))) {
       throw badOption(name, value, `give a ${whole ? 'whole ' : ''}number, ${least} or more.`)
     }
@@ -110,15 +128,15 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
   return {
     k,
     method: method === 'auto' ? 'lloyd' : method,
-    seed: number('seed', options.seed, 0, 0, true),
-    iterations: number('iterations', options.iterations, 100, 1, true),
-    tolerance: number('tolerance', options.tolerance, 1e-4, 0, false),
-    seconds: number('seconds', options.seconds, Number.POSITIVE_INFINITY, 0, false),
-    restarts: number('restarts', options.restarts, 1, 1, true),
-    start: checkStart(options.start ?? 'auto', k, cols),
-    metric: oneOf('metric', options.metric ?? 'euclidean', ['euclidean', 'cosine']),
+    seed: number('seed', 0, true),
+    iterations: number('iterations', 1, true),
+    tolerance: number('tolerance', 0, false),
+    seconds: number('seconds', 0, false),
+    restarts: number('restarts', 1, true),
+    start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols),
+    metric: oneOf('metric', options.metric ?? CLUSTER_DEFAULTS.metric, ['euclidean', 'cosine']),
     weights: checkWeights(options.weights, rows),
-    empty: oneOf('empty', options.empty ?? 'farthest', ['farthest', 'keep']),
+    empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
   }
 }
 

@@ -9,7 +9,7 @@ import { cutRows, rowsWithin } from '../device/plan.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, firstRows, paddedCols, writeRows } from '../kernels/rows.ts'
 import { tallyWorkspaceBytes } from '../kernels/tally.ts'
-import { type Frame, intoFrame } from './frame.ts'
+import { type Frame, intoFrame, type Watch } from './frame.ts'
 
 /** Rows first to first + count, on the device. */
 export class PointPart {
@@ -55,7 +55,8 @@ export interface PointStoreOptions {
   readonly weights?: Float32Array | undefined
   /** Labels and distances kept for each point. Default 1. */
   readonly neighbors?: number
-  readonly onProgress?: ((share: number) => void) | undefined
+  /** While the vectors are loaded. */
+  readonly watch?: Watch
 }
 
 /** Vectors of this many bytes are uploaded at a time. */
@@ -80,7 +81,7 @@ export class PointStore {
   static async open(device: Device, source: VectorSource, options: PointStoreOptions): Promise<PointStore> {
     const store = new PointStore(device, source, options)
     try {
-      await store.#fill(options.onProgress)
+      await store.#fill(options.watch ?? {})
     } catch (error) {
       store.free()
       throw error
@@ -173,7 +174,7 @@ export class PointStore {
     this.#scope.free()
   }
 
-  async #fill(onProgress?: (share: number) => void): Promise<void> {
+  async #fill(watch: Watch): Promise<void> {
     const { type } = this.frame
     if (!this.#resident) {
       this.#vectors = [allocateRows(this.#scope, this.largestPart, this.cols, type, 'streamed vectors')]
@@ -181,14 +182,15 @@ export class PointStore {
     }
     for (const part of this.parts) {
       const rows = allocateRows(this.#scope, part.count, this.cols, type, 'vectors')
-      await this.#upload(part, rows, onProgress)
+      await this.#upload(part, rows, watch)
       this.#vectors.push(rows)
     }
   }
 
-  async #upload(part: PointPart, to: DeviceRows, onProgress?: (share: number) => void): Promise<void> {
+  async #upload(part: PointPart, to: DeviceRows, { signal, onProgress }: Watch = {}): Promise<void> {
     const step = Math.max(1, Math.floor(UPLOAD_BYTES / (this.stride * elementBytes(this.frame.type))))
     for (let row = 0; row < part.count; row += step) {
+      signal?.throwIfAborted()
       const end = Math.min(row + step, part.count)
       const data = await this.source.read(part.first + row, part.first + end)
       writeRows(this.#device, to, intoFrame(data, this.cols, this.frame), row)

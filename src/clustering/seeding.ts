@@ -24,7 +24,7 @@ import type { RunState } from './run-state.ts'
 
 const PARALLEL_PASSES = 5
 /** Up to here the oversampled candidates are reduced as in the paper. */
-const LARGEST_REDUCED = 1024
+const LARGEST_REDUCED = 256
 /** k-means++ reads the data k times; beyond this many numbers read, few passes over many centres win. */
 const CHEAP_READS = 4e9
 

@@ -7,7 +7,7 @@ export interface IterationStats {
   readonly moved: number
   /** Centres looked at per point. */
   readonly candidates: number
-  /** Wall time since the data was in memory: seeding and compiling included. */
+  /** Wall time since the data was in memory: seeding and compiling included, and what a resumed run took before. */
   readonly seconds: number
   /** Which restart this is, from 0. */
   readonly restart: number

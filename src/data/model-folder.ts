@@ -3,10 +3,11 @@
  * reads NumPy files and JSON. model.json is written last, so a folder that has it is complete.
  */
 import { platform } from '#platform'
+import type { ByteSink } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix } from '../core/matrix.ts'
 import { readIntegers, readVectors } from './read.ts'
-import { writeLabels, writeVectors } from './write.ts'
+import { stageLabels, stageVectors } from './write.ts'
 
 export interface ModelContents {
   readonly kind: string
@@ -20,19 +21,41 @@ export interface ModelContents {
 
 export async function writeModelFolder(folder: string, contents: ModelContents): Promise<void> {
   await platform.makeFolder(folder)
-  await writeVectors(`${folder}/centers.npy`, contents.centers)
-  await writeLabels(`${folder}/labels.npy`, contents.labels)
-  if (contents.frameCenters) await writeVectors(`${folder}/frame-centers.npy`, contents.frameCenters)
-  const { kind, version, facts } = contents
-  const text = JSON.stringify({ format: `centroidal ${kind}`, version, ...facts }, undefined, 2)
-  const sink = await platform.createBytes(`${folder}/model.json`)
+  const staged: ByteSink[] = []
+  try {
+    staged.push(await stageVectors(`${folder}/centers.npy`, contents.centers))
+    staged.push(await stageLabels(`${folder}/labels.npy`, contents.labels))
+    if (contents.frameCenters) staged.push(await stageVectors(`${folder}/frame-centers.npy`, contents.frameCenters))
+    staged.push(await stageJson(`${folder}/model.json`, contents))
+    // All is written: what is left is renaming, so a kill can hardly find an old and a new file side by side.
+    for (const sink of staged) await sink.close()
+  } catch (error) {
+    for (const sink of staged) await sink.abort()
+    throw error
+  }
+}
+
+async function stageJson(path: string, { kind, version, facts, centers, labels }: ModelContents): Promise<ByteSink> {
+  const fingerprint = fingerprintOf(centers.data, labels)
+  const text = JSON.stringify({ format: `centroidal ${kind}`, version, fingerprint, ...facts }, undefined, 2)
+  const sink = await platform.createBytes(path)
   try {
     await sink.write(new TextEncoder().encode(`${text}\n`))
-    await sink.close()
+    return sink
   } catch (error) {
     await sink.abort()
     throw error
   }
+}
+
+/** Tells files that belong together from files of two different saves. */
+function fingerprintOf(...parts: readonly ArrayBufferView[]): string {
+  let hash = 0x811c9dc5
+  for (const part of parts) {
+    const words = new Uint32Array(part.buffer, part.byteOffset, part.byteLength >>> 2)
+    for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words[i] ^ (hash >>> 15), 0x01000193)
+  }
+  return (hash >>> 0).toString(16).padStart(8, '0')
 }
 
 export interface LoadedModel {
@@ -43,7 +66,7 @@ export interface LoadedModel {
 }
 
 export async function readModelFolder(folder: string, kind: string, newest: number): Promise<LoadedModel> {
-  const { format, version, ...facts } = await readJson(`${folder}/model.json`)
+  const { format, version, fingerprint, ...facts } = await readJson(`${folder}/model.json`)
   if (format !== `centroidal ${kind}`) {
     throw new CentroidalError(
       'bad-file',
@@ -60,13 +83,17 @@ export async function readModelFolder(folder: string, kind: string, newest: numb
   const labels = await readIntegers(`${folder}/labels.npy`)
   checkShape(folder, 'centers.npy', [centers.rows, centers.cols], [facts.k, facts.cols])
   checkShape(folder, 'labels.npy', [labels.rows * labels.cols], [facts.rows])
+  const ids = Uint32Array.from(labels.data)
+  if (fingerprint !== fingerprintOf(centers.data, ids)) {
+    throw new CentroidalError('bad-file', `${folder} holds files of two different saves: make the model again.`)
+  }
   const moved = (facts.frame as { shift?: unknown; scale?: number })?.shift !== undefined
   const scaled = ((facts.frame as { scale?: number })?.scale ?? 1) !== 1
   const frameCenters = moved || scaled ? await readVectors(`${folder}/frame-centers.npy`) : undefined
   return {
     facts,
     centers,
-    labels: Uint32Array.from(labels.data),
+    labels: ids,
     frameCenters: frameCenters?.data as Float32Array | undefined,
   }
 }

@@ -1,5 +1,6 @@
 /** Vectors and labels into files, in pieces, by the extension of the name. */
 import { platform } from '#platform'
+import type { ByteSink } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { toSource } from '../core/matrix.ts'
@@ -28,21 +29,39 @@ export async function writeVectors(
   input: Matrix | VectorSource,
   options: WriteOptions = {},
 ): Promise<void> {
+  await (await stageVectors(location, input, options)).close()
+}
+
+/** Everything written, nothing visible yet: close() puts it in place, abort() leaves nothing behind. */
+export async function stageVectors(
+  location: string,
+  input: Matrix | VectorSource,
+  options: WriteOptions = {},
+): Promise<ByteSink> {
   const format = formatOf(location)
   const source = toSource(input)
   const { rows, cols, type, name } = source
   const read = (start: number, end: number): Promise<StoredData> => source.read(start, end)
-  await writeRows(location, format, { name, shape: [rows, cols], type, read }, options)
+  return stageRows(location, format, { name, shape: [rows, cols], type, read }, options)
 }
 
 /** One label per row: .npy (uint32), .ivecs, .csv or .tsv. */
 export async function writeLabels(location: string, labels: Uint32Array): Promise<void> {
-  const format = formatOf(location, 'labels')
-  const read = async (start: number, end: number): Promise<StoredData> => labels.subarray(start, end)
-  await writeRows(location, format, { name: 'the labels', shape: [labels.length], type: 'u32', read }, {})
+  await (await stageLabels(location, labels)).close()
 }
 
-async function writeRows(location: string, format: Format, input: Rows, { onProgress }: WriteOptions): Promise<void> {
+export function stageLabels(location: string, labels: Uint32Array): Promise<ByteSink> {
+  const format = formatOf(location, 'labels')
+  const read = async (start: number, end: number): Promise<StoredData> => labels.subarray(start, end)
+  return stageRows(location, format, { name: 'the labels', shape: [labels.length], type: 'u32', read }, {})
+}
+
+async function stageRows(
+  location: string,
+  format: Format,
+  input: Rows,
+  { onProgress }: WriteOptions,
+): Promise<ByteSink> {
   const [rows, cols = 1] = input.shape
   if (rows === 0 && !format.holdsNoRows) {
     throw new CentroidalError(
@@ -63,7 +82,7 @@ async function writeRows(location: string, format: Format, input: Rows, { onProg
       await sink.write(encoder.encode(asStored(data, input, stored, row, cols)))
       onProgress?.(end, rows)
     }
-    await sink.close()
+    return sink
   } catch (error) {
     await sink.abort()
     throw error

@@ -1,6 +1,7 @@
 /** Everything a clustering needs from files, read and checked before anything is made or started. */
 import {
   CentroidalError,
+  CLUSTER_DEFAULTS,
   type ClusterModel,
   type ClusterOptions,
   loadModel,
@@ -20,9 +21,6 @@ export interface ClusterInputs {
   readonly resumed: ClusterModel | undefined
 }
 
-/** As ClusterOptions has them; needed here to tell how long a run may take. */
-const DEFAULTS: RunLimits = { iterations: 100, tolerance: 1e-4, seconds: Number.POSITIVE_INFINITY, restarts: 1 }
-
 export async function readInputs(flags: ClusterFlags, source: VectorSource): Promise<ClusterInputs> {
   const resumed = flags.resume === undefined ? undefined : await loadModel(flags.resume)
   const k = flags.k ?? resumed?.facts.k
@@ -33,7 +31,7 @@ export async function readInputs(flags: ClusterFlags, source: VectorSource): Pro
   if (truth) requireLength(flags.truth!, truth.length, source.rows, 'vectors')
   const earlier = resumed && takenOver(resumed, flags)
   const limits: RunLimits = {
-    ...DEFAULTS,
+    ...CLUSTER_DEFAULTS,
     ...earlier?.limits,
     ...defined({
       iterations: flags.iterations,

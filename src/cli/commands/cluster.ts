@@ -66,17 +66,13 @@ async function run(
 ): Promise<ClusterModel> {
   const signal = session.interruption()
   const progress = new ClusterProgress(createProgressView(session.stderr, flags.quiet === true, signal), limits)
-  const watched = new WatchedSource(source, signal, progress)
   const device = await openDevice(deviceOptions(flags))
   try {
-    const steps = clusterSteps(watched, {
+    const steps = clusterSteps(source, {
       ...options,
       device,
       signal,
-      onProgress: (phase, share) => {
-        watched.phase = phase
-        progress.phase(phase, share)
-      },
+      onProgress: (phase, share) => progress.phase(phase, share),
       ...(flags.checkpointEvery === undefined
         ? {}
         : { checkpoint: { every: flags.checkpointEvery, save: (model) => out.saveModel(model) } }),
@@ -84,7 +80,6 @@ async function run(
     for (;;) {
       const step = await steps.next()
       if (step.done) return step.value
-      watched.settled = true
       progress.round(step.value)
       if (flags.json) {
         const { iteration, distortion, moved, candidates, seconds, restart } = step.value
@@ -101,39 +96,6 @@ async function run(
   } finally {
     progress.stop()
     await device.close()
-  }
-}
-
-const CHECKING = 'checking the vectors'
-
-/** Lets Ctrl-C end the reading before the first round, and shows how far the first look at the vectors is. */
-class WatchedSource implements VectorSource {
-  readonly rows: number
-  readonly cols: number
-  readonly type: VectorSource['type']
-  readonly name: string
-  phase = CHECKING
-  /** From the first round on a stop must come between rounds, where the state is whole. */
-  settled = false
-  readonly #source: VectorSource
-  readonly #signal: AbortSignal
-  readonly #progress: ClusterProgress
-
-  constructor(source: VectorSource, signal: AbortSignal, progress: ClusterProgress) {
-    this.rows = source.rows
-    this.cols = source.cols
-    this.type = source.type
-    this.name = source.name
-    this.#source = source
-    this.#signal = signal
-    this.#progress = progress
-  }
-
-  async read(start: number, end: number): ReturnType<VectorSource['read']> {
-    if (!this.settled) this.#signal.throwIfAborted()
-    const data = await this.#source.read(start, end)
-    if (this.phase === CHECKING) this.#progress.phase(CHECKING, end / this.rows)
-    return data
   }
 }
 

@@ -20,7 +20,7 @@ test('the page has threads that share memory, and a GPU adapter', async () => {
 })
 
 test('a dropped file is read and clustered', async () => {
-  const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (400, 12), }`.padEnd(117) + '\n'
+  const header = `${`{'descr': '<f4', 'fortran_order': False, 'shape': (400, 12), }`.padEnd(117)}\n`
   const head = new Uint8Array([0x93, ...new TextEncoder().encode('NUMPY'), 1, 0, header.length, 0])
   const file = new File([head, header, vectors.data as Float32Array<ArrayBuffer>], 'dropped.npy')
   const read = await readVectors(file)

@@ -118,6 +118,15 @@ const SHAPES = [
   [5, 17, 127],
   [2, 4, 513],
   [1, 3, 511],
+  // From 32 points, 64 centres and 13 columns on the CPU takes scores in integers, 1,024 centres at a time.
+  [31, 64, 13],
+  [32, 63, 13],
+  [32, 64, 13],
+  [33, 65, 17],
+  [129, 127, 16],
+  [40, 66, 129],
+  [65, 1100, 14],
+  [33, 64, 513],
 ]
 
 function pair(flavour: Parameters<typeof points>[0], n: number, k: number, d: number, seed: number): [Rows, Rows] {
@@ -156,24 +165,37 @@ onEveryDevice((opened) => {
     })
 
     test('is the first of equal centres', async () => {
-      const x = { data: points('unit', 9, 6, 5), cols: 6 }
-      const one = centers('unit', 1, 6, 6)
-      const c = { data: Float32Array.from({ length: 130 * 6 }, (_, i) => one[i % 6]), cols: 6 }
-      const { labels } = await run(opened, x, [{ c }])
-      expectSame(labels, new Uint32Array(9))
+      for (const [n, d] of [
+        [9, 6],
+        [40, 18],
+      ]) {
+        const x = { data: points('unit', n, d, 5), cols: d }
+        const one = centers('unit', 1, d, 6)
+        const c = { data: Float32Array.from({ length: 130 * d }, (_, i) => one[i % d]), cols: d }
+        const { labels } = await run(opened, x, [{ c }])
+        expectSame(labels, new Uint32Array(n))
+      }
+    })
+
+    test('is exact beside a centre far out, which leaves the others few integers', async () => {
+      const [x, c] = pair('whole', 64, 100, 16, 14)
+      c.data.fill(1000, 99 * 16)
+      x.data.fill(1000, 63 * 16)
+      expectExact(await run(opened, x, [{ c }]), x, c)
     })
 
     test('of centres in two calls, numbered on, is the nearest of all', async () => {
-      for (const [k, cut] of [
-        [12, 5],
-        [70, 1],
-        [70, 69],
+      for (const [k, cut, d] of [
+        [12, 5, 5],
+        [70, 1, 5],
+        [70, 69, 5],
+        [140, 70, 17],
       ]) {
-        const [x, c] = pair('whole', 33, k, 5, 7)
+        const [x, c] = pair('whole', 33, k, d, 7)
         const [left, right] = split(c, cut)
         const calls = [{ c: left }, { c: right, merge: true, firstLabel: cut }]
         expectExact(await run(opened, x, calls), x, c)
-        const [y, e] = pair('unit', 33, k, 5, 8)
+        const [y, e] = pair('unit', 33, k, d, 8)
         const [first, second] = split(e, cut)
         expectNearest(await run(opened, y, [{ c: first }, { c: second, merge: true, firstLabel: cut }]), y, e)
       }
@@ -182,6 +204,18 @@ onEveryDevice((opened) => {
     test('counts from firstLabel', async () => {
       const [x, c] = pair('whole', 21, 11, 3, 9)
       expectExact(await run(opened, x, [{ c, firstLabel: 1_000_000 }]), x, c, 1, 1_000_000)
+    })
+
+    test('with merge keeps the first of two equal sets of centres', async () => {
+      for (const [n, k, d] of [
+        [9, 3, 2],
+        [9, 12, 5],
+        [40, 70, 17],
+      ]) {
+        const [x, c] = pair('unit', n, k, d, 15)
+        const calls = [{ c }, { c, merge: true, firstLabel: 1000 }]
+        expectSame((await run(opened, x, calls)).labels, (await run(opened, x, [{ c }])).labels)
+      }
     })
 
     test('with merge replaces only what is strictly farther', async () => {
@@ -194,7 +228,15 @@ onEveryDevice((opened) => {
     })
 
     test('agrees with the oracle on any shape', async () => {
-      const shape = fc.record({ n: size(80), k: size(80), d: size(20), seed: anySeed })
+      const shape = fc.oneof(
+        fc.record({ n: size(80), k: size(80), d: size(20), seed: anySeed }),
+        fc.record({
+          n: fc.integer({ min: 30, max: 70 }),
+          k: fc.integer({ min: 60, max: 140 }),
+          d: fc.integer({ min: 12, max: 24 }),
+          seed: anySeed,
+        }),
+      )
       await checkProperty(opened.runs, fc.tuple(shape, exactFlavour), async ([{ n, k, d, seed }, flavour]) => {
         const [x, c] = pair(flavour, n, k, d, seed)
         expectExact(await run(opened, x, [{ c }]), x, c)

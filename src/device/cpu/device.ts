@@ -130,13 +130,19 @@ class CpuDevice implements Device, CpuMemory {
   }
 
   get allocatedBytes(): number {
-    return this.#heap.allocatedBytes
+    return this.#closed ? 0 : this.#heap.allocatedBytes
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {
     this.#checkOpen()
     const address = this.#heap.allocate(bytes, label)
-    const buffer: HeapBuffer = { label, bytes, address, free: () => this.#heap.release(address) }
+    let held = true
+    const free = (): void => {
+      // The address may have a new owner by the second call.
+      if (held) this.#heap.release(address)
+      held = false
+    }
+    const buffer: HeapBuffer = { label, bytes, address, free }
     return buffer
   }
 
@@ -185,6 +191,7 @@ class CpuDevice implements Device, CpuMemory {
   }
 
   #view(part: BufferPart): Uint8Array {
+    this.#checkOpen()
     if (part.offset < 0 || part.offset + part.bytes > part.buffer.bytes) {
       throw new RangeError(
         `${part.buffer.label}: bytes ${part.offset} to ${part.offset + part.bytes} of ${part.buffer.bytes}`,

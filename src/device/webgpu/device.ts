@@ -90,6 +90,8 @@ class WebGpuDevice implements Device, GpuTarget {
   readonly #pacer: SubmitPacer
   readonly #buffers = new Set<GPUBuffer>()
   #allocated = 0
+  /** Work is submitted in the order given, also where the first still compiles when the second is ready. */
+  #turn: Promise<void> = Promise.resolve()
   #failure: CentroidalError | undefined
   #closed = false
 
@@ -169,6 +171,7 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   async read(target: DeviceBuffer | BufferPart): Promise<ArrayBuffer> {
+    await this.#turn
     this.#check()
     const part = partOf(target)
     const bytes = Math.ceil(part.bytes / 4) * 4
@@ -213,7 +216,13 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#gpu.queue.submit([encoder.finish()])
   }
 
-  async run(work: Work, control: RunControl = {}): Promise<void> {
+  run(work: Work, control: RunControl = {}): Promise<void> {
+    const done = this.#turn.then(() => this.#runNow(work, control))
+    this.#turn = done.catch(ignore)
+    return done
+  }
+
+  async #runNow(work: Work, control: RunControl): Promise<void> {
     this.#check()
     let group: ComputePass[] = []
     let operations = 0

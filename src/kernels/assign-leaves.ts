@@ -9,7 +9,8 @@
 import { assignLeavesShader, collectLeafLabels } from '../../shaders/assign-leaves.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { gridFor } from '../device/plan.ts'
+import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf } from './rows.ts'
 
 export interface AssignLeavesArgs {
@@ -44,18 +45,17 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
         groups: gridFor(leaves, THREADS, gpu.limits.workgroups),
         operations: points.rows * largest,
       }
-      const perMember = 3 * largest * points.stride
-      for (let member = 0; member < points.rows; ) {
-        const count = Math.min(points.rows - member, rowsWithinOperations(gpu.operationsPerPass, perMember, THREADS))
-        yield {
+      yield* rowPasses(gpu, {
+        rows: points.rows,
+        perRow: 3 * largest * points.stride,
+        atLeast: THREADS,
+        pass: (first, count) => ({
           shader: assignLeavesShader(points.type),
           bindings: [points.buffer, centers.buffer, members, workspace.ranges, workspace.candidates, labels, distances],
-          params: [member, count, points.stride / 4],
+          params: [first, count, points.stride / 4],
           groups: gridFor(count, THREADS, gpu.limits.workgroups),
-          operations: count * perMember,
-        }
-        member += count
-      }
+        }),
+      })
     },
     *cpu(memory) {
       const panelBytes = (points.stride + 1) * 32

@@ -8,7 +8,8 @@
 import { assignListsShader } from '../../shaders/assign-lists.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { gridFor } from '../device/plan.ts'
+import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf } from './rows.ts'
 
 /** The label of a point that has none. */
@@ -30,18 +31,17 @@ export function assignLists(device: Device, args: AssignListsArgs): Promise<void
   return device.run({
     name: 'assign-lists',
     *webgpu(gpu) {
-      const perRow = 3 * width * points.stride
-      for (let row = 0; row < points.rows; ) {
-        const rows = Math.min(points.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS))
-        yield {
+      yield* rowPasses(gpu, {
+        rows: points.rows,
+        perRow: 3 * width * points.stride,
+        atLeast: THREADS,
+        pass: (first, count) => ({
           shader: assignListsShader(points.type),
           bindings: [points.buffer, centers.buffer, lists, labels, distances],
-          params: [row, rows, points.stride / 4, width, merge],
-          groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-          operations: rows * perRow,
-        }
-        row += rows
-      }
+          params: [first, count, points.stride / 4, width, merge],
+          groups: gridFor(count, THREADS, gpu.limits.workgroups),
+        }),
+      })
     },
     *cpu(memory) {
       yield {

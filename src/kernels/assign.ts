@@ -20,7 +20,8 @@ import {
   type RunControl,
   slice,
 } from '../device/contract.ts'
-import { cutForBinding, gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { cutForBinding, gridFor } from '../device/plan.ts'
+import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf } from './rows.ts'
 
 export interface AssignArgs {
@@ -98,20 +99,18 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
       operations: here * centers.stride,
     }
     const merge = range.start > 0 || args.merge ? 1 : 0
-    const perRow = 2 * here * points.stride
-    for (let row = 0; row < points.rows; ) {
-      // Asked for anew each time: the device learns how much one pass may carry.
-      const rows = Math.min(points.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, pointsPerGroup * 4))
-      yield {
+    yield* rowPasses(gpu, {
+      rows: points.rows,
+      perRow: 2 * here * points.stride,
+      atLeast: pointsPerGroup * 4,
+      pass: (row, rows) => ({
         shader,
         bindings: [points.buffer, part, starts, labels, distances],
         params: [row, rows, quads, here, firstLabel + range.start, merge, ...(m > 1 ? [m] : [])],
         groups: gridFor(rows, pointsPerGroup, gpu.limits.workgroups),
-        operations: rows * perRow,
         share: (range.start + (here * (row + rows)) / points.rows) / centers.rows,
-      }
-      row += rows
-    }
+      }),
+    })
   }
 }
 

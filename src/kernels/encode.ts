@@ -8,8 +8,9 @@
 import { encodeShader } from '../../shaders/encode.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
-import { gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { gridFor } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './assign.ts'
+import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf, paddedCols } from './rows.ts'
 
 export interface EncodeArgs {
@@ -49,18 +50,17 @@ export async function encode(device: Device, args: EncodeArgs): Promise<void> {
     await device.run({
       name: 'encode',
       *webgpu(gpu) {
-        const perRow = 3 * codewords * points.stride
-        for (let row = 0; row < points.rows; ) {
-          const rows = Math.min(points.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS))
-          yield {
+        yield* rowPasses(gpu, {
+          rows: points.rows,
+          perRow: 3 * codewords * points.stride,
+          atLeast: THREADS,
+          pass: (first, count) => ({
             shader: encodeShader(points.type, codewords > 256),
             bindings: [points.buffer, rangeBuffer, books, codes],
-            params: [row, rows, points.stride, m, codewords, stride, codeStride(m)],
-            groups: gridFor((rows * codeStride(m)) / 4, THREADS, gpu.limits.workgroups),
-            operations: rows * perRow,
-          }
-          row += rows
-        }
+            params: [first, count, points.stride, m, codewords, stride, codeStride(m)],
+            groups: gridFor((count * codeStride(m)) / 4, THREADS, gpu.limits.workgroups),
+          }),
+        })
       },
       *cpu(memory) {
         const address = memory.address(packed as DeviceBuffer)

@@ -5,8 +5,9 @@
 import { gramSlabsShader, gramSumShader, matmulRowsShader } from '../../shaders/matmul.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
-import { gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { gridFor } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './assign.ts'
+import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf } from './rows.ts'
 
 export interface MatmulArgs {
@@ -26,18 +27,17 @@ export async function matmul(device: Device, { a, b, out }: MatmulArgs): Promise
       name: 'matmul',
       *webgpu(gpu) {
         const outQuads = out.stride / 4
-        const perRow = 2 * b.rows * a.stride
-        for (let row = 0; row < a.rows; ) {
-          const rows = Math.min(a.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS))
-          yield {
+        yield* rowPasses(gpu, {
+          rows: a.rows,
+          perRow: 2 * b.rows * a.stride,
+          atLeast: THREADS,
+          pass: (first, count) => ({
             shader: matmulRowsShader(a.type),
             bindings: [a.buffer, b.buffer, out.buffer],
-            params: [row, rows, a.stride / 4, b.rows, outQuads],
-            groups: gridFor(Math.ceil(rows / 4) * outQuads, THREADS, gpu.limits.workgroups),
-            operations: rows * perRow,
-          }
-          row += rows
-        }
+            params: [first, count, a.stride / 4, b.rows, outQuads],
+            groups: gridFor(Math.ceil(count / 4) * outQuads, THREADS, gpu.limits.workgroups),
+          }),
+        })
       },
       *cpu(memory) {
         const address = memory.address(packed as DeviceBuffer)

@@ -5,7 +5,8 @@
 import { THREADS } from '../../shaders/pieces.ts'
 import { projectShader } from '../../shaders/project.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { gridFor } from '../device/plan.ts'
+import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf } from './rows.ts'
 
 export interface ProjectArgs {
@@ -19,18 +20,17 @@ export function project(device: Device, { points, directions, nodes, out }: Proj
   return device.run({
     name: 'project',
     *webgpu(gpu) {
-      const perRow = 2 * points.stride
-      for (let row = 0; row < points.rows; ) {
-        const rows = Math.min(points.rows - row, rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS))
-        yield {
+      yield* rowPasses(gpu, {
+        rows: points.rows,
+        perRow: 2 * points.stride,
+        atLeast: THREADS,
+        pass: (first, count) => ({
           shader: projectShader(points.type),
           bindings: [points.buffer, directions.buffer, nodes, out],
-          params: [row, rows, points.stride / 4],
-          groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-          operations: rows * perRow,
-        }
-        row += rows
-      }
+          params: [first, count, points.stride / 4],
+          groups: gridFor(count, THREADS, gpu.limits.workgroups),
+        }),
+      })
     },
     *cpu(memory) {
       yield {

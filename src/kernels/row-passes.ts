@@ -1,0 +1,20 @@
+/** Work over rows cut into passes that each stay short; how short is asked anew before every pass, as the device learns. */
+import type { ComputePass, GpuTarget } from '../device/contract.ts'
+import { rowsWithinOperations } from '../device/plan.ts'
+
+export interface RowWork {
+  readonly rows: number
+  /** Arithmetic operations of one row. */
+  readonly perRow: number
+  /** Fewest rows worth a pass. */
+  readonly atLeast: number
+  pass(first: number, count: number): ComputePass
+}
+
+export function* rowPasses(gpu: GpuTarget, { rows, perRow, atLeast, pass }: RowWork): Generator<ComputePass> {
+  for (let first = 0; first < rows; ) {
+    const count = Math.min(rows - first, rowsWithinOperations(gpu.operationsPerPass, perRow, atLeast))
+    yield { operations: count * perRow, ...pass(first, count) }
+    first += count
+  }
+}

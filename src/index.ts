@@ -1,5 +1,6 @@
 /** The public door: everything else is free to change. */
 export { type ClusterStep, cluster, clusterSteps } from './clustering/cluster.ts'
+export type { MethodOption, MethodOptions } from './clustering/method-options.ts'
 export {
   ClusterModel,
   loadModel,
@@ -8,8 +9,9 @@ export {
   type Prediction,
   type PredictOptions,
 } from './clustering/model.ts'
-export { CLUSTER_DEFAULTS, type ClusterOptions, type StartName } from './clustering/options.ts'
+export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
+export type { Method, StartName } from './clustering/run-state.ts'
 export type { IterationStats, StopReason } from './clustering/stats.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'
 export {

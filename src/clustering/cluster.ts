@@ -10,8 +10,8 @@ import { ClusterModel, type ModelFacts } from './model.ts'
 import { type ClusterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
-import { createRunState, type RunState, readCenters, writeCenters } from './run-state.ts'
-import { seedingRandom, startCenters } from './seeding.ts'
+import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
+import { chooseStart, type Start, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
 /** A round, and a look at what stands after it. The looks are good until the next step is asked for. */
@@ -86,6 +86,7 @@ async function* runOnce(
   const before = stats[stats.length - 1]?.seconds ?? 0
   const state = createRunState(device, points, k, {
     seed: resolved.seed,
+    settings: resolved.settings,
     totalWeight,
     control: {
       signal: options.signal,
@@ -94,9 +95,12 @@ async function* runOnce(
   })
   const snapshot = (reason: StopReason): Promise<ClusterModel> => readModel(state, resolved, stats, reason)
   try {
-    if (!(await prepare(state, resolved, options, restart))) return undefined
+    const method = METHODS[resolved.method]
+    const candidates = method.candidates(state)
+    const update = method.update(state)
+    if (!(await prepare(state, update, resolved, options, restart))) return undefined
     const last = stats[stats.length - 1]
-    const loop = iterate(state, METHODS[resolved.method], {
+    const loop = iterate(state, candidates, update, {
       ...resolved,
       done: last?.iteration ?? 0,
       distortion: last?.distortion,
@@ -125,30 +129,49 @@ async function* runOnce(
 /** Centres and labels as they are before the first round. False if it was stopped. */
 async function prepare(
   state: RunState,
+  update: Update,
   resolved: ResolvedOptions,
   options: ClusterOptions,
   restart: number,
 ): Promise<boolean> {
-  const { points, k } = state
+  const { points } = state
   const { resume } = options
   if (restart === 0 && resume) {
     writeCenters(state, resume.state.centers)
     points.writeLabels(resume.labels)
+    state.labelled = true
     return true
   }
   try {
-    const centers = isMatrix(resolved.start)
-      ? givenCenters(resolved.start, points.frame)
-      : await startCenters(state, resolved.start, seedingRandom(resolved.seed, restart), resolved.weights, (share) =>
-          options.onProgress?.('choosing the first centres', share),
-        )
-    writeCenters(state, centers)
+    const start = await firstState(state, resolved, options, restart)
+    if ('centers' in start) {
+      points.forgetLabels()
+      writeCenters(state, start.centers)
+      return true
+    }
+    points.writeLabels(start.labels)
+    for (const part of points.parts) await update.take(state, part, await points.vectors(part))
+    await update.finish(state)
+    state.labelled = true
+    return true
   } catch (error) {
     if (options.signal?.aborted) return false
     throw error
   }
-  points.forgetLabels()
-  return k > 0
+}
+
+async function firstState(
+  state: RunState,
+  resolved: ResolvedOptions,
+  options: ClusterOptions,
+  restart: number,
+): Promise<Start> {
+  const { start, method, seed, weights } = resolved
+  if (isMatrix(start)) return { centers: givenCenters(start, state.points.frame) }
+  const name = start === 'auto' ? (METHODS[method].start ?? 'auto') : start
+  return chooseStart(state, name, seedingRandom(seed, restart), weights, (share) =>
+    options.onProgress?.('choosing the first centres', share),
+  )
 }
 
 function givenCenters(start: Matrix, frame: Frame): Float32Array {

@@ -6,15 +6,8 @@
 import { tally } from '../kernels/tally.ts'
 import type { PointPart } from './points.ts'
 import { refillEmpty } from './refill.ts'
-import type { CandidateSource, Method, RunState, Update } from './run-state.ts'
+import type { CandidateSource, Round, RunState, Update } from './run-state.ts'
 import type { StopReason } from './stats.ts'
-
-export interface Round {
-  readonly iteration: number
-  readonly distortion: number
-  readonly moved: number
-  readonly candidates: number
-}
 
 export interface LoopOptions {
   readonly iterations: number
@@ -31,19 +24,21 @@ export interface LoopOptions {
 
 export async function* iterate(
   state: RunState,
-  method: Method,
+  candidates: CandidateSource,
+  update: Update,
   options: LoopOptions,
 ): AsyncGenerator<Round, StopReason> {
-  const candidates = method.candidates(state)
-  const update = method.update(state)
   let last = options.distortion
   for (let iteration = options.done + 1; iteration <= options.iterations; iteration++) {
     const result = await round(state, candidates, update, iteration, options)
     if (result === undefined) return 'aborted'
     yield result
-    if (result.moved === 0) return 'converged'
-    if (options.tolerance > 0 && last !== undefined && last - result.distortion < options.tolerance * last)
-      return 'tolerance'
+    state.labelled = true
+    if ((await candidates.settled?.(result)) ?? true) {
+      if (result.moved === 0) return 'converged'
+      const fall = last === undefined ? Number.POSITIVE_INFINITY : last - result.distortion
+      if (options.tolerance > 0 && fall < options.tolerance * (last ?? 1)) return 'tolerance'
+    }
     if (state.control.signal?.aborted) return 'aborted'
     if (options.timeIsUp()) return 'seconds'
     last = result.distortion

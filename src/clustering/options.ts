@@ -3,11 +3,13 @@ import { badOption, CentroidalError, show } from '../core/errors.ts'
 import { isMatrix, type Matrix } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
+import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import type { ClusterModel } from './model.ts'
 import { METHODS, type MethodName } from './presets.ts'
+import type { StartName } from './run-state.ts'
 import type { IterationStats } from './stats.ts'
 
-export interface ClusterOptions {
+export interface ClusterOptions extends MethodOptions {
   /** Number of clusters. */
   readonly k: number
   /** Default `auto`: the method that serves this many clusters best. */
@@ -24,7 +26,8 @@ export interface ClusterOptions {
   readonly restarts?: number
   /**
    * Where the centres begin: `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
-   * idea in few passes, for large k), or given centres. Default `auto`: kpp while it is cheap, then parallel.
+   * idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
+   * small k-means), or given centres. Default `auto`: what suits the method.
    */
   readonly start?: StartName | Matrix
   /** `cosine` brings vectors and centres to length one. Default `euclidean`. */
@@ -50,8 +53,6 @@ export interface ClusterOptions {
   readonly resume?: ClusterModel
 }
 
-export type StartName = 'auto' | 'random' | 'kpp' | 'parallel'
-
 /** Options with every default filled in. */
 export interface ResolvedOptions {
   readonly k: number
@@ -65,7 +66,11 @@ export interface ResolvedOptions {
   readonly metric: 'euclidean' | 'cosine'
   readonly weights: Float32Array | undefined
   readonly empty: 'farthest' | 'keep'
+  /** Options of the method. */
+  readonly settings: Settings
 }
+
+export const START_NAMES: readonly StartName[] = ['auto', 'random', 'kpp', 'parallel', 'tree', 'hkm']
 
 /** What is taken where nothing is said. */
 export const CLUSTER_DEFAULTS = {
@@ -101,9 +106,6 @@ const KNOWN = new Set<string>([
 ])
 
 export function resolveOptions(options: ClusterOptions, rows: number, cols: number): ResolvedOptions {
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.has(name)) throw badOption(name, options[name as keyof ClusterOptions], 'there is no such option.')
-  }
   const { k } = options
   if (!Number.isInteger(k) || k < 1) throw badOption('k', k, 'give a whole number of clusters, at least 1.')
   if (k > rows) {
@@ -113,6 +115,10 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
   if (method !== 'auto' && !(method in METHODS)) {
     throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
   }
+  const name = method === 'auto' ? 'lloyd' : method
+  checkNames(options, name)
+  if (options.weights && METHODS[name].weights === false)
+    throw badOption('weights', options.weights, `${name} takes none.`)
   const number = (
     name: 'seed' | 'iterations' | 'tolerance' | 'seconds' | 'restarts',
     least: number,
@@ -127,7 +133,7 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
   }
   return {
     k,
-    method: method === 'auto' ? 'lloyd' : method,
+    method: name,
     seed: number('seed', 0, true),
     iterations: number('iterations', 1, true),
     tolerance: number('tolerance', 0, false),
@@ -137,6 +143,20 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
     metric: oneOf('metric', options.metric ?? CLUSTER_DEFAULTS.metric, ['euclidean', 'cosine']),
     weights: checkWeights(options.weights, rows),
     empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
+    settings: resolveSettings(name, METHODS[name].options, options),
+  }
+}
+
+/** Options that nobody knows, and those that belong to another method. */
+function checkNames(options: ClusterOptions, method: MethodName): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN.has(name)) continue
+    const value = options[name as keyof ClusterOptions]
+    const takes = (of: MethodName): boolean => METHODS[of].options.some((option) => option.name === name)
+    if (value === undefined || takes(method)) continue
+    const owners = (Object.keys(METHODS) as MethodName[]).filter(takes)
+    const cure = owners.length > 0 ? `${method} does not take it, ${owners.join(', ')} do.` : 'there is no such option.'
+    throw badOption(name, value, cure)
   }
 }
 
@@ -146,8 +166,8 @@ function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]):
 }
 
 function checkStart(start: StartName | Matrix, k: number, cols: number): StartName | Matrix {
-  if (typeof start === 'string') return oneOf<StartName>('start', start, ['auto', 'random', 'kpp', 'parallel'])
-  if (!isMatrix(start)) throw badOption('start', start, 'give auto, random, kpp, parallel, or a matrix of centres.')
+  if (typeof start === 'string') return oneOf<StartName>('start', start, START_NAMES)
+  if (!isMatrix(start)) throw badOption('start', start, `give ${START_NAMES.join(', ')}, or a matrix of centres.`)
   if (start.rows !== k || start.cols !== cols) {
     throw badOption('start', `${start.rows} x ${start.cols}`, `the centres to start from must be ${k} x ${cols}.`)
   }

@@ -6,5 +6,10 @@ import { meanUpdate } from './updates/mean.ts'
 export type MethodName = 'lloyd'
 
 export const METHODS: Readonly<Record<MethodName, Method>> = {
-  lloyd: { candidates: allCandidates, update: meanUpdate },
+  lloyd: {
+    summary: 'exact k-means: every point looks at every centre',
+    options: [],
+    candidates: allCandidates,
+    update: meanUpdate,
+  },
 }

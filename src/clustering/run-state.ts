@@ -2,6 +2,7 @@
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { assignWorkspaceBytes } from '../kernels/assign.ts'
 import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
+import type { MethodOption, Settings } from './method-options.ts'
 import type { PointPart, PointStore } from './points.ts'
 
 export interface RunState {
@@ -13,6 +14,10 @@ export interface RunState {
   /** Centres are kept at length one. */
   readonly unit: boolean
   readonly seed: number
+  /** Options of the method, checked, with defaults. */
+  readonly settings: Settings
+  /** Points carry labels of a round before: not so when a run starts from centres. */
+  labelled: boolean
   readonly totalWeight: number
   readonly control: RunControl
   /** Buffers that live as long as the run. */
@@ -24,6 +29,19 @@ export interface RunState {
 export interface CandidateSource {
   /** Mean number of centres looked at per point. */
   assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
+  /**
+   * Called after every round: false while other centres would be looked at next time, so that a round
+   * without change (or gain) is no reason to stop. Default: true.
+   */
+  settled?(round: Round): boolean | Promise<boolean>
+}
+
+/** What a round came to. */
+export interface Round {
+  readonly iteration: number
+  readonly distortion: number
+  readonly moved: number
+  readonly candidates: number
 }
 
 /** What happens when points have chosen. */
@@ -43,16 +61,27 @@ export interface UpdateResult {
   readonly counts: DeviceBuffer
 }
 
+/** A way to cluster: a row of the table in presets.ts. */
 export interface Method {
+  /** One line for people. */
+  readonly summary: string
+  readonly options: readonly MethodOption[]
+  /** The start taken where none is asked for. Default: k-means++ while it is cheap, then k-means||. */
+  readonly start?: StartName
+  /** False where weights make no sense. Default: true. */
+  readonly weights?: boolean
   readonly candidates: (state: RunState) => CandidateSource
   readonly update: (state: RunState) => Update
 }
+
+/** How centres, or labels, can begin. */
+export type StartName = 'auto' | 'random' | 'kpp' | 'parallel' | 'tree' | 'hkm'
 
 export function createRunState(
   device: Device,
   points: PointStore,
   k: number,
-  options: { seed: number; totalWeight: number; control: RunControl },
+  options: Pick<RunState, 'seed' | 'settings' | 'totalWeight' | 'control'>,
 ): RunState {
   const scope = new BufferScope(device)
   const centers = allocateRows(scope, k, points.cols, 'f32', 'centres')
@@ -62,6 +91,7 @@ export function createRunState(
     k,
     centers,
     unit: points.frame.unit,
+    labelled: false,
     ...options,
     scope,
     assignWorkspace: scope.allocate(assignWorkspaceBytes(centers), 'prepared centres'),

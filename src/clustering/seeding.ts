@@ -18,9 +18,8 @@ import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { tally } from '../kernels/tally.ts'
 import { RowSet } from './distinct.ts'
-import type { StartName } from './options.ts'
 import { PointStore } from './points.ts'
-import type { RunState } from './run-state.ts'
+import type { RunState, StartName } from './run-state.ts'
 
 const PARALLEL_PASSES = 5
 /** Up to here the oversampled candidates are reduced as in the paper. */
@@ -28,14 +27,16 @@ const LARGEST_REDUCED = 256
 /** k-means++ reads the data k times; beyond this many numbers read, few passes over many centres win. */
 const CHEAP_READS = 4e9
 
-/** Centres in the points' frame, k x cols. */
-export async function startCenters(
+/** Centres in the points' frame, k x cols; or a label for every point. */
+export type Start = { readonly centers: Float32Array } | { readonly labels: Uint32Array }
+
+export async function chooseStart(
   state: RunState,
   start: StartName,
   random: Random,
   weights: Float32Array | undefined,
   onProgress?: (share: number) => void,
-): Promise<Float32Array> {
+): Promise<Start> {
   const { points, k } = state
   const cheap = points.rows * points.stride * k <= CHEAP_READS
   const name = start === 'auto' ? (cheap ? 'kpp' : 'parallel') : start
@@ -45,7 +46,7 @@ export async function startCenters(
       : name === 'kpp'
         ? await plusPlusStart(state, random, weights, onProgress)
         : await parallelStart(state, random, weights, onProgress)
-  return points.gather(indices)
+  return { centers: await points.gather(indices) }
 }
 
 /** Different points with weight, in random order. There are enough: the caller has checked. */

@@ -1,0 +1,75 @@
+/**
+ * Options that belong to some methods only. A method lists its own, with defaults and help; asking for
+ * one that the method does not have is an error, and the command line makes its flags from these.
+ */
+import { badOption } from '../core/errors.ts'
+
+/** Every option of every method, as a caller may give it. */
+export interface MethodOptions {
+  /** closures: most points of a tree leaf. */
+  readonly leafSize?: number
+  /** closures: most partition trees; akm, rakm: trees of the k-d forest. */
+  readonly trees?: number
+  /** closures: begin with one tree and add one when progress slows, or take all at once. */
+  readonly neighborhoods?: 'adaptive' | 'static'
+  /** closures: add a tree when a round lowers the objective by less than this share. */
+  readonly growth?: number
+  /** akm, rakm: what searches the centres. */
+  readonly index?: 'kd' | 'kmeans'
+  /** akm, rakm: centres measured per search; 0 picks the fewest that reach the precision. */
+  readonly checks?: number
+  /** akm, rakm: share of searches that should find the true nearest centre. */
+  readonly precision?: number
+  /** akm, rakm, hkm: children of a node of the k-means tree. */
+  readonly branching?: number
+  /** rakm: keep the centre of the round before unless the new one is nearer (improvement 1). */
+  readonly keep?: boolean
+  /** rakm: build the index anew with another seed each round (improvement 2). */
+  readonly reseed?: boolean
+  /** rakm: try one more centre each round, the same for all points (improvement 3). */
+  readonly probe?: boolean
+  /** hkm: rounds of Lloyd at each node. */
+  readonly nodeRounds?: number
+  /** canopy: points nearer than this share of the mean distance share a canopy. */
+  readonly canopyRadius?: number
+  /** minibatch, lvq: points taken at a time. */
+  readonly batch?: number
+}
+
+export type SettingValue = number | string | boolean
+export type Settings = Readonly<Record<string, SettingValue>>
+
+export interface MethodOption {
+  readonly name: keyof MethodOptions
+  readonly kind: 'whole' | 'real' | 'choice' | 'switch'
+  readonly fallback: SettingValue
+  readonly help: string
+  readonly least?: number
+  readonly most?: number
+  readonly choices?: readonly string[]
+}
+
+/** The method's settings: what was given, checked, and defaults for the rest. */
+export function resolveSettings(method: string, options: readonly MethodOption[], given: MethodOptions): Settings {
+  const settings: Record<string, SettingValue> = {}
+  for (const option of options) {
+    const value = given[option.name]
+    settings[option.name] = value === undefined ? option.fallback : checkSetting(method, option, value)
+  }
+  return settings
+}
+
+function checkSetting(method: string, option: MethodOption, value: SettingValue): SettingValue {
+  const { name, kind, least = 0, most = Number.POSITIVE_INFINITY, choices = [] } = option
+  const range = most === Number.POSITIVE_INFINITY ? `${least} or more` : `${least} to ${most}`
+  const wrong = (cure: string): Error => badOption(name, value, `${method} needs ${cure}.`)
+  if (kind === 'choice' && !choices.includes(value as string)) throw wrong(`one of ${choices.join(', ')}`)
+  if (kind === 'switch' && typeof value !== 'boolean') throw wrong('true or false')
+  if (kind === 'whole' || kind === 'real') {
+    const fits = typeof value === 'number' && value >= least && value <= most
+    if (!fits || (kind === 'whole' && !Number.isInteger(value))) {
+      throw wrong(`a ${kind === 'whole' ? 'whole ' : ''}number, ${range}`)
+    }
+  }
+  return value
+}

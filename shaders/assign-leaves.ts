@@ -18,7 +18,8 @@ struct Params { leaves: u32 }
 @group(0) @binding(2) var<storage, read> previous: array<u32>;  // label of each point
 @group(0) @binding(3) var<storage, read_write> candidates: array<u32>;  // from each leaf's offset on
 @group(0) @binding(4) var<storage, read_write> ranges: array<vec2u>;    // each member's candidates: first, how many
-@group(0) @binding(5) var<uniform> params: Params;
+@group(0) @binding(5) var<storage, read_write> looked: array<u32>;      // pairs looked at in each leaf
+@group(0) @binding(6) var<uniform> params: Params;
 ${threadNumber}
 
 @compute @workgroup_size(${THREADS})
@@ -39,6 +40,7 @@ fn main(${threadBuiltins}) {
       count++;
     }
   }
+  looked[leaf] = count * (end - begin);
   for (var at = begin; at < end; at++) { ranges[at] = vec2u(begin, count); }
 }
 `,

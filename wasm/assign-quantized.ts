@@ -10,7 +10,7 @@
 import { assignNearest } from './assign'
 import { PANEL } from './panels'
 import { LENGTH, quantizeFour, scoreQuantized } from './quantized'
-import { dotProduct, rowBytes, squaredDistance, squaredLength } from './simd'
+import { rowBytes, squaredDistance, squaredLength } from './simd'
 
 /** Points of a block: 32 of them and 1,024 centres' best scores stay in the second-level cache. */
 const GROUPS: u32 = 8
@@ -21,26 +21,6 @@ const TOO_MANY: u32 = 24
 /** Bytes of a quantized panel: starting values, notes, columns. */
 function quantizedPanelBytes(stride: u32): usize {
   return 64 + ((<usize>stride) << 4)
-}
-
-/** One item. header: scale of the centres, length of the longest. */
-export function measureCenters(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  centers: usize,
-  stride: u32,
-  count: u32,
-  header: usize,
-): void {
-  let longest: f32 = 0
-  for (let j: u32 = 0; j < count; j++) {
-    const row = centers + ((<usize>j * stride) << 2)
-    longest = max(longest, dotProduct(row, 0, row, stride))
-  }
-  longest = Mathf.sqrt(longest)
-  store<f32>(header, longest > 0 ? LENGTH / longest : 1)
-  store<f32>(header, longest, 4)
 }
 
 /** Items are panels. Notes of a panel: the longest rounding error of its centres. Scratch: 16 bytes. */

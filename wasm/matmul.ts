@@ -77,7 +77,7 @@ export function gramSlabs(
     for (let from = slab * slabRows; from < stop; from += ROWS) {
       const rows = min(ROWS, stop - from)
       for (let q: u32 = 0; q < strideB; q += PANEL) {
-        packColumns(b, kindB, strideB, from, rows, q, packedB)
+        packColumnsOf(b, kindB, strideB, from, rows, q, packedB)
         for (let p: u32 = 0; p < strideA; p += 4) {
           for (let row: u32 = 0; row < rows; row++) {
             const source = a + <usize>(from + row) * rowBytes(strideA, kindA)
@@ -97,7 +97,7 @@ export function gramSlabs(
 }
 
 /** Eight columns of B as a panel that starts from zero. */
-function packColumns(b: usize, kind: u32, stride: u32, from: u32, rows: u32, column: u32, out: usize): void {
+function packColumnsOf(b: usize, kind: u32, stride: u32, from: u32, rows: u32, column: u32, out: usize): void {
   const zero = f32x4.splat(0)
   v128.store(out, zero)
   v128.store(out, zero, 16)

@@ -12,25 +12,27 @@ export function panelBytes(stride: u32): usize {
   return (<usize>stride + 1) << 5
 }
 
-/** One panel from 8 row addresses at `rows` (0: no centre). Norms are summed in 64 bits. */
+/** -|c|^2 / 2, summed in 64 bits. */
+function startOf(row: usize, stride: u32): f32 {
+  let squares: f64 = 0
+  for (let column: u32 = 0; column < stride; column++) {
+    const value = <f64>load<f32>(row + ((<usize>column) << 2))
+    squares += value * value
+  }
+  return <f32>(squares * -0.5)
+}
+
+/** One panel from 8 row addresses at `rows` (0: no centre), starting from 0 or from -|c|^2 / 2. */
 export function packPanel(rows: usize, stride: u32, withNorms: u32, out: usize): void {
   for (let lane: usize = 0; lane < 8; lane++) {
     const row = <usize>load<u32>(rows + (lane << 2))
-    let start: f32 = -Infinity
-    if (row !== 0) {
-      start = 0
-      if (withNorms) {
-        let squares: f64 = 0
-        for (let column: u32 = 0; column < stride; column++) {
-          const value = <f64>load<f32>(row + ((<usize>column) << 2))
-          squares += value * value
-        }
-        start = <f32>(squares * -0.5)
-      }
-    }
-    store<f32>(out + (lane << 2), start)
+    store<f32>(out + (lane << 2), row === 0 ? -Infinity : withNorms ? startOf(row, stride) : 0)
   }
-  out += 32
+  packColumns(rows, stride, out + 32)
+}
+
+/** The columns of a panel: [stride][8]. */
+export function packColumns(rows: usize, stride: u32, out: usize): void {
   for (let half: usize = 0; half < 2; half++) {
     const r0 = <usize>load<u32>(rows + (half << 4))
     const r1 = <usize>load<u32>(rows + (half << 4), 4)

@@ -1,5 +1,5 @@
 /** Numbers, times and reasons as people read them. */
-import type { ModelFacts } from '../index.ts'
+import { METHODS, type MethodName, type ModelFacts, type StartName } from '../index.ts'
 
 const plain = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 })
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
@@ -55,4 +55,58 @@ export function stopWords({ stopped, options }: Pick<ModelFacts, 'stopped' | 'op
     case 'aborted':
       return 'it was interrupted'
   }
+}
+
+/** leafSize is --leaf-size on the command line. */
+export function flagName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+const START_WORDS: Readonly<Record<StartName, string>> = {
+  auto: 'centres chosen by k-means++, or k-means|| where that takes too long',
+  random: 'random vectors',
+  kpp: 'centres chosen by k-means++',
+  parallel: 'centres chosen by k-means||',
+  tree: 'the cells of a partition tree',
+  hkm: 'the leaves of a tree of small k-means',
+}
+
+/** How the run began: where nothing was asked for, what its method takes. */
+export function startName({ method, options }: Pick<ModelFacts, 'method' | 'options'>): string {
+  const { start } = options
+  return start === 'auto' ? (METHODS[method as MethodName]?.start ?? 'auto') : String(start)
+}
+
+/** To follow "from ". */
+export function startWords(facts: Pick<ModelFacts, 'method' | 'options'>): string {
+  const name = startName(facts)
+  return name === 'given' ? 'the given centres' : (START_WORDS[name as StartName] ?? name)
+}
+
+/** Options of the method as they are given on the command line; nothing where it has none. */
+export function settingsWords({ options }: Pick<ModelFacts, 'options'>): string {
+  return Object.entries(options.settings ?? {})
+    .map(([name, value]) => {
+      if (typeof value === 'boolean') return value ? flagName(name) : `no ${flagName(name)}`
+      return `${flagName(name)} ${typeof value === 'number' ? number(value) : value}`
+    })
+    .join(', ')
+}
+
+/** Rounds differ in how many centres were looked at by more than anybody cares about. */
+export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): boolean {
+  const looked = iterations.map(({ candidates }) => candidates)
+  return Math.max(...looked) > Math.min(...looked) * 1.01
+}
+
+/** To follow "looked at ". */
+export function candidateWords(facts: Pick<ModelFacts, 'iterations' | 'k'>): string {
+  const { iterations, k } = facts
+  const few = (value: number): string => number(Number(value.toPrecision(3)))
+  const last = iterations[iterations.length - 1].candidates
+  if (!candidatesVary(facts))
+    return last >= k
+      ? `${count(k, 'centre')} per vector, all there are`
+      : `${few(last)} of ${count(k, 'centre')} per vector`
+  return `${few(last)} of ${count(k, 'centre')} per vector in the last round, ${few(iterations[0].candidates)} in the first`
 }

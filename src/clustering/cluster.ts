@@ -13,6 +13,7 @@ import { METHODS } from './presets.ts'
 import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import { chooseStart, type Start, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
+import { meanUpdate } from './updates/mean.ts'
 
 /** A round, and a look at what stands after it. The looks are good until the next step is asked for. */
 export interface ClusterStep extends IterationStats {
@@ -98,6 +99,8 @@ async function* runOnce(
     const method = METHODS[resolved.method]
     const candidates = method.candidates(state)
     const update = method.update(state)
+    // What a resumed run had learned from its rounds, it learns again.
+    for (const step of stats) await candidates.settled?.(step)
     if (!(await prepare(state, update, resolved, options, restart))) return undefined
     const last = stats[stats.length - 1]
     const loop = iterate(state, candidates, update, {
@@ -150,8 +153,10 @@ async function prepare(
       return true
     }
     points.writeLabels(start.labels)
-    for (const part of points.parts) await update.take(state, part, await points.vectors(part))
-    await update.finish(state)
+    // Where centres only step, means are what there is to step from.
+    const first = update.begin ? meanUpdate(state) : update
+    for (const part of points.parts) await first.take(state, part, await points.vectors(part))
+    await first.finish(state)
     state.labelled = true
     return true
   } catch (error) {

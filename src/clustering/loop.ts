@@ -6,7 +6,7 @@
 import { tally } from '../kernels/tally.ts'
 import type { PointPart } from './points.ts'
 import { refillEmpty } from './refill.ts'
-import type { CandidateSource, Round, RunState, Update } from './run-state.ts'
+import { type CandidateSource, type Round, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import type { StopReason } from './stats.ts'
 
 export interface LoopOptions {
@@ -59,7 +59,9 @@ async function round(
   let looked = 0
   let moved = 0
   let squares = 0
+  const centersBefore = update.begin && (await readCenters(state))
   try {
+    await update.begin?.(state, iteration)
     for (const part of points.parts) {
       part.swapLabels()
       taken.push(part)
@@ -82,6 +84,7 @@ async function round(
   } catch (error) {
     if (!state.control.signal?.aborted) throw error
     for (const part of taken) part.swapLabels()
+    if (centersBefore) writeCenters(state, centersBefore)
     return undefined
   }
   let { gain, empty, counts } = await update.finish(state)

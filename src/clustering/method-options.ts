@@ -34,6 +34,8 @@ export interface MethodOptions {
   readonly canopyRadius?: number
   /** minibatch, lvq: points taken at a time. */
   readonly batch?: number
+  /** lvq: share of the way a centre goes towards a point. */
+  readonly rate?: number
 }
 
 export type SettingValue = number | string | boolean

@@ -1,9 +1,14 @@
 /** A method is a row: where candidates come from, and what is done with them. */
 import { allCandidates } from './candidates/all.ts'
+import { akm, rakm } from './methods/akm.ts'
+import { canopy } from './methods/canopy.ts'
+import { closures } from './methods/closures.ts'
+import { hkm } from './methods/hkm.ts'
+import { lvq, minibatch } from './methods/minibatch.ts'
 import type { Method } from './run-state.ts'
 import { meanUpdate } from './updates/mean.ts'
 
-export type MethodName = 'lloyd'
+export type MethodName = 'lloyd' | 'akm' | 'rakm' | 'hkm' | 'closures' | 'canopy' | 'minibatch' | 'lvq'
 
 export const METHODS: Readonly<Record<MethodName, Method>> = {
   lloyd: {
@@ -12,4 +17,11 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
     candidates: allCandidates,
     update: meanUpdate,
   },
+  closures,
+  canopy,
+  minibatch,
+  lvq,
+  akm,
+  rakm,
+  hkm,
 }

@@ -46,6 +46,8 @@ export interface Round {
 
 /** What happens when points have chosen. */
 export interface Update {
+  /** Called before the points choose, where centres move ahead of that; when the round is stopped they are put back. */
+  begin?(state: RunState, iteration: number): Promise<void>
   /** Called for every part of the points, after they chose. */
   take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
   /** Called when all parts were taken: centres become what they are after the round. */

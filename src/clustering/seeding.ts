@@ -18,8 +18,10 @@ import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { tally } from '../kernels/tally.ts'
 import { RowSet } from './distinct.ts'
+import { hkmStartLabels } from './hkm-start.ts'
 import { PointStore } from './points.ts'
 import type { RunState, StartName } from './run-state.ts'
+import { treeStartLabels } from './tree-start.ts'
 
 const PARALLEL_PASSES = 5
 /** Up to here the oversampled candidates are reduced as in the paper. */
@@ -38,6 +40,8 @@ export async function chooseStart(
   onProgress?: (share: number) => void,
 ): Promise<Start> {
   const { points, k } = state
+  if (start === 'tree') return { labels: await treeStartLabels(state, random.next()) }
+  if (start === 'hkm') return { labels: await hkmStartLabels(state, random, onProgress) }
   const cheap = points.rows * points.stride * k <= CHEAP_READS
   const name = start === 'auto' ? (cheap ? 'kpp' : 'parallel') : start
   const indices =

@@ -25,12 +25,69 @@ export interface AssignLeavesArgs {
   readonly labels: DeviceBuffer
   readonly distances: DeviceBuffer
   /** `assignLeavesWorkspaceBytes` long. */
-  readonly workspace: { readonly candidates: DeviceBuffer; readonly ranges: DeviceBuffer }
+  readonly workspace: AssignLeavesWorkspace
 }
 
-/** Bytes of the two workspace buffers for n points. */
-export function assignLeavesWorkspaceBytes(n: number): { candidates: number; ranges: number } {
-  return { candidates: n * 4, ranges: n * 8 }
+export interface AssignLeavesWorkspace {
+  readonly candidates: DeviceBuffer
+  readonly ranges: DeviceBuffer
+  /** Centres as 16-bit integers, their starting values and rounding errors; CPU only. */
+  readonly quantized: DeviceBuffer
+  /** u32 [leaves], after the call: pairs of a point and a centre that were looked at in each leaf. */
+  readonly looked: DeviceBuffer
+}
+
+/** Room for n points, at most that many leaves, and k centres. */
+export function createAssignLeavesWorkspace(
+  scope: { allocate(bytes: number, label: string): DeviceBuffer },
+  n: number,
+  leaves: number,
+  centers: { readonly rows: number; readonly stride: number },
+): AssignLeavesWorkspace {
+  return {
+    candidates: scope.allocate(n * 4, 'candidates of leaves'),
+    ranges: scope.allocate(n * 8, 'candidates of points'),
+    quantized: scope.allocate(quantizedLayout(centers).bytes, 'centres as integers'),
+    looked: scope.allocate(leaves * 4, 'pairs looked at'),
+  }
+}
+
+/** Header, rows, starting values, errors. */
+function quantizedLayout({ rows, stride }: { readonly rows: number; readonly stride: number }): {
+  rows: number
+  starts: number
+  errors: number
+  bytes: number
+} {
+  const header = 64
+  const starts = header + rows * Math.ceil(stride / 8) * 16
+  return { rows: header, starts, errors: starts + rows * 4, bytes: starts + rows * 8 }
+}
+
+/** Once a round, before `assignLeaves` over any number of trees: centres in the form it reads them. */
+export function prepareLeafCenters(
+  device: Device,
+  centers: DeviceRows,
+  workspace: AssignLeavesWorkspace,
+): Promise<void> {
+  return device.run({
+    name: 'prepare-leaf-centers',
+    webgpu: () => [],
+    *cpu(memory) {
+      const layout = quantizedLayout(centers)
+      const header = memory.address(workspace.quantized)
+      const from = memory.address(centers.buffer)
+      const errors = header + layout.errors
+      yield { entry: 'measureCenters', items: 1, grain: 1, args: [from, centers.stride, centers.rows, header] }
+      yield {
+        entry: 'quantizeCenters',
+        items: centers.rows,
+        grain: Math.max(1, Math.round(1e5 / centers.stride)),
+        args: [from, centers.stride, header, header + layout.rows, header + layout.starts, errors],
+      }
+      yield { entry: 'worstError', items: 1, grain: 1, args: [errors, centers.rows, header] }
+    },
+  })
 }
 
 export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<void> {
@@ -40,7 +97,7 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
     *webgpu(gpu) {
       yield {
         shader: collectLeafLabels,
-        bindings: [members, offsets, previous, workspace.candidates, workspace.ranges],
+        bindings: [members, offsets, previous, workspace.candidates, workspace.ranges, workspace.looked],
         params: [leaves],
         groups: gridFor(leaves, THREADS, gpu.limits.workgroups),
         operations: points.rows * largest,
@@ -58,7 +115,8 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
       })
     },
     *cpu(memory) {
-      const panelBytes = (points.stride + 1) * 32
+      const layout = quantizedLayout(centers)
+      const quantized = memory.address(workspace.quantized)
       yield {
         entry: 'assignLeaves',
         items: leaves,
@@ -68,14 +126,18 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
           kindOf(points),
           points.stride,
           memory.address(centers.buffer),
+          quantized,
+          quantized + layout.rows,
+          quantized + layout.starts,
           memory.address(members),
           memory.address(offsets),
           largest,
           memory.address(previous),
           memory.address(labels),
           memory.address(distances),
+          memory.address(workspace.looked),
         ],
-        scratchBytes: 128 + 32 + panelBytes + points.stride * 16 + largest * 4,
+        scratchBytes: largest * (24 + Math.ceil(points.stride / 8) * 16) + 64,
       }
     },
   })

@@ -35,6 +35,8 @@ test('--json prints a line for each round and one for the result, and nothing el
   expect(lines.at(-1)).toEqual({
     type: 'result',
     method: 'lloyd',
+    settings: {},
+    start: 'auto',
     metric: 'euclidean',
     k: 6,
     rows: 600,
@@ -42,6 +44,7 @@ test('--json prints a line for each round and one for the result, and nothing el
     seed: 0,
     distortion: rounds.at(-1)?.distortion,
     iterations: rounds.length,
+    candidates: 6,
     stopped: 'converged',
     seconds: expect.any(Number),
     device: 'cpu',
@@ -98,10 +101,26 @@ test('in words', async () => {
   expect(code).toBe(0)
   expect(stdout).toMatch(/^6 clusters of 600 vectors with 8 dimensions, in /)
   expect(stdout).toMatch(/stopped +after \d+ rounds? of lloyd: no point changed its cluster any more/)
+  expect(stdout).toMatch(/started +from centres chosen by k-means\+\+/)
+  expect(stdout).toMatch(/looked at +6 centres per vector, all there are/)
+  expect(stdout).not.toMatch(/settings/)
   expect(stdout).toMatch(/sizes +100 smallest, 100 median, 100 largest/)
   expect(stdout).toMatch(/device +WebAssembly, .*\n.*because CENTROIDAL_NO_GPU is set/)
   expect(stdout).toMatch(/100\.0% of the points have the most frequent class of their cluster/)
   expect(stdout).toContain(path('words/report.html'))
+})
+
+test('options of a method: what was given, defaults for the rest, and how many centres were looked at', async () => {
+  const args = ['cluster', path('noise.npy'), '-k', '60', '--method', 'canopy', '--iterations', '3', '--start', 'random']
+  const told = result(await runCli(...args, '--canopy-radius', '0.8', '--out', path('canopy'), '--json', '-q'))
+  expect(told).toMatchObject({ method: 'canopy', settings: { canopyRadius: 0.8 }, start: 'random' })
+  expect(told.candidates).toBeGreaterThan(0)
+  expect(told.candidates).toBeLessThan(60)
+  const { stdout } = await runCli(...args, '--out', path('canopy'))
+  expect(stdout).toMatch(/stopped +after 3 rounds of canopy/)
+  expect(stdout).toMatch(/started +from random vectors/)
+  expect(stdout).toMatch(/settings +canopy-radius 0\.7\n/)
+  expect(stdout).toMatch(/looked at +[\d.]+ of 60 centres per vector/)
 })
 
 test('--quiet says nothing', async () => {
@@ -138,6 +157,17 @@ describe('going on', () => {
     for (const file of ['centers.npy', 'labels.npy']) {
       expect(await readFile(path(`broken/${file}`))).toEqual(await readFile(path(`unbroken/${file}`)))
     }
+  })
+
+  test('a resumed run keeps the options of its method, unless it goes on with another', async () => {
+    const out = path('canopies')
+    const method = ['--method', 'canopy', '--canopy-radius', '0.9']
+    await runCli(...common(), '-k', '25', ...method, '--iterations', '2', '--out', out)
+    const same = result(await runCli(...common(), '--resume', out, '--iterations', '3', '--json'))
+    expect(same).toMatchObject({ method: 'canopy', settings: { canopyRadius: 0.9 }, iterations: 3 })
+    const next = ['--method', 'minibatch', '--iterations', '4', '--json']
+    const other = result(await runCli(...common(), '--resume', out, ...next))
+    expect(other).toMatchObject({ method: 'minibatch', settings: { batch: 1024 }, iterations: 4 })
   })
 
   test.each(['SIGINT', 'SIGTERM'] as const)('%s saves what was reached and exits with 130', async (signal) => {

@@ -1,7 +1,7 @@
 /** The smaller commands, and the help of all of them. */
 import { readFile, stat } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { loadModel, readIntegers, readVectors } from '../../src/index.ts'
+import { loadModel, METHODS, readIntegers, readVectors, START_NAMES } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { jsonLines, result, runCli } from './run-cli.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
@@ -112,6 +112,22 @@ describe('help', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(new RegExp(`^Usage: centroidal ${command}`))
     expect(stdout).toMatch(new RegExp(`Example:\n  centroidal ${command} ?`))
+  })
+
+  test('of cluster tells of every method, its options and the starts', async () => {
+    const { stdout } = await runCli('cluster', '--help')
+    const text = stdout.replace(/\s+/g, ' ')
+    for (const [name, { summary, options }] of Object.entries(METHODS)) {
+      expect(stdout).toMatch(new RegExp(`^  ${name} +`, 'm'))
+      expect(text).toContain(summary)
+      for (const { name: option, kind, fallback, help } of options) {
+        const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+        expect(stdout).toMatch(new RegExp(`^  --${kind === 'switch' && fallback === true ? 'no-' : ''}${flag}\\b`, 'm'))
+        expect(text).toContain(help)
+      }
+    }
+    expect(text).toMatch(/--batch <count> [^-]*\(minibatch, lvq; default: 1024 for minibatch, 256 for lvq\)/)
+    for (const start of START_NAMES) expect(text).toMatch(new RegExp(`--start <name or file> .*\\b${start}\\b.* file of centres`))
   })
 
   test('is what no command at all gives', async () => {

@@ -96,3 +96,17 @@ describe('of many clusters', () => {
     expect(many.match(/<tr>/g)).toHaveLength(1 + 1000)
   })
 })
+
+test('tells the method, its options and, where they change, the centres that were looked at', async () => {
+  await writeNoise(path('noise.npy'), 3000, 16)
+  const args = ['cluster', path('noise.npy'), '-k', '80', '--iterations', '8', '-q']
+  await runCli(...args, '--method', 'closures', '--growth', '0.5', '--start', 'random', '--out', path('closures'))
+  const closures = await readFile(path('closures/report.html'), 'utf8')
+  expect(closures).toContain('<h3>Centres looked at</h3>')
+  expect(closures).toMatch(/<svg[^>]*aria-label="Line: centres looked at per point in each round"/)
+  expect(closures).toMatch(/it looked at [\d.]+ of 80 centres per vector in the last round, [\d.]+ in the first/)
+  expect(closures).toMatch(/Method closures \(.*growth 0\.5.*\), from random vectors\./)
+  expect(page).not.toContain('<h3>Centres looked at</h3>')
+  expect(page).toContain('Method lloyd, from centres chosen by k-means++')
+  expect(page).toContain('<dt>centres looked at</dt><dd>9</dd>')
+})

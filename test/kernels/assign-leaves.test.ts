@@ -1,9 +1,10 @@
 import fc from 'fast-check'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createRandom, shuffle } from '../../src/core/random.ts'
-import { assignLeaves, assignLeavesWorkspaceBytes } from '../../src/kernels/assign-leaves.ts'
+import type { DeviceBuffer } from '../../src/device/contract.ts'
+import { assignLeaves, createAssignLeavesWorkspace, prepareLeafCenters } from '../../src/kernels/assign-leaves.ts'
 import { distanceBound, expectChoices, expectClose, expectSame, scoreBound } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { type OpenedDevice, type Output, onEveryDevice } from './devices.ts'
 import { bestOf, leafCandidates, lengthOf, longest, type Rows, squaredDistance } from './oracles.ts'
 import {
   anySeed,
@@ -52,14 +53,23 @@ function makeCase(flavour: Flavour, sizes: readonly number[], k: number, d: numb
 async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32Array; distances: Float32Array }> {
   return opened.use(async (buffers) => {
     const n = given.members.length
-    const bytes = assignLeavesWorkspaceBytes(n)
-    const workspace = { candidates: buffers.output(bytes.candidates), ranges: buffers.output(bytes.ranges) }
+    const to = buffers.rows(given.c.data, given.c.cols)
+    const guarded: Output[] = []
+    const room = {
+      allocate: (bytes: number): DeviceBuffer => {
+        const output = buffers.output(bytes)
+        guarded.push(output)
+        return output.buffer
+      },
+    }
+    const workspace = createAssignLeavesWorkspace(room, n, given.offsets.length - 1, to)
+    await prepareLeafCenters(buffers.device, to, workspace)
     const labels = buffers.output(n * 4, given.labels)
     const distances = buffers.output(n * 4, given.distances)
     const sizes = Array.from(given.offsets.subarray(1), (end, leaf) => end - given.offsets[leaf])
     await assignLeaves(buffers.device, {
       points: buffers.rows(given.x.data, given.x.cols),
-      centers: buffers.rows(given.c.data, given.c.cols),
+      centers: to,
       members: buffers.upload(given.members),
       offsets: buffers.upload(given.offsets),
       leaves: sizes.length,
@@ -67,10 +77,15 @@ async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32A
       previous: buffers.upload(given.previous),
       labels: labels.buffer,
       distances: distances.buffer,
-      workspace: { candidates: workspace.candidates.buffer, ranges: workspace.ranges.buffer },
+      workspace,
     })
-    await workspace.candidates.bytes()
-    await workspace.ranges.bytes()
+    // Reading checks the guards.
+    for (const output of guarded) await output.bytes()
+    const looked = new Uint32Array(await buffers.device.read(workspace.looked)).subarray(0, sizes.length)
+    const carried = leafCandidates(given.members, given.offsets, given.previous)
+    expect(Array.from(looked)).toEqual(
+      sizes.map((size, leaf) => size * (carried[given.members[given.offsets[leaf]]]?.size ?? 0)),
+    )
     return { labels: await labels.words(), distances: await distances.floats() }
   })
 }

@@ -6,6 +6,7 @@ import {
   type ClusterOptions,
   loadModel,
   type MethodName,
+  type MethodOptions,
   readVectors,
   type VectorSource,
 } from '../../index.ts'
@@ -13,6 +14,7 @@ import { badValue } from '../option-values.ts'
 import type { RunLimits } from '../progress/time-left.ts'
 import { readLabels, requireLength } from '../truth.ts'
 import type { ClusterFlags } from './cluster-options.ts'
+import { givenMethodOptions } from './method-flags.ts'
 
 export interface ClusterInputs {
   readonly options: ClusterOptions
@@ -46,6 +48,7 @@ export async function readInputs(flags: ClusterFlags, source: VectorSource): Pro
     ...limits,
     ...earlier?.options,
     ...defined({ method, metric, empty, seed }),
+    ...givenMethodOptions(flags),
     ...(flags.weights === undefined ? {} : { weights: await readWeights(flags.weights, source.rows) }),
     ...(await readStart(flags)),
     ...(resumed ? { resume: resumed } : {}),
@@ -65,8 +68,11 @@ function takenOver(
       `The run in ${JSON.stringify(flags.resume)} had weights: give the same ones with --weights.`,
     )
   }
+  // Another method has other options.
+  const same = flags.method === undefined || flags.method === facts.method
   return {
     options: {
+      ...(same ? (options.settings as MethodOptions | undefined) : undefined),
       method: facts.method as MethodName,
       metric: facts.metric,
       seed: facts.seed,

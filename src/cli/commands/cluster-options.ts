@@ -1,11 +1,12 @@
 /** The options of `centroidal cluster`: their help, and from text to values. */
 import { type Command, Option } from 'commander'
-import { METHODS, type MethodName, type StartName } from '../../index.ts'
+import { type MethodName, type MethodOptions, START_NAMES, type StartName } from '../../index.ts'
 import { suggestion } from '../nearest-name.ts'
 import { badValue, type ImageShape, imageShape, oneOf, realNumber, wholeNumber } from '../option-values.ts'
+import { METHOD_NAMES, methodFlags } from './method-flags.ts'
 import { addDeviceOptions, addSpeechOptions, type DeviceFlags, type SpeechFlags } from './shared-options.ts'
 
-export interface ClusterFlags extends DeviceFlags, SpeechFlags {
+export interface ClusterFlags extends DeviceFlags, SpeechFlags, MethodOptions {
   readonly k?: number
   readonly method?: 'auto' | MethodName
   readonly metric?: 'euclidean' | 'cosine'
@@ -28,8 +29,16 @@ export interface ClusterFlags extends DeviceFlags, SpeechFlags {
 /** A way to choose the first centres, or a file that holds them. */
 export type Start = { readonly name: StartName } | { readonly file: string }
 
-const STARTS: readonly StartName[] = ['auto', 'random', 'kpp', 'parallel']
-const METHOD_NAMES = ['auto', ...Object.keys(METHODS)] as ('auto' | MethodName)[]
+const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
+
+/** What each start is, where its name does not say it. */
+const START_HELP: Readonly<Partial<Record<StartName, string>>> = {
+  auto: 'what suits the method',
+  kpp: 'k-means++',
+  parallel: 'k-means||',
+  tree: 'cells of a partition tree',
+  hkm: 'leaves of a tree of small k-means',
+}
 
 export function addClusterOptions(command: Command): Command {
   const group = (heading: string, options: readonly Option[]): void => {
@@ -39,8 +48,8 @@ export function addClusterOptions(command: Command): Command {
     new Option('-k <count>', 'number of clusters; needed unless --resume is given').argParser(
       wholeNumber('-k', 'clusters', 1),
     ),
-    new Option('--method <name>', `${METHOD_NAMES.join(', ')} (default: auto)`).argParser(
-      oneOf('--method', METHOD_NAMES),
+    new Option('--method <name>', `${METHOD_CHOICES.join(', ')}; see below (default: auto)`).argParser(
+      oneOf('--method', METHOD_CHOICES),
     ),
     new Option('--metric <name>', 'euclidean or cosine (default: euclidean)').argParser(
       oneOf('--metric', ['euclidean', 'cosine']),
@@ -68,15 +77,13 @@ export function addClusterOptions(command: Command): Command {
     ),
   ])
   group('Where to start:', [
-    new Option(
-      '--start <name or file>',
-      'random, kpp (k-means++), parallel (k-means||), auto, or a file of centres (default: auto)',
-    ).argParser(readStart),
+    new Option('--start <name or file>', `${startNames()}, or a file of centres (default: auto)`).argParser(readStart),
     new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
       wholeNumber('--seed', '', 0),
     ),
     new Option('--resume <folder>', 'go on with the run in this folder; its options hold unless given anew'),
   ])
+  group('Options of some methods:', methodFlags())
   addDeviceOptions(command)
   group('Results:', [
     new Option(
@@ -95,9 +102,13 @@ export function addClusterOptions(command: Command): Command {
   return addSpeechOptions(command)
 }
 
+function startNames(): string {
+  return START_NAMES.map((name) => (START_HELP[name] === undefined ? name : `${name} (${START_HELP[name]})`)).join(', ')
+}
+
 function readStart(text: string): Start {
-  if ((STARTS as readonly string[]).includes(text)) return { name: text as StartName }
+  if ((START_NAMES as readonly string[]).includes(text)) return { name: text as StartName }
   // Names have no dots and slashes, files of centres have an extension.
   if (/[./\\]/.test(text)) return { file: text }
-  throw badValue('--start', text, suggestion(text, [...STARTS, 'a file of centres']))
+  throw badValue('--start', text, suggestion(text, [...START_NAMES, 'a file of centres']))
 }

@@ -4,7 +4,7 @@ import type { ClusterModel, ElementType } from '../../index.ts'
 import type { Output } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
-import { count, duration, number, stopWords } from '../words.ts'
+import { candidateWords, count, duration, number, settingsWords, startName, startWords, stopWords } from '../words.ts'
 
 export interface ClusterResult {
   readonly model: ClusterModel
@@ -17,10 +17,12 @@ export interface ClusterResult {
 }
 
 export function resultObject({ model, seconds, out, agreement }: ClusterResult): object {
-  const { method, metric, k, rows, cols, seed, stopped, iterations, device } = model.facts
+  const { method, metric, k, rows, cols, seed, stopped, iterations, device, options } = model.facts
   return {
     type: 'result',
     method,
+    settings: options.settings ?? {},
+    start: startName(model.facts),
     metric,
     k,
     rows,
@@ -28,6 +30,7 @@ export function resultObject({ model, seconds, out, agreement }: ClusterResult):
     seed,
     distortion: model.distortion,
     iterations: iterations.length,
+    candidates: iterations[iterations.length - 1].candidates,
     stopped,
     seconds,
     device: device.kind,
@@ -51,6 +54,10 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
   )
   row('distortion', `${bold(number(model.distortion))}, the mean squared distance of a vector to its centre`)
   row('stopped', `after ${count(facts.iterations.length, 'round')} of ${facts.method}: ${stopWords(facts)}`)
+  row('started', `from ${startWords(facts)}`)
+  const settings = settingsWords(facts)
+  if (settings !== '') row('settings', settings)
+  row('looked at', candidateWords(facts))
   row('sizes', `${number(smallest)} smallest, ${number(median)} median, ${number(largest)} largest`)
   if (largest > smallest) row('', `${sizeHistogram(sizes)}  ${dim('clusters by size, small to large')}`)
   if (empty > 0) row('', `${count(empty, 'cluster')} without a point`)

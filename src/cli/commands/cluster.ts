@@ -12,6 +12,7 @@ import { count } from '../words.ts'
 import { type ClusterInputs, readInputs } from './cluster-inputs.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { resultObject, tellResult } from './cluster-result.ts'
+import { methodList } from './method-flags.ts'
 import { deviceOptions } from './shared-options.ts'
 
 export function addClusterCommand(program: Command, session: Session): void {
@@ -26,9 +27,13 @@ export function addClusterCommand(program: Command, session: Session): void {
     .addHelpText(
       'after',
       `
+Methods:
+${methodList()}
+
 Example:
   centroidal cluster vectors.npy -k 1000 --out run
   centroidal cluster digits.npy -k 64 --truth classes.npy --image 28x28 --out run
+  centroidal cluster vectors.npy -k 1000 --method canopy --canopy-radius 0.8
   centroidal cluster vectors.npy --resume run --iterations 300`,
     )
   addClusterOptions(command)

@@ -23,6 +23,7 @@ export interface Charts {
   distortionByRound(rounds: readonly IterationStats[]): Markup
   distortionByTime(rounds: readonly IterationStats[], seconds: readonly number[]): Markup
   movedByRound(rounds: readonly IterationStats[]): Markup
+  candidatesByRound(rounds: readonly IterationStats[]): Markup
   sizes(sorted: readonly number[]): Markup
   confusion(confusion: Confusion, sizes: Uint32Array): { readonly picture: Markup; readonly clusters: number }
 }
@@ -82,6 +83,17 @@ export async function loadCharts(): Promise<Charts> {
         marks: curve(
           Plot,
           moving.map(({ iteration, moved }) => [iteration, moved]),
+        ),
+      })
+    },
+    candidatesByRound: (rounds) => {
+      const most = Math.max(...rounds.map(({ candidates }) => candidates))
+      return draw('Line: centres looked at per point in each round', {
+        x: { label: 'round', ...wholeTicks(rounds) },
+        y: { label: null, domain: [0, most], nice: true, ticks: 5, tickFormat: compact, grid: true },
+        marks: curve(
+          Plot,
+          rounds.map(({ iteration, candidates }) => [iteration, candidates]),
         ),
       })
     },

@@ -3,7 +3,7 @@ import type { ClusterResult } from '../commands/cluster-result.ts'
 import type { ImageShape } from '../option-values.ts'
 import type { OutFolder } from '../out-folder.ts'
 import { type Confusion, confusionOf, nmiWords, reachWords } from '../truth.ts'
-import { number, percent } from '../words.ts'
+import { candidatesVary, number, percent, settingsWords, startWords } from '../words.ts'
 import { type Charts, loadCharts } from './charts.ts'
 import { gallery } from './gallery.ts'
 import { html, Markup } from './markup.ts'
@@ -28,6 +28,7 @@ function page(input: ReportInput, charts: Charts): string {
   const { model, title, image, elements, truth } = input
   const { sizes, labels, facts } = model
   const order = Array.from(sizes.keys()).sort((a, b) => sizes[b] - sizes[a] || a - b)
+  const settings = settingsWords(facts)
   const confusion = truth && confusionOf(labels, truth, facts.k)
   const body = html`<main>
 <h1>${title}</h1>
@@ -38,7 +39,7 @@ ${image && gallery(model, image, elements, order, confusion)}
 ${confusion && classSection(input, confusion, charts)}
 ${table(sizes, order, confusion)}
 <section><h2>How it was made</h2>
-<p class="soft">Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.</p>
+<p class="soft">Method ${facts.method}${settings && ` (${settings})`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.</p>
 <code>${input.commandLine}</code></section>
 </main>`
   return `<!doctype html>
@@ -64,6 +65,7 @@ function courseOfTheRun({ model }: ReportInput, charts: Charts): Markup {
 ${card('Distortion over rounds', charts.distortionByRound(rounds), 'Mean squared distance of a point to its centre.')}
 ${card('Distortion over time', charts.distortionByTime(rounds, runningSeconds(rounds.map(({ seconds }) => seconds))), 'Loading and choosing the first centres are part of the time.')}
 ${card('Points that moved', charts.movedByRound(rounds), `Points that changed their cluster in a round; each grid line is ten times the one below.${still ? ' In the last round none did.' : ''}`)}
+${candidatesVary(model.facts) ? card('Centres looked at', charts.candidatesByRound(rounds), `Per point; there are ${number(model.facts.k)}.`) : undefined}
 ${card('Cluster sizes', charts.sizes(sorted), 'Points of each cluster.')}
 </div></section>`
 }

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { ClusterResult } from '../commands/cluster-result.ts'
 import { summarizeSizes } from '../sizes.ts'
 import { type Confusion, purityWords } from '../truth.ts'
-import { count, duration, number, percent, stopWords } from '../words.ts'
+import { candidateWords, count, duration, number, percent, stopWords } from '../words.ts'
 import { html, type Markup } from './markup.ts'
 
 export function summary({ model, elements, seconds, agreement }: ClusterResult, file: string): Markup {
@@ -15,7 +15,8 @@ export function summary({ model, elements, seconds, agreement }: ClusterResult, 
   const fall = distortion < first ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
   return html`<p class="lead">The ${count(facts.rows, 'vector')} of ${basename(file)}, ${width} each, were put into
 ${count(facts.k, 'cluster')} in ${duration(seconds)}. The distortion, which is the mean squared distance of a vector to
-its centre, is ${number(distortion)}${fall}. The run stopped after ${rounds}: ${stopWords(facts)}. The smallest cluster
+its centre, is ${number(distortion)}${fall}. The run stopped after ${rounds} of ${facts.method}: ${stopWords(facts)};
+it looked at ${candidateWords(facts)}. The smallest cluster
 has ${count(smallest, 'point')}, the middle one ${number(median)}, the largest ${number(largest)}.${
     agreement ? ` Compared with the known classes, ${purityWords(agreement)}.` : ''
   }</p>`
@@ -30,6 +31,7 @@ export function keyFigures({ model, seconds, agreement }: ClusterResult): Markup
     ['distortion', number(distortion)],
     [facts.iterations.length === 1 ? 'round' : 'rounds', number(facts.iterations.length)],
     ['time', duration(seconds)],
+    ['centres looked at', number(Number(facts.iterations[facts.iterations.length - 1].candidates.toPrecision(3)))],
   ]
   if (agreement) {
     figures.push(

@@ -1,0 +1,76 @@
+/**
+ * Growing partition trees: the direction along which a sample of a node's points spreads most, by a
+ * few power steps. One thread a node; its vectors live in storage. A node is three words: first
+ * member, end, and the member at which to split.
+ */
+import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import type { ElementType } from '../src/core/matrix.ts'
+import type { Shader } from '../src/device/contract.ts'
+import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+
+export const principalDirectionsShader = (type: ElementType): Shader => ({
+  name: `principal-directions-${type}`,
+  code: () => wgsl`
+struct Params {
+  nodes: u32,
+  quads: u32,
+  sample: u32,
+  steps: u32,
+  seed: u32,
+}
+${rowsBinding(0, type)}
+@group(0) @binding(1) var<storage, read> members: array<u32>;
+@group(0) @binding(2) var<storage, read> nodes: array<u32>;
+@group(0) @binding(3) var<storage, read_write> directions: array<vec4f>;  // [node][quads]
+@group(0) @binding(4) var<storage, read_write> notes: array<vec4f>;       // [node][2][quads]: mean, sum
+@group(0) @binding(5) var<uniform> params: Params;
+${threadNumber}
+
+fn mix(a: u32, b: u32, c: u32) -> u32 {
+  var h = (a * 0x9e3779b1u) ^ (b * 0x85ebca77u) ^ (c * 0xc2b2ae3du);
+  h = (h ^ (h >> 15u)) * 0x2c1b3c6du;
+  h = (h ^ (h >> 12u)) * 0x297a2d39u;
+  return h ^ (h >> 15u);
+}
+
+fn sampled(begin: u32, size: u32, s: u32) -> u32 {
+  if (size <= params.sample) { return members[begin + s]; }
+  return members[begin + mix(params.seed, begin, s) % size];
+}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let node = threadNumber(workgroup, groups, local);
+  if (node >= params.nodes) { return; }
+  let quads = params.quads;
+  let begin = nodes[node * 3u];
+  let size = nodes[node * 3u + 1u] - begin;
+  let count = min(size, params.sample);
+  let mean = node * 2u * quads;
+  let sum = mean + quads;
+  let direction = node * quads;
+  let first = sampled(begin, size, mix(params.seed, node, 77u) % count);
+  for (var t = 0u; t < quads; t++) {
+    var total = vec4f();
+    for (var s = 0u; s < count; s++) { total += xPart(sampled(begin, size, s), t, quads); }
+    notes[mean + t] = total / f32(count);
+    directions[direction + t] = xPart(first, t, quads) - notes[mean + t];
+  }
+  for (var step = 0u; step < params.steps; step++) {
+    for (var t = 0u; t < quads; t++) { notes[sum + t] = vec4f(); }
+    for (var s = 0u; s < count; s++) {
+      let row = sampled(begin, size, s);
+      var weight = 0.0;
+      for (var t = 0u; t < quads; t++) { weight += dot(xPart(row, t, quads) - notes[mean + t], directions[direction + t]); }
+      for (var t = 0u; t < quads; t++) { notes[sum + t] += weight * (xPart(row, t, quads) - notes[mean + t]); }
+    }
+    var squares = 0.0;
+    for (var t = 0u; t < quads; t++) { squares += dot(notes[sum + t], notes[sum + t]); }
+    if (squares > 0.0) {
+      let scale = inverseSqrt(squares);
+      for (var t = 0u; t < quads; t++) { directions[direction + t] = notes[sum + t] * scale; }
+    }
+  }
+}
+`,
+})

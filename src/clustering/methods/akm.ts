@@ -1,0 +1,59 @@
+/**
+ * Approximate k-means (Philbin et al. 2007) and robust approximate k-means (Li, Yang, Hua and Zhang 2014):
+ * the nearest centre is looked for with a budget, in a k-means tree or in randomised k-d trees.
+ */
+import { searchCandidates } from '../candidates/search.ts'
+import type { MethodOption } from '../method-options.ts'
+import type { Method } from '../run-state.ts'
+import { meanUpdate } from '../updates/mean.ts'
+
+const options = (precision: number): MethodOption[] => [
+  {
+    name: 'index',
+    kind: 'choice',
+    choices: ['kmeans', 'kd'],
+    fallback: 'kmeans',
+    help: 'what searches the centres: a k-means tree, or a forest of randomised k-d trees',
+  },
+  { name: 'trees', kind: 'whole', least: 1, most: 32, fallback: 4, help: 'trees of the k-d forest' },
+  { name: 'branching', kind: 'whole', least: 2, most: 256, fallback: 32, help: 'children of a k-means tree node' },
+  {
+    name: 'checks',
+    kind: 'whole',
+    fallback: 0,
+    help: 'centres measured per search; 0 takes the fewest that reach the precision',
+  },
+  {
+    name: 'precision',
+    kind: 'real',
+    most: 1,
+    fallback: precision,
+    help: 'share of searches that should find the nearest centre',
+  },
+]
+
+export const akm: Method = {
+  summary: 'approximate k-means: each round searches the centres with a budget',
+  options: options(0.9),
+  start: 'hkm',
+  candidates: searchCandidates,
+  update: meanUpdate,
+}
+
+export const rakm: Method = {
+  summary: 'robust approximate k-means: cheap searches that differ by round and never make a point worse off',
+  options: [
+    ...options(0.5),
+    {
+      name: 'keep',
+      kind: 'switch',
+      fallback: true,
+      help: 'keep the centre of the round before unless a nearer is found',
+    },
+    { name: 'reseed', kind: 'switch', fallback: true, help: 'build the index from another seed each round' },
+    { name: 'probe', kind: 'switch', fallback: true, help: 'try one more centre each round, the same for all points' },
+  ],
+  start: 'hkm',
+  candidates: searchCandidates,
+  update: meanUpdate,
+}

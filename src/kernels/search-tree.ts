@@ -1,0 +1,116 @@
+/**
+ * search-tree: an approximate nearest centre for every point, found by best-bin-first search of a
+ * tree over the centres, or of several trees that share one queue.
+ *
+ * labels: u32 [n], distances: f32 [n], squared. The search ends with the leaf in which `checks` centres
+ * were measured; with as many checks as centres the CPU's answer is exact (ties: the lowest label), and
+ * the GPU's too while all nodes of a single tree fit the queue (LARGEST_QUEUE).
+ * looked: f32 [n], centres and nodes measured. Cost: 3 d operations for each of those.
+ */
+import { THREADS } from '../../shaders/pieces.ts'
+import { searchTreeShader } from '../../shaders/search-tree.ts'
+import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
+import { gridFor } from '../device/plan.ts'
+import { rowPasses } from './row-passes.ts'
+import { type DeviceRows, kindOf } from './rows.ts'
+
+/** Marks a leaf in the second word of a node. */
+export const LEAF = 0x80000000
+/** Words of a node: first, count (with LEAF), column, threshold. */
+export const NODE_WORDS = 4
+/** Most nodes a GPU thread keeps for later. */
+export const LARGEST_QUEUE = 256
+
+export interface DeviceTree {
+  /** u32 [nodeCount][4]; the roots come first. */
+  readonly nodes: DeviceBuffer
+  /** u32: numbers of centres, leaf by leaf. */
+  readonly items: DeviceBuffer
+  /** f32 [nodeCount][stride] for a k-means tree; without them nodes are split by column and threshold. */
+  readonly nodeCenters: DeviceBuffer | undefined
+  readonly roots: number
+  readonly nodeCount: number
+}
+
+export interface SearchTreeArgs {
+  readonly points: DeviceRows
+  readonly centers: DeviceRows
+  readonly tree: DeviceTree
+  readonly checks: number
+  readonly labels: DeviceBuffer
+  readonly distances: DeviceBuffer
+  readonly looked: DeviceBuffer
+  /** Keep what labels and distances hold unless the centre found is strictly nearer. Default false. */
+  readonly merge?: boolean
+}
+
+export function searchTree(device: Device, args: SearchTreeArgs, control?: RunControl): Promise<void> {
+  const { points, centers, tree, labels, distances, looked } = args
+  const merge = args.merge ? 1 : 0
+  const checks = Math.min(args.checks, LEAF)
+  // Inner nodes are measured too, at most about as many as leaves hold.
+  const perRow = 3 * points.stride * (2 * Math.min(checks, centers.rows) + 64)
+  return device.run(
+    {
+      name: 'search-tree',
+      *webgpu(gpu) {
+        const shader = searchTreeShader(points.type, queueFor(tree.nodeCount))
+        yield* rowPasses(gpu, {
+          rows: points.rows,
+          perRow,
+          atLeast: THREADS,
+          pass: (first, count) => ({
+            shader,
+            bindings: [
+              points.buffer,
+              centers.buffer,
+              tree.nodes,
+              tree.items,
+              tree.nodeCenters ?? centers.buffer,
+              labels,
+              distances,
+              looked,
+            ],
+            params: [first, count, points.stride / 4, tree.roots, checks, merge, tree.nodeCenters ? 1 : 0],
+            groups: gridFor(count, THREADS, gpu.limits.workgroups),
+            share: (first + count) / points.rows,
+          }),
+        })
+      },
+      *cpu(memory) {
+        const seenBytes = tree.roots > 1 ? Math.ceil(centers.rows / 32) * 4 : 0
+        yield {
+          entry: 'searchTree',
+          items: points.rows,
+          grain: Math.max(16, Math.round(1e6 / perRow)),
+          args: [
+            memory.address(points.buffer),
+            kindOf(points),
+            points.stride,
+            memory.address(centers.buffer),
+            centers.rows,
+            memory.address(tree.nodes),
+            memory.address(tree.items),
+            tree.nodeCenters ? memory.address(tree.nodeCenters) : 0,
+            tree.roots,
+            tree.nodeCount,
+            checks,
+            memory.address(labels),
+            memory.address(distances),
+            memory.address(looked),
+            merge,
+          ],
+          scratchBytes: points.stride * 4 + tree.nodeCount * 8 + seenBytes,
+        }
+      },
+    },
+    control,
+  )
+}
+
+/** Few sizes, so that few shaders are compiled. */
+function queueFor(nodes: number): number {
+  let capacity = 32
+  while (capacity < nodes && capacity < LARGEST_QUEUE) capacity *= 4
+  return Math.min(capacity, LARGEST_QUEUE)
+}

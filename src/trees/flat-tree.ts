@@ -1,0 +1,65 @@
+/** A tree over centres as flat arrays, the form in which devices search it. */
+import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
+import { padRows } from '../kernels/rows.ts'
+import { type DeviceTree, LEAF, NODE_WORDS } from '../kernels/search-tree.ts'
+
+export interface FlatTree {
+  /** u32 [nodes][4]: first child or item, count (with LEAF), column, threshold (f32 bits). Roots come first. */
+  readonly nodes: Uint32Array
+  /** Numbers of centres, leaf by leaf. */
+  readonly items: Uint32Array
+  /** f32 [nodes][cols] for a k-means tree. */
+  readonly nodeCenters: Float32Array | undefined
+  readonly roots: number
+  readonly cols: number
+}
+
+export function nodeCountOf(tree: FlatTree): number {
+  return tree.nodes.length / NODE_WORDS
+}
+
+/** Items of every leaf of the tree that begins at `root`. */
+export function* leavesOf({ nodes, items }: FlatTree, root = 0): Generator<Uint32Array> {
+  const waiting = [root]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    const first = nodes[node * NODE_WORDS]
+    const count = nodes[node * NODE_WORDS + 1]
+    if (count >= LEAF) yield items.subarray(first, first + count - LEAF)
+    else for (let child = first; child < first + count; child++) waiting.push(child)
+  }
+}
+
+/** Buffers for trees that are replaced every round: kept while the next tree fits, else made anew. */
+export class TreeBuffers {
+  readonly #device: Device
+  readonly #scope: BufferScope
+  readonly #held = new Map<string, DeviceBuffer>()
+
+  constructor(device: Device, scope: BufferScope) {
+    this.#device = device
+    this.#scope = scope
+  }
+
+  upload(tree: FlatTree): DeviceTree {
+    const centers = tree.nodeCenters && padRows(tree.nodeCenters, nodeCountOf(tree), tree.cols)
+    return {
+      nodes: this.#write('nodes', tree.nodes),
+      items: this.#write('leaves', tree.items),
+      nodeCenters: centers && this.#write('centres of nodes', centers),
+      roots: tree.roots,
+      nodeCount: nodeCountOf(tree),
+    }
+  }
+
+  #write(label: string, data: ArrayBufferView): DeviceBuffer {
+    let buffer = this.#held.get(label)
+    if (buffer === undefined || buffer.bytes < data.byteLength) {
+      buffer?.free()
+      // A little more than needed: the next tree has about as many nodes.
+      buffer = this.#scope.allocate(Math.ceil((data.byteLength * 1.25) / 16) * 16, label)
+      this.#held.set(label, buffer)
+    }
+    this.#device.write(buffer, data)
+    return buffer
+  }
+}

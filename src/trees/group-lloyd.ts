@@ -1,0 +1,229 @@
+/**
+ * Many small k-means at once: every group of points is split into a few children by some rounds of
+ * Lloyd of its own. All groups share the passes over the points, so a level of a tree costs as much
+ * as one k-means with as many centres as a node has children.
+ *
+ * Cost of a call: 3 n branches d operations a round.
+ */
+import type { Random } from '../core/random.ts'
+import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
+import { accumulate, createAccumulateWorkspace } from '../kernels/accumulate.ts'
+import { assignGroups } from '../kernels/assign-groups.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import { means } from '../kernels/means.ts'
+import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
+
+/** Points on a device, in parts that each fit one binding. */
+export interface TreePoints {
+  readonly rows: number
+  readonly cols: number
+  readonly stride: number
+  readonly parts: readonly TreePart[]
+  /** Rows as the device holds them, by their numbers. */
+  gather(indices: ArrayLike<number>): Promise<Float32Array>
+}
+
+export interface TreePart {
+  readonly first: number
+  readonly count: number
+  vectors(): Promise<DeviceRows>
+}
+
+/** Points order[from] to order[to - 1]. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+export interface Child extends Span {
+  readonly center: Float32Array
+}
+
+export interface GroupLloydOptions {
+  readonly rounds: number
+  /** Centres are brought to length one. */
+  readonly unit?: boolean
+  readonly control?: RunControl
+}
+
+/**
+ * Splits each span into at most `branches` children that hold points, and sorts `order` within the
+ * span by child. One child, or none, means that the points are all the same.
+ */
+export async function splitGroups(
+  device: Device,
+  points: TreePoints,
+  order: Uint32Array,
+  spans: readonly Span[],
+  branches: number,
+  random: Random,
+  options: GroupLloydOptions,
+): Promise<Child[][]> {
+  const seeds: Float32Array[] = []
+  for (const span of spans) seeds.push(await distinctRows(points, order, span, branches, random))
+  const groups = new Uint32Array(Math.max(1, spans.length) * 2)
+  let width = 0
+  let total = 0
+  seeds.forEach((rows, group) => {
+    const count = rows.length / points.cols
+    groups.set([total, count], group * 2)
+    total += count
+    width = Math.max(width, count)
+  })
+  const start = new Float32Array(total * points.cols)
+  seeds.forEach((rows, group) => {
+    start.set(rows, groups[group * 2] * points.cols)
+  })
+  const places = new Uint32Array(points.rows).fill(NO_LABEL)
+  spans.forEach(({ from, to }, group) => {
+    for (let at = from; at < to; at++) places[order[at]] = group
+  })
+  const { labels, centers } = await runGroups(device, points, { groups, width, start, places }, options)
+  const result: Child[][] = []
+  for (let group = 0; group < spans.length; group++) {
+    const first = groups[group * 2]
+    const children = await sortByChild(points, order, spans[group], labels, first, groups[group * 2 + 1], centers)
+    result.push(children)
+  }
+  return result
+}
+
+/** Different rows of the span to start from: random ones; fewer than wanted only if there are no more. */
+async function distinctRows(
+  points: TreePoints,
+  order: Uint32Array,
+  { from, to }: Span,
+  wanted: number,
+  random: Random,
+): Promise<Float32Array> {
+  const { cols } = points
+  const found = new Float32Array(wanted * cols)
+  let count = 0
+  const isNew = (row: Float32Array): boolean => {
+    for (let j = 0; j < count; j++) {
+      let t = 0
+      while (t < cols && row[t] === found[j * cols + t]) t++
+      if (t === cols) return false
+    }
+    return true
+  }
+  // A shuffle that goes only as far as it must: mostly the first few rows drawn are different.
+  for (let at = from; at < to && count < wanted; ) {
+    const end = Math.min(to, at + Math.max(wanted - count, at > from ? 256 : 1))
+    for (let i = at; i < end; i++) {
+      const other = i + random.below(to - i)
+      const point = order[other]
+      order[other] = order[i]
+      order[i] = point
+    }
+    const rows = await points.gather(order.subarray(at, end))
+    for (let i = 0; i < end - at && count < wanted; i++) {
+      const row = rows.subarray(i * cols, (i + 1) * cols)
+      if (isNew(row)) found.set(row, count++ * cols)
+    }
+    at = end
+  }
+  return found.subarray(0, count * cols)
+}
+
+interface Groups {
+  readonly groups: Uint32Array
+  readonly width: number
+  readonly start: Float32Array
+  readonly places: Uint32Array
+}
+
+async function runGroups(
+  device: Device,
+  points: TreePoints,
+  { groups, width, start, places }: Groups,
+  { rounds, unit = false, control }: GroupLloydOptions,
+): Promise<{ labels: Uint32Array; centers: Float32Array }> {
+  const { cols, stride } = points
+  const k = start.length / cols
+  const scope = new BufferScope(device)
+  try {
+    const centers = allocateRows(scope, k, cols, 'f32', 'centres of children')
+    writeRows(device, centers, start)
+    const table = scope.upload(groups, 'groups')
+    const sums = scope.allocate(k * stride * 4, 'sums of children')
+    const totals = scope.allocate(k * 4, 'weights of children')
+    const counts = scope.allocate(k * 4, 'sizes of children')
+    const gains = scope.allocate(k * 4, 'gains of children')
+    const largest = points.parts.reduce((most, { count }) => Math.max(most, count), 0)
+    const workspace = createAccumulateWorkspace(device, scope, largest, stride, k)
+    const held: { part: TreePart; places: DeviceBuffer; labels: DeviceBuffer }[] = points.parts.map((part) => ({
+      part,
+      places: scope.upload(places.subarray(part.first, part.first + part.count), 'groups of points'),
+      labels: scope.allocate(part.count * 4, 'children of points'),
+    }))
+    for (let round = 0; round < rounds; round++) {
+      for (const { part, places: at, labels } of held) {
+        const vectors = await part.vectors()
+        const args = { points: vectors, centers, groups: table, width, places: at, labels }
+        await assignGroups(device, args, { signal: control?.signal })
+        const add = part.first > 0
+        await accumulate(device, { points: vectors, labels, k, sums, totals, counts, add, workspace })
+      }
+      await means(device, { sums, totals, centers, gains, unit })
+      control?.signal?.throwIfAborted()
+    }
+    const labels = new Uint32Array(points.rows)
+    for (const { part, labels: own } of held) {
+      labels.set(new Uint32Array(await device.read(own), 0, part.count), part.first)
+    }
+    return { labels, centers: await readRows(device, centers) }
+  } finally {
+    scope.free()
+  }
+}
+
+/** Sorts the span by label, points of a child in rising order; children without points are left out. */
+async function sortByChild(
+  points: TreePoints,
+  order: Uint32Array,
+  { from, to }: Span,
+  labels: Uint32Array,
+  first: number,
+  count: number,
+  centers: Float32Array,
+): Promise<Child[]> {
+  const { cols } = points
+  const members = order.subarray(from, to).slice().sort()
+  const starts = new Uint32Array(count + 1)
+  for (const point of members) starts[labels[point] - first + 1]++
+  for (let child = 0; child < count; child++) starts[child + 1] += starts[child]
+  const next = starts.slice()
+  for (const point of members) order[from + next[labels[point] - first]++] = point
+  const children: Child[] = []
+  for (let child = 0; child < count; child++) {
+    if (starts[child] === starts[child + 1]) continue
+    const center = centers.slice((first + child) * cols, (first + child + 1) * cols)
+    children.push({ from: from + starts[child], to: from + starts[child + 1], center })
+  }
+  // Rows so close that their distance rounds to zero: told apart one by one instead.
+  return children.length === 1 && count > 1 ? separate(points, order, { from, to }) : children
+}
+
+/** Two children: the rows equal to the first one, and the others. */
+async function separate(points: TreePoints, order: Uint32Array, { from, to }: Span): Promise<Child[]> {
+  const { cols } = points
+  const rows = await points.gather(order.subarray(from, to))
+  const same: number[] = []
+  const others: number[] = []
+  for (let i = 0; i < to - from; i++) {
+    let t = 0
+    while (t < cols && rows[i * cols + t] === rows[t]) t++
+    if (t === cols) same.push(i)
+    else others.push(i)
+  }
+  const members = order.slice(from, to)
+  const sorted = [...same, ...others].map((i) => members[i])
+  order.set(sorted, from)
+  const centerOf = (i: number): Float32Array => rows.slice(i * cols, (i + 1) * cols)
+  const middle = from + same.length
+  return [
+    { from, to: middle, center: centerOf(0) },
+    { from: middle, to, center: centerOf(others[0]) },
+  ]
+}

@@ -1,0 +1,125 @@
+/**
+ * Hierarchical k-means (Nister and Stewenius 2006), grown until there are exactly k leaves: always the
+ * largest leaf is split, by a small k-means of its points.
+ *
+ * Leaves are split in waves, all those that may come next in one pass over the points; which of the
+ * splits count is then decided in the order of size, so the tree is the one that splitting one leaf
+ * at a time would give. A split that did not count is lost work: less than one level of the tree.
+ * Cost: 3 n branching d operations a round and level, about log k / log branching levels.
+ */
+import type { Random } from '../core/random.ts'
+import type { Device, RunControl } from '../device/contract.ts'
+import { type Span, splitGroups, type TreePoints } from './group-lloyd.ts'
+
+export interface HierarchicalOptions {
+  readonly k: number
+  readonly branching: number
+  /** Rounds of Lloyd at each node. */
+  readonly rounds: number
+  readonly random: Random
+  readonly unit?: boolean
+  readonly control?: RunControl
+}
+
+interface Leaf extends Span {
+  /** What splitting it gives, once that is known. */
+  children: readonly Span[] | undefined
+}
+
+/** The leaf of every point, numbered from 0 in the order of the tree; k of them if there are k different points. */
+export async function hierarchicalLabels(
+  device: Device,
+  points: TreePoints,
+  options: HierarchicalOptions,
+): Promise<Uint32Array> {
+  const { k, random, control } = options
+  const order = Uint32Array.from({ length: points.rows }, (_, i) => i)
+  const growing = new LeafQueue()
+  growing.push({ from: 0, to: points.rows, children: undefined })
+  const done: Span[] = []
+  while (growing.size + done.length < k) {
+    const top = growing.top()
+    if (top === undefined) break
+    const room = k - growing.size - done.length
+    const fits = top.children !== undefined && top.children.length <= room + 1
+    if (top.to - top.from === 1 || (fits && (top.children as readonly Span[]).length < 2)) {
+      growing.pop()
+      done.push(top)
+    } else if (fits) {
+      growing.pop()
+      for (const { from, to } of top.children as readonly Span[]) growing.push({ from, to, children: undefined })
+      control?.onProgress?.((growing.size + done.length) / k)
+    } else {
+      // Near the end a node has fewer children, so that there are k leaves and not more.
+      const branches = Math.min(options.branching, room + 1)
+      const most = Math.ceil(room / (branches - 1))
+      if (top.children !== undefined) top.children = undefined
+      const wave = growing.largest(most).filter((leaf) => leaf.children === undefined && leaf.to - leaf.from > 1)
+      const split = await splitGroups(device, points, order, wave, branches, random, options)
+      wave.forEach((leaf, i) => {
+        leaf.children = split[i]
+      })
+    }
+  }
+  const labels = new Uint32Array(points.rows)
+  const leaves = [...growing.all(), ...done].sort((a, b) => a.from - b.from)
+  leaves.forEach(({ from, to }, label) => {
+    for (let at = from; at < to; at++) labels[order[at]] = label
+  })
+  return labels
+}
+
+/** Leaves by falling size; equal ones in the order of the tree. */
+class LeafQueue {
+  #heap: Leaf[] = []
+
+  get size(): number {
+    return this.#heap.length
+  }
+
+  all(): readonly Leaf[] {
+    return this.#heap
+  }
+
+  top(): Leaf | undefined {
+    return this.#heap[0]
+  }
+
+  largest(count: number): Leaf[] {
+    return [...this.#heap].sort((a, b) => (before(a, b) ? -1 : 1)).slice(0, count)
+  }
+
+  push(leaf: Leaf): void {
+    const heap = this.#heap
+    let at = heap.length
+    heap.push(leaf)
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!before(leaf, heap[parent])) break
+      heap[at] = heap[parent]
+      at = parent
+    }
+    heap[at] = leaf
+  }
+
+  pop(): void {
+    const heap = this.#heap
+    const leaf = heap.pop()
+    if (leaf === undefined || heap.length === 0) return
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && before(heap[child + 1], heap[child])) child++
+      if (!before(heap[child], leaf)) break
+      heap[at] = heap[child]
+      at = child
+    }
+    heap[at] = leaf
+  }
+}
+
+function before(a: Span, b: Span): boolean {
+  const sizes = b.to - b.from - (a.to - a.from)
+  return sizes < 0 || (sizes === 0 && a.from < b.from)
+}

@@ -1,0 +1,164 @@
+/**
+ * Growing partition trees: for every node of a level, the direction along which a sample of its
+ * points spreads most, all its points along that direction, and their order around the rank at which
+ * to split. A node is three words: first member, end, and the member at which to split.
+ */
+import { dotProduct, loadFour, madd, rowBytes } from './simd'
+
+const NODE_WORDS: u32 = 3
+
+/** A well mixed number from three. */
+function mix(a: u32, b: u32, c: u32): u32 {
+  let h = (a * 0x9e3779b1) ^ (b * 0x85ebca77) ^ (c * 0xc2b2ae3d)
+  h = (h ^ (h >> 15)) * 0x2c1b3c6d
+  h = (h ^ (h >> 12)) * 0x297a2d39
+  return h ^ (h >> 15)
+}
+
+/**
+ * Items are nodes. All points are the sample where there are no more than `sample`, else it is drawn
+ * with replacement. Equal points give a zero direction, which splits by number. along: f32 [n], by
+ * slot. Scratch: sample + 2 rows of floats.
+ */
+export function growNodes(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  members: usize,
+  nodes: usize,
+  sample: u32,
+  steps: u32,
+  seed: u32,
+  along: usize,
+): void {
+  const bytes = rowBytes(stride, kind)
+  const width = (<usize>stride) << 2
+  const mean = scratch
+  const direction = mean + width
+  const rows = direction + width
+  for (let node = start; node < end; node++) {
+    const at = nodes + ((<usize>(node * NODE_WORDS)) << 2)
+    const from = load<u32>(at)
+    const to = load<u32>(at, 4)
+    const size = to - from
+    const count = min(size, sample)
+    gatherSample(x, bytes, kind, stride, members, from, size, count, sample, seed, mean, rows)
+    // Any sampled point off the mean begins; which one is drawn makes trees differ.
+    memory.copy(direction, rows + <usize>(mix(seed, node, 77) % count) * width, width)
+    for (let step: u32 = 0; step < steps; step++) powerStep(rows, count, stride, direction, mean)
+    for (let slot = from; slot < to; slot++) {
+      // A small node's rows are at hand already.
+      const value =
+        size <= sample
+          ? dotProduct(rows + <usize>(slot - from) * width, 0, direction, stride)
+          : dotProduct(x + <usize>load<u32>(members + ((<usize>slot) << 2)) * bytes, kind, direction, stride)
+      store<f32>(along + ((<usize>slot) << 2), value)
+    }
+    selectRank(members, along, from, to, load<u32>(at, 8))
+  }
+}
+
+/** Sampled rows as floats, less their mean. */
+function gatherSample(
+  x: usize,
+  bytes: usize,
+  kind: u32,
+  stride: u32,
+  members: usize,
+  from: u32,
+  size: u32,
+  count: u32,
+  sample: u32,
+  seed: u32,
+  mean: usize,
+  rows: usize,
+): void {
+  const width = (<usize>stride) << 2
+  memory.fill(mean, 0, width)
+  for (let s: u32 = 0; s < count; s++) {
+    const slot = from + (size <= sample ? s : mix(seed, from, s) % size)
+    const row = x + <usize>load<u32>(members + ((<usize>slot) << 2)) * bytes
+    const to = rows + <usize>s * width
+    for (let column: u32 = 0; column < stride; column += 4) {
+      const place = (<usize>column) << 2
+      const value = loadFour(row, kind, column)
+      v128.store(to + place, value)
+      v128.store(mean + place, f32x4.add(v128.load(mean + place), value))
+    }
+  }
+  const share = f32x4.splat(<f32>1 / <f32>count)
+  for (let place: usize = 0; place < width; place += 16) {
+    const center = f32x4.mul(v128.load(mean + place), share)
+    for (let s: u32 = 0; s < count; s++) {
+      const to = rows + <usize>s * width + place
+      v128.store(to, f32x4.sub(v128.load(to), center))
+    }
+  }
+}
+
+/** direction = sum of (row . direction) row, brought to length one. */
+function powerStep(rows: usize, count: u32, stride: u32, direction: usize, sum: usize): void {
+  const width = (<usize>stride) << 2
+  memory.fill(sum, 0, width)
+  for (let s: u32 = 0; s < count; s++) {
+    const row = rows + <usize>s * width
+    const weight = f32x4.splat(dotProduct(row, 0, direction, stride))
+    for (let place: usize = 0; place < width; place += 16) {
+      v128.store(sum + place, madd(weight, v128.load(row + place), v128.load(sum + place)))
+    }
+  }
+  const squares = dotProduct(sum, 0, sum, stride)
+  if (!(squares > 0)) return
+  const scale = f32x4.splat(<f32>1 / Mathf.sqrt(squares))
+  for (let place: usize = 0; place < width; place += 16) {
+    v128.store(direction + place, f32x4.mul(v128.load(sum + place), scale))
+  }
+}
+
+/** True if what stands at slot i comes before value and point: smaller, or equal with a lower number. */
+function before(members: usize, along: usize, i: u32, value: f32, point: u32): bool {
+  const own = load<f32>(along + ((<usize>i) << 2))
+  return own < value || (own === value && load<u32>(members + ((<usize>i) << 2)) < point)
+}
+
+function after(members: usize, along: usize, i: u32, value: f32, point: u32): bool {
+  const own = load<f32>(along + ((<usize>i) << 2))
+  return own > value || (own === value && load<u32>(members + ((<usize>i) << 2)) > point)
+}
+
+/** Hoare's selection: afterwards everything before `rank` comes before everything from it on. */
+function selectRank(members: usize, along: usize, from: u32, to: u32, rank: u32): void {
+  if (rank <= from || rank >= to) return
+  let low: i32 = from
+  let high: i32 = to - 1
+  while (low < high) {
+    const middle = (<usize>(low + ((high - low) >> 1))) << 2
+    const value = load<f32>(along + middle)
+    const point = load<u32>(members + middle)
+    let i = low
+    let j = high
+    while (i <= j) {
+      while (before(members, along, i, value, point)) i++
+      while (after(members, along, j, value, point)) j--
+      if (i > j) break
+      swapWords(members, i, j)
+      swapWords(along, i, j)
+      i++
+      j--
+    }
+    if (<i32>rank <= j) high = j
+    else if (<i32>rank >= i) low = i
+    else return
+  }
+}
+
+function swapWords(base: usize, i: u32, j: u32): void {
+  const left = base + ((<usize>i) << 2)
+  const right = base + ((<usize>j) << 2)
+  const word = load<u32>(left)
+  store<u32>(left, load<u32>(right))
+  store<u32>(right, word)
+}

@@ -1,0 +1,182 @@
+/**
+ * Rows as 16-bit integers one after the other, for candidate lists that differ from block to block:
+ * nothing is packed, so gathering costs nothing. Rows are padded to a multiple of 8 columns ("wide").
+ */
+import { LENGTH } from './quantized'
+import { dotProduct, loadFour, madd, rowBytes, squaredLength, sumLanes } from './simd'
+
+export function wideStride(stride: u32): u32 {
+  return (stride + 7) & ~7
+}
+
+/** Writes a scaled, rounded row; returns the length of what rounding took away. */
+export function quantizeRow(row: usize, kind: u32, stride: u32, scale: f32, out: usize): f32 {
+  const factor = f32x4.splat(scale)
+  const zero = f32x4.splat(0)
+  let error = zero
+  for (let column: u32 = 0; column < stride; column += 8) {
+    const low = f32x4.mul(loadFour(row, kind, column), factor)
+    const high = column + 4 < stride ? f32x4.mul(loadFour(row, kind, column + 4), factor) : zero
+    const a = f32x4.nearest(low)
+    const b = f32x4.nearest(high)
+    const da = f32x4.sub(low, a)
+    const db = f32x4.sub(high, b)
+    error = madd(da, da, madd(db, db, error))
+    v128.store(out, i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b)))
+    out += 16
+  }
+  return Mathf.sqrt(sumLanes(error))
+}
+
+/** Bytes are whole numbers already. */
+export function widenBytes(row: usize, stride: u32, out: usize): void {
+  let column: u32 = 0
+  for (; column + 8 <= stride; column += 8) {
+    v128.store(out, v128.load8x8_u(row + <usize>column))
+    out += 16
+  }
+  if (column < stride) {
+    const bytes = v128.load32_zero(row + <usize>column)
+    v128.store(out, i16x8.extend_low_i8x16_u(bytes))
+  }
+}
+
+/** Items are centres: rows [k][wide] i16, starts [k] = -|c|^2 / 2 in the centres' scale, errors [k]. */
+export function quantizeCenters(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  centers: usize,
+  stride: u32,
+  header: usize,
+  rows: usize,
+  starts: usize,
+  errors: usize,
+): void {
+  const scale = load<f32>(header)
+  const wide = wideStride(stride)
+  for (let j = start; j < end; j++) {
+    const row = centers + ((<usize>j * stride) << 2)
+    const at = (<usize>j) << 2
+    store<f32>(errors + at, quantizeRow(row, 0, stride, scale, rows + ((<usize>j * wide) << 1)))
+    let squares: f64 = 0
+    for (let column: usize = 0; column < (<usize>stride) << 2; column += 4) {
+      const value = <f64>load<f32>(row + column)
+      squares += value * value
+    }
+    store<f32>(starts + at, <f32>(squares * -0.5 * <f64>scale))
+  }
+}
+
+/** One item: header gets the scale of the centres, the length of the longest, and room for the worst error. */
+export function measureCenters(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  centers: usize,
+  stride: u32,
+  count: u32,
+  header: usize,
+): void {
+  let longest: f32 = 0
+  for (let j: u32 = 0; j < count; j++) {
+    const row = centers + ((<usize>j * stride) << 2)
+    longest = max(longest, dotProduct(row, 0, row, stride))
+  }
+  longest = Mathf.sqrt(longest)
+  store<f32>(header, longest > 0 ? LENGTH / longest : 1)
+  store<f32>(header, longest, 4)
+}
+
+/** One item: the worst of the centres' errors, behind scale and length. */
+export function worstError(start: u32, end: u32, scratch: usize, errors: usize, count: u32, header: usize): void {
+  let worst: f32 = 0
+  for (let j: usize = 0; j < <usize>count; j++) worst = max(worst, load<f32>(errors + (j << 2)))
+  store<f32>(header, worst, 8)
+}
+
+/** Sums of the lanes of four vectors, side by side. */
+function sumsOfFour(a: v128, b: v128, c: v128, d: v128): v128 {
+  const ab = i32x4.add(
+    i8x16.shuffle(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23),
+    i8x16.shuffle(a, b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31),
+  )
+  const cd = i32x4.add(
+    i8x16.shuffle(c, d, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23),
+    i8x16.shuffle(c, d, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31),
+  )
+  return i32x4.add(
+    i8x16.shuffle(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
+    i8x16.shuffle(ab, cd, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31),
+  )
+}
+
+/** Four rows against two: writes the four dot products with the first, then those with the second. */
+export function dotsFourByTwo(
+  r0: usize,
+  r1: usize,
+  r2: usize,
+  r3: usize,
+  c0: usize,
+  c1: usize,
+  wide: u32,
+  out: usize,
+): void {
+  let a0 = i32x4.splat(0)
+  let b0 = a0
+  let d0 = a0
+  let e0 = a0
+  let a1 = a0
+  let b1 = a0
+  let d1 = a0
+  let e1 = a0
+  const end = r0 + ((<usize>wide) << 1)
+  while (r0 < end) {
+    const left = v128.load(c0)
+    const right = v128.load(c1)
+    let row = v128.load(r0)
+    a0 = i32x4.add(a0, i32x4.dot_i16x8_s(row, left))
+    a1 = i32x4.add(a1, i32x4.dot_i16x8_s(row, right))
+    row = v128.load(r1)
+    b0 = i32x4.add(b0, i32x4.dot_i16x8_s(row, left))
+    b1 = i32x4.add(b1, i32x4.dot_i16x8_s(row, right))
+    row = v128.load(r2)
+    d0 = i32x4.add(d0, i32x4.dot_i16x8_s(row, left))
+    d1 = i32x4.add(d1, i32x4.dot_i16x8_s(row, right))
+    row = v128.load(r3)
+    e0 = i32x4.add(e0, i32x4.dot_i16x8_s(row, left))
+    e1 = i32x4.add(e1, i32x4.dot_i16x8_s(row, right))
+    r0 += 16
+    r1 += 16
+    r2 += 16
+    r3 += 16
+    c0 += 16
+    c1 += 16
+  }
+  v128.store(out, sumsOfFour(a0, b0, d0, e0))
+  v128.store(out, sumsOfFour(a1, b1, d1, e1), 16)
+}
+
+/** A point's row as integers in the given scale, and by how much its scores may miss: see assign-quantized.ts. */
+export function quantizePoint(row: usize, kind: u32, stride: u32, scale: f32, worst: f32, out: usize): i32 {
+  let error: f32 = 0
+  if (kind === 1 && scale === 1) widenBytes(row, stride, out)
+  else error = quantizeRow(row, kind, stride, scale, out)
+  const reach = Mathf.sqrt(squaredLength(row, kind, stride)) * scale
+  return <i32>(((reach + error) * worst + error * (LENGTH + 1)) * 2.001 + 200)
+}
+
+/** One scale for some points: no sum of theirs with any centre can leave 32 bits. 0 where there is none. */
+export function commonScale(x: usize, kind: u32, stride: u32, members: usize, from: u32, to: u32, longest: f32): f32 {
+  // 255 * sqrt(stride) bounds the length of bytes.
+  if (kind === 1 && longest < LENGTH && stride < 13000) return 1
+  let squares: f32 = 0
+  const bytes = rowBytes(stride, kind)
+  for (let at = from; at < to; at++) {
+    const row = x + <usize>load<u32>(members + ((<usize>at) << 2)) * bytes
+    squares = max(squares, squaredLength(row, kind, stride))
+  }
+  const length = max(Mathf.sqrt(squares), longest)
+  const scale: f32 = length > 0 ? LENGTH / length : 1
+  return scale > 0 && scale < 1e38 ? scale : 0
+}

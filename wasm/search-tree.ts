@@ -1,0 +1,147 @@
+/**
+ * Approximate nearest centre by best-bin-first search of a tree of centres, or of several trees with
+ * one queue. Items are points.
+ *
+ * nodes: u32 [..][4]: first child (or first place in `items`), number of them with bit 31 set for a
+ * leaf, and for k-d trees the column and the threshold (f32) of the split. With node centres, children
+ * are ranked by the distance of theirs; without, the far side of a split by the squared gaps crossed.
+ *
+ * Scratch: the row as floats, the queue (f32 rank, u32 node) and, for several trees, a bit a centre.
+ */
+import { loadFour, rowBytes, squaredDistance } from './simd'
+
+const LEAF: u32 = 0x80000000
+
+export function searchTree(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  centers: usize,
+  k: u32,
+  nodes: usize,
+  items: usize,
+  nodeCenters: usize,
+  roots: u32,
+  nodeCount: u32,
+  checks: u32,
+  labels: usize,
+  distances: usize,
+  looked: usize,
+  merge: u32,
+): void {
+  const row = scratch
+  const queue = row + ((<usize>stride) << 2)
+  const seen = queue + ((<usize>nodeCount) << 3)
+  const seenBytes: usize = ((<usize>k + 31) >> 5) << 2
+  for (let i = start; i < end; i++) {
+    const from = x + <usize>i * rowBytes(stride, kind)
+    for (let column: u32 = 0; column < stride; column += 4) {
+      v128.store(row + ((<usize>column) << 2), loadFour(from, kind, column))
+    }
+    // A centre is in one leaf of every tree: only with several can it come twice.
+    if (roots > 1) memory.fill(seen, 0, seenBytes)
+    let size: u32 = 0
+    for (let root: u32 = 0; root < roots; root++) size = push(queue, size, 0, root)
+    let best: f32 = <f32>Infinity
+    let label: u32 = 0xffffffff
+    let checked: u32 = 0
+    let measured: u32 = 0
+    while (size > 0 && checked < checks) {
+      const rank = load<f32>(queue)
+      let node = nodes + ((<usize>load<u32>(queue, 4)) << 4)
+      size = pop(queue, size)
+      let count = load<u32>(node, 4)
+      while ((count & LEAF) === 0) {
+        const first = load<u32>(node)
+        let next: u32
+        if (nodeCenters !== 0) {
+          next = first
+          let nearest = squaredDistance(row, 0, nodeCenters + ((<usize>first * stride) << 2), stride)
+          for (let child = first + 1; child < first + count; child++) {
+            const distance = squaredDistance(row, 0, nodeCenters + ((<usize>child * stride) << 2), stride)
+            if (distance < nearest) {
+              size = push(queue, size, nearest, next)
+              nearest = distance
+              next = child
+            } else {
+              size = push(queue, size, distance, child)
+            }
+          }
+          measured += count
+        } else {
+          const gap = load<f32>(row + ((<usize>load<u32>(node, 8)) << 2)) - load<f32>(node, 12)
+          const right: u32 = gap < 0 ? 0 : 1
+          next = first + right
+          size = push(queue, size, rank + gap * gap, first + 1 - right)
+        }
+        node = nodes + ((<usize>next) << 4)
+        count = load<u32>(node, 4)
+      }
+      const place = items + ((<usize>load<u32>(node)) << 2)
+      count &= ~LEAF
+      for (let at: u32 = 0; at < count; at++) {
+        const center = load<u32>(place + ((<usize>at) << 2))
+        if (roots > 1) {
+          const word = seen + ((<usize>(center >> 5)) << 2)
+          const bit: u32 = (<u32>1) << (center & 31)
+          const bits = load<u32>(word)
+          if (bits & bit) continue
+          store<u32>(word, bits | bit)
+        }
+        const distance = squaredDistance(row, 0, centers + ((<usize>center * stride) << 2), stride)
+        checked++
+        if (distance < best || (distance === best && center < label)) {
+          best = distance
+          label = center
+        }
+      }
+    }
+    const at = (<usize>i) << 2
+    store<f32>(looked + at, <f32>(measured + checked))
+    if (merge && !(best < load<f32>(distances + at) && label !== load<u32>(labels + at))) continue
+    store<u32>(labels + at, label)
+    store<f32>(distances + at, best)
+  }
+}
+
+/** Adds to a binary heap, lowest rank first; gives the new size. */
+function push(queue: usize, size: u32, rank: f32, node: u32): u32 {
+  let at: u32 = size
+  while (at > 0) {
+    const parent = (at - 1) >> 1
+    const above = queue + ((<usize>parent) << 3)
+    if (load<f32>(above) <= rank) break
+    store<u64>(queue + ((<usize>at) << 3), load<u64>(above))
+    at = parent
+  }
+  const place = queue + ((<usize>at) << 3)
+  store<f32>(place, rank)
+  store<u32>(place, node, 4)
+  return size + 1
+}
+
+/** Takes the first away; gives the new size. */
+function pop(queue: usize, size: u32): u32 {
+  const left = size - 1
+  const last = queue + ((<usize>left) << 3)
+  const rank = load<f32>(last)
+  const moved = load<u64>(last)
+  let at: u32 = 0
+  while (true) {
+    let child: u32 = 2 * at + 1
+    if (child >= left) break
+    let below = queue + ((<usize>child) << 3)
+    if (child + 1 < left && load<f32>(below, 8) < load<f32>(below)) {
+      child++
+      below += 8
+    }
+    if (load<f32>(below) >= rank) break
+    store<u64>(queue + ((<usize>at) << 3), load<u64>(below))
+    at = child
+  }
+  store<u64>(queue + ((<usize>at) << 3), moved)
+  return left
+}

@@ -3,7 +3,12 @@ import { defineConfig } from 'vitest/config'
 import { chromiumLaunchOptions } from './scripts/chromium.mjs'
 
 /** The same kernel and clustering tests run in Node and in a real Chromium; the rest needs Node. */
-const everywhere = ['test/kernels/**/*.test.ts', 'test/clustering/**/*.test.ts', 'test/device/contract.test.ts']
+const everywhere = [
+  'test/kernels/**/*.test.ts',
+  'test/clustering/**/*.test.ts',
+  'test/trees/**/*.test.ts',
+  'test/device/contract.test.ts',
+]
 
 export default defineConfig({
   test: {

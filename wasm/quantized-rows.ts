@@ -157,11 +157,42 @@ export function dotsFourByTwo(
   v128.store(out, sumsOfFour(a1, b1, d1, e1), 16)
 }
 
+/** Dot product of two rows of integers. */
+function dotWide(a: usize, b: usize, wide: u32): i32 {
+  let sum = i32x4.splat(0)
+  const end = a + ((<usize>wide) << 1)
+  while (a < end) {
+    sum = i32x4.add(sum, i32x4.dot_i16x8_s(v128.load(a), v128.load(b)))
+    a += 16
+    b += 16
+  }
+  const pairs = i32x4.add(sum, i8x16.shuffle(sum, sum, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7))
+  return i32x4.extract_lane(pairs, 0) + i32x4.extract_lane(pairs, 1)
+}
+
+/** Dot product of a row of bytes with a row of integers. */
+export function dotBytes(row: usize, other: usize, stride: u32): i32 {
+  let sum = i32x4.splat(0)
+  let column: u32 = 0
+  for (; column + 8 <= stride; column += 8) {
+    sum = i32x4.add(sum, i32x4.dot_i16x8_s(v128.load8x8_u(row + <usize>column), v128.load(other)))
+    other += 16
+  }
+  if (column < stride) {
+    const bytes = i16x8.extend_low_i8x16_u(v128.load32_zero(row + <usize>column))
+    sum = i32x4.add(sum, i32x4.dot_i16x8_s(bytes, v128.load(other)))
+  }
+  const pairs = i32x4.add(sum, i8x16.shuffle(sum, sum, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7))
+  return i32x4.extract_lane(pairs, 0) + i32x4.extract_lane(pairs, 1)
+}
+
 /** A point's row as integers in the given scale, and by how much its scores may miss: see assign-quantized.ts. */
 export function quantizePoint(row: usize, kind: u32, stride: u32, scale: f32, worst: f32, out: usize): i32 {
-  let error: f32 = 0
-  if (kind === 1 && scale === 1) widenBytes(row, stride, out)
-  else error = quantizeRow(row, kind, stride, scale, out)
+  if (kind === 1 && scale === 1) {
+    widenBytes(row, stride, out)
+    return <i32>(Mathf.sqrt(<f32>dotWide(out, out, wideStride(stride))) * worst * 2.001 + 200)
+  }
+  const error = quantizeRow(row, kind, stride, scale, out)
   const reach = Mathf.sqrt(squaredLength(row, kind, stride)) * scale
   return <i32>(((reach + error) * worst + error * (LENGTH + 1)) * 2.001 + 200)
 }

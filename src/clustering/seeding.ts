@@ -40,10 +40,11 @@ export async function chooseStart(
   onProgress?: (share: number) => void,
 ): Promise<Start> {
   const { points, k } = state
-  if (start === 'tree') return { labels: await treeStartLabels(state, random.next()) }
+  const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
+  if (cells) return { labels: cells }
   if (start === 'hkm') return { labels: await hkmStartLabels(state, random, onProgress) }
   const cheap = points.rows * points.stride * k <= CHEAP_READS
-  const name = start === 'auto' ? (cheap ? 'kpp' : 'parallel') : start
+  const name = start === 'auto' || start === 'tree' ? (cheap ? 'kpp' : 'parallel') : start
   const indices =
     name === 'random'
       ? await randomStart(state, random, weights)

@@ -111,7 +111,18 @@ test('in words', async () => {
 })
 
 test('options of a method: what was given, defaults for the rest, and how many centres were looked at', async () => {
-  const args = ['cluster', path('noise.npy'), '-k', '60', '--method', 'canopy', '--iterations', '3', '--start', 'random']
+  const args = [
+    'cluster',
+    path('noise.npy'),
+    '-k',
+    '60',
+    '--method',
+    'canopy',
+    '--iterations',
+    '3',
+    '--start',
+    'random',
+  ]
   const told = result(await runCli(...args, '--canopy-radius', '0.8', '--out', path('canopy'), '--json', '-q'))
   expect(told).toMatchObject({ method: 'canopy', settings: { canopyRadius: 0.8 }, start: 'random' })
   expect(told.candidates).toBeGreaterThan(0)

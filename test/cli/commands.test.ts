@@ -127,7 +127,8 @@ describe('help', () => {
       }
     }
     expect(text).toMatch(/--batch <count> [^-]*\(minibatch, lvq; default: 1024 for minibatch, 256 for lvq\)/)
-    for (const start of START_NAMES) expect(text).toMatch(new RegExp(`--start <name or file> .*\\b${start}\\b.* file of centres`))
+    for (const start of START_NAMES)
+      expect(text).toMatch(new RegExp(`--start <name or file> .*\\b${start}\\b.* file of centres`))
   })
 
   test('is what no command at all gives', async () => {

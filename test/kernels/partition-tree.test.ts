@@ -1,0 +1,81 @@
+/** Splitting the nodes of a level: along the direction of largest spread, at the rank asked for. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createRandom } from '../../src/core/random.ts'
+import { createGrowWorkspace, growNodes } from '../../src/kernels/partition-tree.ts'
+import { type OpenedDevice, onEveryDevice } from './devices.ts'
+
+/** Members after one level, for nodes given as [from, to, split]. */
+async function grow(
+  opened: OpenedDevice,
+  data: Float32Array | Uint8Array,
+  cols: number,
+  nodes: readonly (readonly [number, number, number])[],
+  seed = 1,
+): Promise<Uint32Array> {
+  return opened.use(async (buffers) => {
+    const n = data.length / cols
+    const points = buffers.rows(data, cols)
+    const members = buffers.output(
+      n * 4,
+      Uint32Array.from({ length: n }, (_, i) => i),
+    )
+    const table = Uint32Array.from(nodes.flat())
+    const workspace = createGrowWorkspace(buffers.device, buffers.scope, points, nodes.length)
+    const args = { points, members: members.buffer, nodes: buffers.upload(table), table, workspace }
+    await growNodes(buffers.device, { ...args, sample: 32, steps: 3, seed })
+    return members.words()
+  })
+}
+
+describe('growing the nodes of a tree', () => {
+  onEveryDevice((opened) => {
+    test('on a line, every node is split at its rank', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 2, max: 300 }), fc.integer({ min: 0, max: 9999 }), async (n, seed) => {
+          const random = createRandom(seed)
+          // Few different values, so that ties are common.
+          const data = Float32Array.from({ length: n }, () => random.below(12) - 6)
+          const middle = 1 + random.below(n - 1)
+          const rank = (from: number, to: number): number => from + random.below(to - from + 1)
+          const nodes = [
+            [0, middle, rank(0, middle)],
+            [middle, n, rank(middle, n)],
+          ] as const
+          const members = await grow(opened, data, 1, nodes, seed)
+          for (const [from, to, split] of nodes) {
+            const inside = Array.from(members.subarray(from, to))
+            expect(inside.slice().sort((a, b) => a - b)).toEqual(Array.from({ length: to - from }, (_, i) => from + i))
+            const values = inside.map((point) => data[point])
+            const [left, right] = [values.slice(0, split - from), values.slice(split - from)]
+            if (left.length === 0 || right.length === 0) continue
+            const rising = Math.max(...left) <= Math.min(...right)
+            const falling = Math.min(...left) >= Math.max(...right)
+            expect(rising || falling).toBe(true)
+          }
+        }),
+        { numRuns: opened.runs, seed: 3 },
+      )
+    })
+
+    test.each(['f32', 'u8'])('the longest axis of a cloud of %s is found', async (type) => {
+      const random = createRandom(5)
+      const cols = 19
+      const spread = (column: number): number => (column === 7 ? 60 : 4)
+      const numbers = Array.from({ length: 200 * cols }, (_, i) =>
+        Math.min(255, Math.max(0, Math.round(128 + random.normal() * spread(i % cols)))),
+      )
+      const data = type === 'u8' ? Uint8Array.from(numbers) : Float32Array.from(numbers)
+      const members = await grow(opened, data, cols, [[0, 200, 100]])
+      const along = Array.from(members, (point) => data[point * cols + 7])
+      const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+      expect(Math.abs(mean(along.slice(0, 100)) - mean(along.slice(100)))).toBeGreaterThan(70)
+    })
+
+    test('equal points split by number', async () => {
+      const members = await grow(opened, new Float32Array(50 * 3).fill(4), 3, [[0, 50, 20]])
+      const left = Array.from(members.subarray(0, 20)).sort((a, b) => a - b)
+      expect(left).toEqual(Array.from({ length: 20 }, (_, i) => i))
+    })
+  })
+})

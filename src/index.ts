@@ -31,3 +31,4 @@ export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from 
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'
 export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
+export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'

@@ -31,8 +31,10 @@ export function keyFigures({ model, seconds, agreement }: ClusterResult): Markup
     ['distortion', number(distortion)],
     [facts.iterations.length === 1 ? 'round' : 'rounds', number(facts.iterations.length)],
     ['time', duration(seconds)],
-    ['centres looked at', number(Number(facts.iterations[facts.iterations.length - 1].candidates.toPrecision(3)))],
   ]
+  const looked = facts.iterations[facts.iterations.length - 1].candidates
+  // Where it is all of them, the number of clusters says it.
+  if (looked < facts.k) figures.push(['centres looked at', number(Number(looked.toPrecision(3)))])
   if (agreement) {
     figures.push(
       ['NMI', agreement.nmi.toFixed(3)],

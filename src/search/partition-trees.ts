@@ -1,0 +1,60 @@
+/** Random partition trees over vectors: points that share a leaf are likely neighbours. */
+import { withDevice } from '../clustering/device-choice.ts'
+import { chooseFrame } from '../clustering/frame.ts'
+import { PointStore } from '../clustering/points.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
+import { toSource, type VectorInput } from '../core/matrix.ts'
+import { BufferScope } from '../device/contract.ts'
+import { growTree } from '../trees/partition-tree.ts'
+
+export interface PartitionTreeOptions {
+  /** How many trees. Default 1. */
+  readonly trees?: number
+  /** Most points of a leaf. Default 10. */
+  readonly leafSize?: number
+  readonly seed?: number
+  readonly device?: Parameters<typeof withDevice>[0]
+}
+
+/** Leaf i holds members[offsets[i]] to members[offsets[i + 1] - 1]. */
+export interface TreeLeaves {
+  readonly members: Uint32Array
+  readonly offsets: Uint32Array
+  /** Seconds it took to grow this tree. */
+  readonly seconds: number
+}
+
+export async function partitionTrees(vectors: VectorInput, options: PartitionTreeOptions = {}): Promise<TreeLeaves[]> {
+  const { trees = 1, leafSize = 10, seed = 0, device: choice } = options
+  if (!Number.isInteger(trees) || trees < 1) throw badOption('trees', trees, 'give a whole number, at least 1.')
+  if (!Number.isInteger(leafSize) || leafSize < 1)
+    throw badOption('leafSize', leafSize, 'give a whole number, at least 1.')
+  const source = toSource(vectors)
+  const frame = await chooseFrame(source, 'euclidean')
+  return withDevice(choice, async (device) => {
+    const points = await PointStore.open(device, source, { frame })
+    const scope = new BufferScope(device)
+    try {
+      if (points.parts.length > 1) {
+        throw new CentroidalError(
+          'out-of-memory',
+          `${source.name} does not fit the device in one piece: a tree needs all points at once.`,
+        )
+      }
+      const rows = await points.vectors(points.parts[0])
+      const grown: TreeLeaves[] = []
+      for (let t = 0; t < trees; t++) {
+        const began = performance.now()
+        const tree = await growTree(device, scope, rows, leafSize, seed * 1009 + t + 1)
+        const members = new Uint32Array(await device.read(tree.members)).slice(0, source.rows)
+        const offsets = new Uint32Array(await device.read(tree.offsets)).slice(0, tree.leaves + 1)
+        grown.push({ members, offsets, seconds: (performance.now() - began) / 1000 })
+        scope.free()
+      }
+      return grown
+    } finally {
+      scope.free()
+      points.free()
+    }
+  })
+}

@@ -147,23 +147,30 @@ function row(
   }
 }
 
-/** The cost of a round does not grow with k. */
+/** The cost of a round does not grow with k. Sizes take turns, and the fastest round of each counts: the machine is shared. */
 async function secondsPerRound(): Promise<void> {
-  const rows: Record<string, Cell>[] = []
-  for (const k of [1000, 2000, 4000, 8000, 16000]) {
-    const steps = await curve({ k, method: 'closures', neighborhoods: 'static', trees: 3, iterations: 8 })
-    const took = steps.slice(1).map((step, i) => step.seconds - steps[i].seconds)
-    took.sort((a, b) => a - b)
-    rows.push({
-      k,
-      'seconds a round': took[Math.floor(took.length / 2)],
-      'centres looked at': steps[steps.length - 1].candidates,
-    })
+  const sizes = [1000, 2000, 4000, 8000, 16000].filter((k) => k <= vectors.rows)
+  const fastest = new Map<number, { seconds: number; looked: number }>()
+  for (let turn = 0; turn < 3; turn++) {
+    for (const k of sizes) {
+      const steps = await curve({ k, method: 'closures', neighborhoods: 'static', trees: 3, iterations: 8 })
+      steps.slice(1).forEach((step, i) => {
+        const seconds = step.seconds - steps[i].seconds
+        const best = fastest.get(k)
+        if (!best || seconds < best.seconds) fastest.set(k, { seconds, looked: step.candidates })
+      })
+    }
   }
-  const times = rows.map((entry) => entry['seconds a round'] as number)
+  const rows = Array.from(fastest, ([k, { seconds, looked }]) => ({
+    k,
+    'seconds a round': seconds,
+    'centres looked at': looked,
+  }))
+  const times = rows.map((entry) => entry['seconds a round'])
   printTable('Seconds a round of closures, 3 trees', rows)
-  console.log(`largest over smallest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)}`)
-  results.flat = rows
+  const ratio = Math.max(...times) / Math.min(...times)
+  console.log(`largest over smallest: ${ratio.toFixed(2)}`)
+  results.flat = { rows, ratio }
 }
 
 async function treeAgainstAssignment(): Promise<void> {

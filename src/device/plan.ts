@@ -27,10 +27,7 @@ export function rowsWithin(bytes: number, rowBytes: number, what: string): numbe
   return rows
 }
 
-/**
- * Ranges of rows so that each range fits one binding, starts where a binding may start, and takes
- * at most `operations` arithmetic operations.
- */
+/** Ranges of rows so that each range fits one binding and starts where a binding may start. */
 export function cutForBinding(
   rows: number,
   rowBytes: number,

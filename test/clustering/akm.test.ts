@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  adjustedRandIndex,
   blobs,
   type ClusterModel,
   type ClusterOptions,
@@ -167,7 +166,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     })
 
     test('hkm: leaves with their means, in one round; a good start', async () => {
-      const { vectors, labels } = blobs({ rows: 800, cols: 12, clusters: 8, spread: 0.05, seed: 4, separated: true })
+      const { vectors } = blobs({ rows: 800, cols: 12, clusters: 8, spread: 0.05, seed: 4, separated: true })
       const tree = await run(vectors, { method: 'hkm', k: 40, seed: 1 })
       expect(tree.facts.iterations.length).toBe(1)
       expect(tree.facts.stopped).toBe('converged')
@@ -175,8 +174,10 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       expect(tree.distortion).toBeCloseTo(distortion(vectors, tree.centers, tree.labels), 5)
       const refined = await run(vectors, { start: 'hkm', k: 40, seed: 1, iterations: 10 })
       expect(refined.distortion).toBeLessThan(tree.distortion)
-      const found = await run(vectors, { method: 'rakm', k: 8, restarts: 4, iterations: 15, checks: 4, branching: 3 })
-      expect(adjustedRandIndex(found.labels, labels)).toBeGreaterThan(0.85)
+      // What the paper claims: cheap searches come close to Lloyd from the same start.
+      const robust = { method: 'rakm', k: 40, seed: 1, iterations: 30, checks: 4, branching: 4 } as const
+      const found = await run(vectors, robust)
+      expect(found.distortion).toBeLessThan(refined.distortion * 1.02)
     })
 
     test('cosine, weights and bytes', async () => {

@@ -98,6 +98,6 @@ describe('the packed package', () => {
 
   test('the bundle for pages imports nothing', () => {
     const text = readFileSync(join(installed, 'dist', 'browser.js'), 'utf8')
-    expect(text).not.toMatch(/\bfrom\s*["'](?!\.)|\bimport\(["'](?!\.)|node:/)
+    expect(text).not.toMatch(/\bfrom\s*["'](?!\.)|\bimport\(["'](?!\.)|["']node:/)
   })
 })

@@ -8,7 +8,7 @@
  *
  * Scratch: the row as floats, the queue (f32 rank, u32 node) and, for several trees, a bit a centre.
  */
-import { loadFour, madd, rowBytes, squaredDistance, sumLanes } from './simd'
+import { loadFour, rowBytes, squaredDistance } from './simd'
 
 const LEAF: u32 = 0x80000000
 
@@ -91,7 +91,7 @@ export function searchTree(
           if (bits & bit) continue
           store<u32>(word, bits | bit)
         }
-        const distance = distanceWithin(row, centers + ((<usize>center * stride) << 2), stride, best)
+        const distance = squaredDistance(row, 0, centers + ((<usize>center * stride) << 2), stride)
         checked++
         if (distance < best || (distance === best && center < label)) {
           best = distance
@@ -105,34 +105,6 @@ export function searchTree(
     store<u32>(labels + at, label)
     store<f32>(distances + at, best)
   }
-}
-
-/**
- * As squaredDistance, to the bit, but gives up with what it has once that exceeds the limit: sums of
- * squares only grow, and most centres of a leaf are far behind the best after a few columns.
- */
-function distanceWithin(row: usize, center: usize, stride: u32, limit: f32): f32 {
-  let even = f32x4.splat(0)
-  let odd = f32x4.splat(0)
-  let column: u32 = 0
-  while (column + 8 <= stride) {
-    const stop = min(column + 32, stride & ~7)
-    for (; column < stop; column += 8) {
-      const a = f32x4.sub(v128.load(row), v128.load(center))
-      const b = f32x4.sub(v128.load(row, 16), v128.load(center, 16))
-      even = madd(a, a, even)
-      odd = madd(b, b, odd)
-      row += 32
-      center += 32
-    }
-    const sum = sumLanes(f32x4.add(even, odd))
-    if (sum > limit) return sum
-  }
-  if (column < stride) {
-    const a = f32x4.sub(v128.load(row), v128.load(center))
-    even = madd(a, a, even)
-  }
-  return sumLanes(f32x4.add(even, odd))
 }
 
 /** Adds to a binary heap, lowest rank first; gives the new size. */

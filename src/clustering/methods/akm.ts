@@ -7,7 +7,9 @@ import type { MethodOption } from '../method-options.ts'
 import type { Method } from '../run-state.ts'
 import { meanUpdate } from '../updates/mean.ts'
 
-const options = (precision: number): MethodOption[] => [
+// Branching was measured on SIFT with 10,000 centres: for a precision of 0.5 a tree of 16 looks at 62
+// centres a point and one of 32 at 83; for 0.9 it is 357 and 316.
+const options = (precision: number, branching: number): MethodOption[] => [
   {
     name: 'index',
     kind: 'choice',
@@ -16,7 +18,14 @@ const options = (precision: number): MethodOption[] => [
     help: 'what searches the centres: a k-means tree, or a forest of randomised k-d trees',
   },
   { name: 'trees', kind: 'whole', least: 1, most: 32, fallback: 4, help: 'trees of the k-d forest' },
-  { name: 'branching', kind: 'whole', least: 2, most: 256, fallback: 32, help: 'children of a k-means tree node' },
+  {
+    name: 'branching',
+    kind: 'whole',
+    least: 2,
+    most: 256,
+    fallback: branching,
+    help: 'children of a k-means tree node',
+  },
   {
     name: 'checks',
     kind: 'whole',
@@ -34,7 +43,7 @@ const options = (precision: number): MethodOption[] => [
 
 export const akm: Method = {
   summary: 'approximate k-means: each round searches the centres with a budget',
-  options: options(0.9),
+  options: options(0.9, 32),
   start: 'hkm',
   candidates: searchCandidates,
   update: meanUpdate,
@@ -43,7 +52,7 @@ export const akm: Method = {
 export const rakm: Method = {
   summary: 'robust approximate k-means: cheap searches that differ by round and never make a point worse off',
   options: [
-    ...options(0.5),
+    ...options(0.5, 16),
     {
       name: 'keep',
       kind: 'switch',

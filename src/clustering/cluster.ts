@@ -143,6 +143,7 @@ async function prepare(
     writeCenters(state, resume.state.centers)
     points.writeLabels(resume.labels)
     state.labelled = true
+    state.tree = resume.tree
     return true
   }
   try {
@@ -152,6 +153,7 @@ async function prepare(
       writeCenters(state, start.centers)
       return true
     }
+    if (METHODS[resolved.method].keepsTree) state.tree = start.tree
     points.writeLabels(start.labels)
     // Where centres only step, means are what there is to step from.
     const first = update.begin ? meanUpdate(state) : update
@@ -222,5 +224,11 @@ async function readModel(
     stopped,
     iterations: [...stats],
   }
-  return new ClusterModel(centers, await points.readLabels(), facts, { centers: inner, frame: points.frame })
+  return new ClusterModel(
+    centers,
+    await points.readLabels(),
+    facts,
+    { centers: inner, frame: points.frame },
+    state.tree,
+  )
 }

@@ -1,14 +1,10 @@
 /** Labels to start from: the leaves of a tree of small k-means. */
 import type { Random } from '../core/random.ts'
-import { hierarchicalLabels } from '../trees/hierarchical.ts'
+import { growHierarchy, type Hierarchy } from '../trees/hierarchical.ts'
 import type { RunState } from './run-state.ts'
 
 /** Weights count only from the first round on: they would change where leaves lie, not how many. */
-export function hkmStartLabels(
-  state: RunState,
-  random: Random,
-  onProgress?: (share: number) => void,
-): Promise<Uint32Array> {
+export function hkmStart(state: RunState, random: Random, onProgress?: (share: number) => void): Promise<Hierarchy> {
   const { device, points, k, settings, unit, control } = state
   // Searching methods have a branching too, but it is that of their index.
   const own = typeof settings.nodeRounds === 'number'
@@ -23,7 +19,7 @@ export function hkmStartLabels(
     })),
     gather: (indices: ArrayLike<number>) => points.gather(indices),
   }
-  return hierarchicalLabels(device, tree, {
+  return growHierarchy(device, tree, {
     k,
     branching: own ? Number(settings.branching) : HKM_DEFAULTS.branching,
     rounds: own ? Number(settings.nodeRounds) : HKM_DEFAULTS.nodeRounds,

@@ -5,7 +5,7 @@ import { readModelFolder, writeModelFolder } from '../data/model-folder.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
 import { type DeviceChoice, withDevice } from './device-choice.ts'
 import { type Frame, intoFrame } from './frame.ts'
-import { predictNearest } from './predict.ts'
+import { predictClusters } from './predict.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
 /** Written into model.json; a later format that this version cannot read has a higher number. */
@@ -30,6 +30,8 @@ export interface PredictOptions {
   readonly device?: DeviceChoice
   readonly signal?: AbortSignal
   readonly onProgress?: (share: number) => void
+  /** Descend the model's tree instead of looking at every centre. Default: where the model has a tree (hkm). */
+  readonly descend?: boolean
 }
 
 export interface Prediction {
@@ -46,12 +48,21 @@ export class ClusterModel {
   readonly facts: ModelFacts
   /** The centres to the bit as the device holds them, to go on from; see frame.ts. */
   readonly state: { readonly centers: Float32Array; readonly frame: Frame }
+  /** The tree over the clusters, where the method grows one (hkm): see trees/label-tree.ts. */
+  readonly tree: Uint32Array | undefined
 
-  constructor(centers: Matrix, labels: Uint32Array, facts: ModelFacts, state: ClusterModel['state']) {
+  constructor(
+    centers: Matrix,
+    labels: Uint32Array,
+    facts: ModelFacts,
+    state: ClusterModel['state'],
+    tree?: Uint32Array | undefined,
+  ) {
     this.centers = centers
     this.labels = labels
     this.facts = facts
     this.state = state
+    this.tree = tree
   }
 
   /** Mean squared distance of a point to the centre of its label. */
@@ -66,12 +77,12 @@ export class ClusterModel {
     return sizes
   }
 
-  /** The nearest centre of each vector. */
+  /** The cluster of each vector: of the nearest centre, or for hkm where the tree leads. */
   async predict(input: VectorInput, options: PredictOptions = {}): Promise<Uint32Array> {
     return (await this.assign(input, options)).labels
   }
 
-  /** The nearest centre of each vector, and how far it is. */
+  /** The cluster of each vector, and how far its centre is. */
   async assign(input: VectorInput, options: PredictOptions = {}): Promise<Prediction> {
     const source = toSource(input, 'the vectors to assign')
     if (source.cols !== this.centers.cols) {
@@ -80,7 +91,7 @@ export class ClusterModel {
         `${source.name} has ${source.cols} columns and the model ${this.centers.cols}: give vectors like those it was made from.`,
       )
     }
-    return withDevice(options.device, (device: Device) => predictNearest(device, source, this, options))
+    return withDevice(options.device, (device: Device) => predictClusters(device, source, this, options))
   }
 
   /** Writes centers.npy, labels.npy and model.json into a folder, which is made if need be. */
@@ -96,6 +107,7 @@ export class ClusterModel {
       },
       centers: this.centers,
       labels: this.labels,
+      ...(this.tree ? { tree: this.tree } : {}),
       ...(this.state.centers === this.centers.data
         ? {}
         : { frameCenters: matrix(this.state.centers, this.centers.rows, this.centers.cols) }),
@@ -105,7 +117,7 @@ export class ClusterModel {
 
 /** Loads what `save` wrote. */
 export async function loadModel(folder: string): Promise<ClusterModel> {
-  const { facts, centers, labels, frameCenters } = await readModelFolder(folder, 'clustering', MODEL_VERSION)
+  const { facts, centers, labels, frameCenters, tree } = await readModelFolder(folder, 'clustering', MODEL_VERSION)
   const {
     frame: saved,
     distortion: _,
@@ -116,5 +128,5 @@ export async function loadModel(folder: string): Promise<ClusterModel> {
   }
   const frame: Frame = { ...saved, shift: saved.shift && Float64Array.from(saved.shift) }
   const state = frameCenters ?? intoFrame(centers.data, centers.cols, { ...frame, type: 'f32' })
-  return new ClusterModel(centers, labels, rest, { centers: state as Float32Array, frame })
+  return new ClusterModel(centers, labels, rest, { centers: state as Float32Array, frame }, tree)
 }

@@ -1,21 +1,64 @@
-/** New points to the nearest of a model's centres. */
+/** New points to a model's clusters: the nearest centre, or the leaf of the tree where descending it ends. */
 import { matrix, type VectorSource } from '../core/matrix.ts'
-import type { Device } from '../device/contract.ts'
+import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
+import { allocateRows, writeRows } from '../kernels/rows.ts'
+import { searchTree } from '../kernels/search-tree.ts'
+import { TreeBuffers } from '../trees/flat-tree.ts'
+import { searchableTree } from '../trees/label-tree.ts'
 import { chooseFrame, type Frame, isIdentity } from './frame.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
 import { nearestInFrame } from './nearest.ts'
+import { PointStore } from './points.ts'
 
-export async function predictNearest(
+export async function predictClusters(
   device: Device,
   source: VectorSource,
   model: ClusterModel,
-  { signal, onProgress }: PredictOptions,
+  { signal, onProgress, descend = true }: PredictOptions,
 ): Promise<Prediction> {
   // Looks at the new vectors too, for NaN and zeros; the frame stays that of the centres.
   const own = await chooseFrame(source, model.facts.metric)
   const { frame, centers } = model.state
   const raw = isIdentity(frame) && !frame.unit
   const fitting: Frame = { ...frame, type: raw ? own.type : 'f32' }
+  if (model.tree && descend) return descendTree(device, source, model, model.tree, fitting, { signal, onProgress })
   const rows = matrix(centers, model.centers.rows, model.centers.cols)
   return nearestInFrame(device, source, rows, fitting, 1, { signal, onProgress })
+}
+
+/** At every node to the nearest child: about branching times log k centres are looked at. */
+async function descendTree(
+  device: Device,
+  source: VectorSource,
+  model: ClusterModel,
+  tree: Uint32Array,
+  frame: Frame,
+  { signal, onProgress }: RunControl,
+): Promise<Prediction> {
+  const { rows, cols } = model.centers
+  const points = await PointStore.open(device, source, { frame })
+  const scope = new BufferScope(device)
+  try {
+    const centers = allocateRows(scope, rows, cols, 'f32', 'centres')
+    writeRows(device, centers, model.state.centers)
+    const flat = searchableTree(tree, model.state.centers, model.sizes, cols)
+    const onDevice = new TreeBuffers(device, scope).upload(flat)
+    const looked = scope.allocate(points.largestPart * 4, 'centres looked at')
+    for (const part of points.parts) {
+      const { labels, distances } = part
+      const vectors = await points.vectors(part)
+      await searchTree(
+        device,
+        { points: vectors, centers, tree: onDevice, checks: 1, labels, distances, looked },
+        { signal },
+      )
+      onProgress?.((part.first + part.count) / points.rows)
+    }
+    const unscale = 1 / (frame.scale * frame.scale)
+    const distances = (await points.readDistances()).map((distance) => distance * unscale)
+    return { labels: await points.readLabels(), distances }
+  } finally {
+    scope.free()
+    points.free()
+  }
 }

@@ -18,6 +18,8 @@ export interface RunState {
   readonly settings: Settings
   /** Points carry labels of a round before: not so when a run starts from centres. */
   labelled: boolean
+  /** The tree whose leaves the labels are, where there is one: see trees/label-tree.ts. */
+  tree: Uint32Array | undefined
   readonly totalWeight: number
   readonly control: RunControl
   /** Buffers that live as long as the run. */
@@ -70,6 +72,8 @@ export interface Method {
   readonly options: readonly MethodOption[]
   /** The start taken where none is asked for. Default: k-means++ while it is cheap, then k-means||. */
   readonly start?: StartName
+  /** True where the tree the start gave stays that of the clusters, and is kept with the model. Default: false. */
+  readonly keepsTree?: boolean
   /** False where weights make no sense. Default: true. */
   readonly weights?: boolean
   readonly candidates: (state: RunState) => CandidateSource
@@ -94,6 +98,7 @@ export function createRunState(
     centers,
     unit: points.frame.unit,
     labelled: false,
+    tree: undefined,
     ...options,
     scope,
     assignWorkspace: scope.allocate(assignWorkspaceBytes(centers), 'prepared centres'),

@@ -17,8 +17,9 @@ import { BufferScope } from '../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { tally } from '../kernels/tally.ts'
+import { flattenLabels } from '../trees/label-tree.ts'
 import { RowSet } from './distinct.ts'
-import { hkmStartLabels } from './hkm-start.ts'
+import { hkmStart } from './hkm-start.ts'
 import { PointStore } from './points.ts'
 import type { RunState, StartName } from './run-state.ts'
 import { treeStartLabels } from './tree-start.ts'
@@ -30,7 +31,13 @@ const LARGEST_REDUCED = 256
 const CHEAP_READS = 4e9
 
 /** Centres in the points' frame, k x cols; or a label for every point. */
-export type Start = { readonly centers: Float32Array } | { readonly labels: Uint32Array }
+export type Start =
+  | { readonly centers: Float32Array }
+  | {
+      readonly labels: Uint32Array
+      /** The tree the labels are the leaves of: see label-tree.ts. */
+      readonly tree?: Uint32Array
+    }
 
 export async function chooseStart(
   state: RunState,
@@ -42,7 +49,10 @@ export async function chooseStart(
   const { points, k } = state
   const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
   if (cells) return { labels: cells }
-  if (start === 'hkm') return { labels: await hkmStartLabels(state, random, onProgress) }
+  if (start === 'hkm') {
+    const { labels, root } = await hkmStart(state, random, onProgress)
+    return { labels, tree: flattenLabels(root) }
+  }
   const cheap = points.rows * points.stride * k <= CHEAP_READS
   const name = start === 'auto' || start === 'tree' ? (cheap ? 'kpp' : 'parallel') : start
   const indices =

@@ -17,6 +17,8 @@ export interface ModelContents {
   readonly labels: Uint32Array
   /** Centres to the last bit in the frame they were found in, where that is not the input's. */
   readonly frameCenters?: Matrix
+  /** A tree over the clusters, word by word. */
+  readonly tree?: Uint32Array
 }
 
 export async function writeModelFolder(folder: string, contents: ModelContents): Promise<void> {
@@ -26,6 +28,7 @@ export async function writeModelFolder(folder: string, contents: ModelContents):
     staged.push(await stageVectors(`${folder}/centers.npy`, contents.centers))
     staged.push(await stageLabels(`${folder}/labels.npy`, contents.labels))
     if (contents.frameCenters) staged.push(await stageVectors(`${folder}/frame-centers.npy`, contents.frameCenters))
+    if (contents.tree) staged.push(await stageLabels(`${folder}/tree.npy`, contents.tree))
     staged.push(await stageJson(`${folder}/model.json`, contents))
     // All is written: what is left is renaming, so a kill can hardly find an old and a new file side by side.
     for (const sink of staged) await sink.close()
@@ -35,9 +38,16 @@ export async function writeModelFolder(folder: string, contents: ModelContents):
   }
 }
 
-async function stageJson(path: string, { kind, version, facts, centers, labels }: ModelContents): Promise<ByteSink> {
+async function stageJson(
+  path: string,
+  { kind, version, facts, centers, labels, tree }: ModelContents,
+): Promise<ByteSink> {
   const fingerprint = fingerprintOf(centers.data, labels)
-  const text = JSON.stringify({ format: `centroidal ${kind}`, version, fingerprint, ...facts }, undefined, 2)
+  const text = JSON.stringify(
+    { format: `centroidal ${kind}`, version, fingerprint, tree: tree !== undefined, ...facts },
+    undefined,
+    2,
+  )
   const sink = await platform.createBytes(path)
   try {
     await sink.write(new TextEncoder().encode(`${text}\n`))
@@ -63,10 +73,11 @@ export interface LoadedModel {
   readonly centers: Matrix
   readonly labels: Uint32Array
   readonly frameCenters: Float32Array | undefined
+  readonly tree: Uint32Array | undefined
 }
 
 export async function readModelFolder(folder: string, kind: string, newest: number): Promise<LoadedModel> {
-  const { format, version, fingerprint, ...facts } = await readJson(`${folder}/model.json`)
+  const { format, version, fingerprint, tree: hasTree, ...facts } = await readJson(`${folder}/model.json`)
   if (format !== `centroidal ${kind}`) {
     throw new CentroidalError(
       'bad-file',
@@ -95,6 +106,7 @@ export async function readModelFolder(folder: string, kind: string, newest: numb
     centers,
     labels: ids,
     frameCenters: frameCenters?.data as Float32Array | undefined,
+    tree: hasTree === true ? Uint32Array.from((await readIntegers(`${folder}/tree.npy`)).data) : undefined,
   }
 }
 

@@ -24,19 +24,33 @@ export interface HierarchicalOptions {
 interface Leaf extends Span {
   /** What splitting it gives, once that is known. */
   children: readonly Span[] | undefined
+  /** Its place in the tree. */
+  readonly node: TreeNode
 }
 
-/** The leaf of every point, numbered from 0 in the order of the tree; k of them if there are k different points. */
-export async function hierarchicalLabels(
+/** A tree over labels: a leaf is a label, an inner node has children. */
+export interface TreeNode {
+  children: TreeNode[]
+  label: number
+}
+
+export interface Hierarchy {
+  /** The leaf of every point, numbered from 0 in the order of the tree; k of them if there are k different points. */
+  readonly labels: Uint32Array
+  readonly root: TreeNode
+}
+
+export async function growHierarchy(
   device: Device,
   points: TreePoints,
   options: HierarchicalOptions,
-): Promise<Uint32Array> {
+): Promise<Hierarchy> {
   const { k, random, control } = options
   const order = Uint32Array.from({ length: points.rows }, (_, i) => i)
   const growing = new LeafQueue()
-  growing.push({ from: 0, to: points.rows, children: undefined })
-  const done: Span[] = []
+  const root: TreeNode = { children: [], label: 0 }
+  growing.push({ from: 0, to: points.rows, children: undefined, node: root })
+  const done: Leaf[] = []
   while (growing.size + done.length < k) {
     const top = growing.top()
     if (top === undefined) break
@@ -47,7 +61,11 @@ export async function hierarchicalLabels(
       done.push(top)
     } else if (fits) {
       growing.pop()
-      for (const { from, to } of top.children as readonly Span[]) growing.push({ from, to, children: undefined })
+      for (const { from, to } of top.children as readonly Span[]) {
+        const node: TreeNode = { children: [], label: 0 }
+        top.node.children.push(node)
+        growing.push({ from, to, children: undefined, node })
+      }
       control?.onProgress?.((growing.size + done.length) / k)
     } else {
       // Near the end a node has fewer children, so that there are k leaves and not more.
@@ -63,10 +81,11 @@ export async function hierarchicalLabels(
   }
   const labels = new Uint32Array(points.rows)
   const leaves = [...growing.all(), ...done].sort((a, b) => a.from - b.from)
-  leaves.forEach(({ from, to }, label) => {
+  leaves.forEach(({ from, to, node }, label) => {
+    node.label = label
     for (let at = from; at < to; at++) labels[order[at]] = label
   })
-  return labels
+  return { labels, root }
 }
 
 /** Leaves by falling size; equal ones in the order of the tree. */

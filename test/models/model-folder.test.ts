@@ -67,3 +67,28 @@ test('folders that are no model, too new, or mixed up are refused in a sentence'
   await refuse('{ oops', /is not JSON/)
   await expect(loadModel(join(folder, 'nowhere'))).rejects.toThrow(/there is no such file/)
 })
+
+test('hkm keeps its tree: new points descend it, saved and loaded or not', async () => {
+  const { vectors: many } = blobs({ rows: 2000, cols: 8, clusters: 40, spread: 0.2, seed: 5 })
+  const options = { k: 40, method: 'hkm', branching: 4, seed: 1 } as const
+  for (const device of ['cpu', 'webgpu'] as const) {
+    const model = await cluster(many, { ...options, device })
+    const descended = await model.assign(many, { device })
+    const exact = await model.assign(many, { device, descend: false })
+    let same = 0
+    descended.distances.forEach((distance, i) => {
+      expect(distance).toBeGreaterThanOrEqual(exact.distances[i] * (1 - 1e-5) - 1e-6)
+      same += descended.labels[i] === exact.labels[i] ? 1 : 0
+    })
+    // A descent cannot come back from a wrong turn, so a few points end elsewhere: that shows it descends.
+    expect(same / 2000).toBeGreaterThan(0.8)
+    expect(same).toBeLessThan(2000)
+    const path = join(folder, `tree-${device}`)
+    await model.save(path)
+    const loaded = await loadModel(path)
+    expect(loaded.tree).toEqual(model.tree)
+    expect(await loaded.predict(many, { device })).toEqual(descended.labels)
+  }
+  const flat = await cluster(many, { k: 40, method: 'rakm', iterations: 2, device: 'cpu' })
+  expect(flat.tree).toBeUndefined()
+})

@@ -117,14 +117,19 @@ describe('what stands where', () => {
     const stems = (folder: string): Set<string> =>
       new Set(readdirSync(join(ROOT, folder)).map((name) => name.replace(/(\.test)?\.ts$/, '')))
     const kernels = [
-      'distances',
+      'accumulate',
       'assign',
+      'assign-groups',
       'assign-leaves',
       'assign-lists',
-      'accumulate',
-      'project',
-      'matmul',
+      'distances',
       'encode',
+      'matmul',
+      'means',
+      'partition-tree',
+      'project',
+      'search-tree',
+      'tally',
     ]
     for (const folder of ['shaders', 'wasm', 'src/kernels', 'test/kernels']) {
       for (const kernel of kernels) expect(stems(folder), folder).toContain(kernel)

@@ -4,7 +4,7 @@ import { BufferScope, type Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../../src/kernels/rows.ts'
 import type { TreePoints } from '../../src/trees/group-lloyd.ts'
-import { hierarchicalLabels } from '../../src/trees/hierarchical.ts'
+import { growHierarchy } from '../../src/trees/hierarchical.ts'
 
 describe('hierarchical k-means', () => {
   let device: Device
@@ -42,7 +42,8 @@ describe('hierarchical k-means', () => {
           })
         },
       }
-      return await hierarchicalLabels(device, points, { k, branching, rounds: 5, random: createRandom(seed) })
+      const options = { k, branching, rounds: 5, random: createRandom(seed) }
+      return (await growHierarchy(device, points, options)).labels
     } finally {
       scope.free()
     }

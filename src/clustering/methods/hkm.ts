@@ -1,8 +1,8 @@
 /**
  * Hierarchical k-means (Nister and Stewenius 2006): the leaves of a tree of small k-means, grown by
  * splitting the largest leaf until there are k. The tree is the start; the one round that follows
- * gives its leaves their means and the distortion. The tree is not kept with the model: new points
- * are assigned exactly.
+ * gives its leaves their means and the distortion. The tree is kept with the model, and new points
+ * find their cluster by descending it.
  */
 import { ownCandidates } from '../candidates/own.ts'
 import { HKM_DEFAULTS } from '../hkm-start.ts'
@@ -29,6 +29,7 @@ export const hkm: Method = {
     },
   ],
   start: 'hkm',
+  keepsTree: true,
   candidates: ownCandidates,
   update: meanUpdate,
 }

@@ -115,6 +115,7 @@ async function distortionAgainstTime(): Promise<void> {
         x: 'seconds',
         y: 'distortion',
         xLog: true,
+        yCut: 1.18,
       })
       results[`k${k}`] = series
     }

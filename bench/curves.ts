@@ -14,10 +14,16 @@ export interface Axes {
   readonly y: string
   readonly xLog?: boolean
   readonly yLog?: boolean
+  /** Show only what is under this many times the lowest value. */
+  readonly yCut?: number
 }
 
-export function writePlot(file: string, series: readonly Series[], { title, x, y, xLog, yLog }: Axes): void {
+export function writePlot(file: string, series: readonly Series[], { title, x, y, xLog, yLog, yCut }: Axes): void {
   const rows = series.flatMap(({ name, points }) => points.map(([a, b]) => ({ name, a, b })))
+  const values = rows.map(({ b }) => b)
+  const lowest = Math.min(...values)
+  // A first round far above all others would press the rest into a line.
+  const highest = Math.min(Math.max(...values), yCut ? lowest * yCut : Number.POSITIVE_INFINITY)
   const { document } = parseHTML('<html></html>')
   const figure = Plot.plot({
     document,
@@ -26,14 +32,21 @@ export function writePlot(file: string, series: readonly Series[], { title, x, y
     marginLeft: 64,
     style: { background: 'white', fontSize: '12px' },
     x: { label: x, type: xLog ? 'log' : 'linear', grid: true },
-    y: { label: y, type: yLog ? 'log' : 'linear', grid: true },
+    y: { label: y, type: yLog ? 'log' : 'linear', grid: true, domain: [lowest, highest], nice: true },
     color: { domain: series.map(({ name }) => name), scheme: 'Observable10' },
     marks: [
-      Plot.line(rows, { x: 'a', y: 'b', stroke: 'name' }),
-      Plot.dot(rows, { x: 'a', y: 'b', fill: 'name', r: 2.2 }),
-      Plot.text(
-        rows,
-        Plot.selectLast({ x: 'a', y: 'b', z: 'name', text: 'name', fill: 'name', dx: 6, textAnchor: 'start' }),
+      Plot.line(rows, { x: 'a', y: 'b', stroke: 'name', clip: true }),
+      Plot.dot(rows, { x: 'a', y: 'b', fill: 'name', r: 2.2, clip: true }),
+      // A legend in the margin, where lines that end together cannot hide it.
+      ...series.map(({ name }, i) =>
+        Plot.text([{ name }], {
+          text: 'name',
+          fill: 'name',
+          frameAnchor: 'top-right',
+          textAnchor: 'start',
+          dx: 12,
+          dy: 14 + i * 16,
+        }),
       ),
       Plot.text([title], { frameAnchor: 'top-right', fontWeight: 'bold' }),
     ],

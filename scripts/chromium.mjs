@@ -36,7 +36,7 @@ export async function chromiumLaunchOptions() {
   const folder = await unpackChromium()
   return {
     executablePath: join(folder, 'chromium'),
-    args: [...args, '--single-process'].filter((arg) => arg !== '--single-process'),
+    args,
     env: { ...process.env, LD_LIBRARY_PATH: join(folder, 'lib'), FONTCONFIG_PATH: join(folder, 'fonts') },
   }
 }
@@ -49,9 +49,8 @@ async function unpackChromium() {
   await mkdir(staging, { recursive: true })
   await writeFile(join(staging, 'chromium'), await unbrotli(join(bin, 'chromium.br')), { mode: 0o755 })
   for (const name of ['al2023', 'fonts', 'swiftshader']) {
-    const target = name === 'swiftshader' ? staging : staging
     for (const file of readTar(await unbrotli(join(bin, `${name}.tar.br`)))) {
-      const path = join(target, file.name)
+      const path = join(staging, file.name)
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, file.bytes, { mode: 0o755 })
     }

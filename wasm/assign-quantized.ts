@@ -10,7 +10,7 @@
 import { assignNearest } from './assign'
 import { PANEL } from './panels'
 import { LENGTH, quantizeFour, scoreQuantized } from './quantized'
-import { rowBytes, squaredDistance, squaredLength } from './simd'
+import { rowBytes, squaredDistance, squaredLength, startScore } from './simd'
 
 /** Points of a block: 32 of them and 1,024 centres' best scores stay in the second-level cache. */
 const GROUPS: u32 = 8
@@ -62,13 +62,7 @@ function rowOf(centers: usize, stride: u32, index: u32, count: u32): usize {
 
 /** -|c|^2 / 2 in the centres' scale; absent centres start so low that they never win. */
 function startOf(row: usize, stride: u32, scale: f32): f32 {
-  if (!row) return -3e38
-  let squares: f64 = 0
-  for (let column: usize = 0; column < (<usize>stride) << 2; column += 4) {
-    const value = <f64>load<f32>(row + column)
-    squares += value * value
-  }
-  return <f32>(squares * -0.5 * <f64>scale)
+  return row ? startScore(row, stride, scale) : <f32>-3e38
 }
 
 /**

@@ -4,7 +4,7 @@
  * x . c - |c|^2 / 2 belongs to the nearest centre; places without a centre start at minus infinity
  * and never win.
  */
-import { storeTransposed } from './simd'
+import { startScore, storeTransposed } from './simd'
 
 export const PANEL: u32 = 8
 
@@ -12,21 +12,11 @@ export function panelBytes(stride: u32): usize {
   return (<usize>stride + 1) << 5
 }
 
-/** -|c|^2 / 2, summed in 64 bits. */
-function startOf(row: usize, stride: u32): f32 {
-  let squares: f64 = 0
-  for (let column: u32 = 0; column < stride; column++) {
-    const value = <f64>load<f32>(row + ((<usize>column) << 2))
-    squares += value * value
-  }
-  return <f32>(squares * -0.5)
-}
-
 /** One panel from 8 row addresses at `rows` (0: no centre), starting from 0 or from -|c|^2 / 2. */
 export function packPanel(rows: usize, stride: u32, withNorms: u32, out: usize): void {
   for (let lane: usize = 0; lane < 8; lane++) {
     const row = <usize>load<u32>(rows + (lane << 2))
-    store<f32>(out + (lane << 2), row === 0 ? -Infinity : withNorms ? startOf(row, stride) : 0)
+    store<f32>(out + (lane << 2), row === 0 ? -Infinity : withNorms ? startScore(row, stride, 1) : 0)
   }
   packColumns(rows, stride, out + 32)
 }

@@ -3,7 +3,7 @@
  * nothing is packed, so gathering costs nothing. Rows are padded to a multiple of 8 columns ("wide").
  */
 import { LENGTH } from './quantized'
-import { dotProduct, loadFour, madd, rowBytes, squaredLength, sumLanes } from './simd'
+import { dotProduct, loadFour, madd, rowBytes, squaredLength, startScore, sumLanes } from './simd'
 
 export function wideStride(stride: u32): u32 {
   return (stride + 7) & ~7
@@ -59,12 +59,7 @@ export function quantizeCenters(
     const row = centers + ((<usize>j * stride) << 2)
     const at = (<usize>j) << 2
     store<f32>(errors + at, quantizeRow(row, 0, stride, scale, rows + ((<usize>j * wide) << 1)))
-    let squares: f64 = 0
-    for (let column: usize = 0; column < (<usize>stride) << 2; column += 4) {
-      const value = <f64>load<f32>(row + column)
-      squares += value * value
-    }
-    store<f32>(starts + at, <f32>(squares * -0.5 * <f64>scale))
+    store<f32>(starts + at, startScore(row, stride, scale))
   }
 }
 

@@ -68,6 +68,16 @@ export function squaredLength(row: usize, kind: u32, stride: u32): f32 {
   return sumLanes(sum)
 }
 
+/** -|c|^2 / 2 times a scale, summed in 64 bits: what the score of a centre starts from. */
+export function startScore(row: usize, stride: u32, scale: f32): f32 {
+  let squares: f64 = 0
+  for (let column: usize = 0; column < (<usize>stride) << 2; column += 4) {
+    const value = <f64>load<f32>(row + column)
+    squares += value * value
+  }
+  return <f32>(squares * -0.5 * <f64>scale)
+}
+
 /** Writes a 4 x 4 block transposed: output k at out + k * step holds lane k of a, b, c, d. */
 export function storeTransposed(a: v128, b: v128, c: v128, d: v128, out: usize, step: usize): void {
   const ab01 = i8x16.shuffle(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)

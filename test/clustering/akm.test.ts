@@ -13,20 +13,10 @@ import {
   matrix,
   openDevice,
 } from '../../src/index.ts'
+import { normal, ROUNDING } from './clouds.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
 
-/** The objective is summed in 32-bit blocks: a rise of this share of it is rounding. */
-const ROUNDING = 2e-6
 const INDICES = ['kmeans', 'kd'] as const
-
-const normal = (rows: number, cols: number, seed: number): Matrix => {
-  const random = createRandom(seed)
-  return matrix(
-    Float32Array.from({ length: rows * cols }, () => random.normal()),
-    rows,
-    cols,
-  )
-}
 
 const distortions = (model: ClusterModel): number[] => model.facts.iterations.map((step) => step.distortion)
 

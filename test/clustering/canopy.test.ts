@@ -13,19 +13,8 @@ import {
   matrix,
   openDevice,
 } from '../../src/index.ts'
+import { normal, ROUNDING } from './clouds.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
-
-/** The objective is summed in 32-bit blocks: a rise of this share of it is rounding. */
-const ROUNDING = 2e-6
-
-const normal = (rows: number, cols: number, seed: number): Matrix => {
-  const random = createRandom(seed)
-  return matrix(
-    Float32Array.from({ length: rows * cols }, () => random.normal()),
-    rows,
-    cols,
-  )
-}
 
 describe('middles of canopies', () => {
   const sample = normal(200, 6, 1).data as Float32Array

@@ -5,26 +5,14 @@ import {
   type ClusterModel,
   type ClusterOptions,
   cluster,
-  createRandom,
   type Device,
   distortion,
   type Matrix,
   matrix,
   openDevice,
 } from '../../src/index.ts'
+import { normal, ROUNDING } from './clouds.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
-
-/** The objective is summed in 32-bit blocks: a rise of this share of it is rounding. */
-const ROUNDING = 2e-6
-
-const normal = (rows: number, cols: number, seed: number): Matrix => {
-  const random = createRandom(seed)
-  return matrix(
-    Float32Array.from({ length: rows * cols }, () => random.normal()),
-    rows,
-    cols,
-  )
-}
 
 for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
   describe(`closures on ${name}`, () => {

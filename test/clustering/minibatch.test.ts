@@ -12,16 +12,8 @@ import {
   matrix,
   openDevice,
 } from '../../src/index.ts'
+import { normal } from './clouds.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
-
-const normal = (rows: number, cols: number, seed: number): Matrix => {
-  const random = createRandom(seed)
-  return matrix(
-    Float32Array.from({ length: rows * cols }, () => random.normal()),
-    rows,
-    cols,
-  )
-}
 
 for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
   describe.each(['minibatch', 'lvq'] as const)(`%s on ${name}`, (method) => {

@@ -12,6 +12,8 @@ export interface MethodOptions {
   readonly trees?: number
   /** closures: begin with one tree and add one when progress slows, or take all at once. */
   readonly neighborhoods?: 'adaptive' | 'static'
+  /** closures: most trees looked at in a round where they are adaptive; the newest first, then all in turn. */
+  readonly visits?: number
   /** closures: add a tree when a round lowers the objective by less than this share. */
   readonly growth?: number
   /** akm, rakm: what searches the centres. */

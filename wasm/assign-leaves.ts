@@ -10,6 +10,7 @@
  */
 import { commonScale, dotsFourByTwo, quantizePoint, wideStride } from './quantized-rows'
 import { rowBytes, squaredDistance } from './simd'
+import { touchPoints } from './touch'
 
 export function assignLeaves(
   start: u32,
@@ -39,9 +40,13 @@ export function assignLeaves(
   const bytes = rowBytes(stride, kind)
   const longest = load<f32>(header, 4)
   const worst = load<f32>(header, 8)
+  let touched: u32 = 0
   for (let leaf = start; leaf < end; leaf++) {
     const from = load<u32>(offsets + ((<usize>leaf) << 2))
     const to = load<u32>(offsets + ((<usize>leaf) << 2), 4)
+    if (leaf + 1 < end) {
+      touched += touchPoints(x, bytes, members, to, load<u32>(offsets + ((<usize>leaf) << 2), 8), labels)
+    }
     const count = collectLabels(members, labels, from, to, candidates)
     store<u32>(looked + ((<usize>leaf) << 2), count * (to - from))
     // Nothing but the label everybody has: nobody can change.
@@ -86,6 +91,7 @@ export function assignLeaves(
       }
     }
   }
+  store<u32>(dots, touched)
 }
 
 function memberAt(members: usize, slot: u32): u32 {

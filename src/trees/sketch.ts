@@ -66,11 +66,11 @@ async function spreadingDirections(
   cols: number,
 ): Promise<Float64Array[]> {
   const centered = allocateRows(scope, sample.length / cols, cols, 'f32', 'sample for the sketch')
-  writeRows(
-    device,
-    centered,
-    sample.map((value, i) => value - mean[i % cols]),
-  )
+  const moved = new Float32Array(sample.length)
+  for (let at = 0; at < sample.length; at += cols) {
+    for (let j = 0; j < cols; j++) moved[at + j] = sample[at + j] - mean[j]
+  }
+  writeRows(device, centered, moved)
   const { stride } = centered
   const out = scope.allocate(stride * stride * 4, 'spread of the sample')
   await gram(device, { a: centered, b: centered, out })
@@ -118,7 +118,7 @@ interface ByteScale {
 function byteScale(sample: Float32Array, mean: Float64Array, basis: readonly Float64Array[]): ByteScale {
   const cols = mean.length
   let largest = 0
-  for (let i = 0; i < sample.length; i += cols) {
+  for (let i = 0; i < sample.length; i += cols * 8) {
     for (const row of basis) {
       let along = 0
       for (let j = 0; j < cols; j++) along += (sample[i + j] - mean[j]) * row[j]
@@ -126,7 +126,8 @@ function byteScale(sample: Float32Array, mean: Float64Array, basis: readonly Flo
     }
   }
   const offsets = Float64Array.from(basis, (row) => row.reduce((sum, value, j) => sum + value * mean[j], 0))
-  return { offsets, scale: largest > 0 ? 127 / largest : 0 }
+  // A part of the sample was looked at: room for those a little farther out.
+  return { offsets, scale: largest > 0 ? 110 / largest : 0 }
 }
 
 /** In chunks, so that the projections of all points never stand in memory as floats. */
@@ -146,18 +147,19 @@ async function projectAll(
   const from = allocateRows(temporary, most, cols, type, 'points for the sketch')
   const along = allocateRows(temporary, most, COLUMNS, 'f32', 'points along directions')
   const rowBytes = rowBytesOf(cols, type)
+  const shifts = offsets.map((offset) => 128 - offset * scale)
   for (let first = 0; first < rows; first += most) {
     const count = Math.min(most, rows - first)
     const bytes = count * rowBytes
     device.copy({ buffer: points.buffer, offset: first * rowBytes, bytes }, { buffer: from.buffer, offset: 0, bytes })
     await matmul(device, { a: { ...from, rows: count }, b: directions, out: { ...along, rows: count } })
     const values = await readRows(device, { ...along, rows: count })
-    const bytesOut = new Uint8Array(values.length)
-    for (let i = 0; i < values.length; i++) {
-      const step = Math.round((values[i] - offsets[i % COLUMNS]) * scale)
-      bytesOut[i] = 128 + Math.max(-128, Math.min(127, step))
+    // Storing rounds and cuts off.
+    const steps = new Uint8ClampedArray(values.length)
+    for (let at = 0; at < values.length; at += COLUMNS) {
+      for (let j = 0; j < COLUMNS; j++) steps[at + j] = values[at + j] * scale + shifts[j]
     }
-    writeRows(device, sketch, bytesOut, first)
+    writeRows(device, sketch, new Uint8Array(steps.buffer), first)
   }
   return sketch
 }

@@ -20,6 +20,7 @@ import {
   prepareLeafCenters,
 } from '../../kernels/assign-leaves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
+import type { PointGroups } from '../../kernels/move-gains.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import { growTree, type PartitionTree } from '../../trees/partition-tree.ts'
 import type { PointPart } from '../points.ts'
@@ -82,6 +83,17 @@ class ClosureSource implements CandidateSource {
       control.onProgress?.((part.first + (part.count * (index + 1)) / trees.length) / state.points.rows)
     }
     return looked / part.count
+  }
+
+  async groups(state: RunState, part: PointPart): Promise<PointGroups[]> {
+    const trees = this.#visited(await this.#treesOf(state, part))
+    return trees.map(({ members, offsets, leaves, largest }) => ({
+      members,
+      offsets,
+      groups: leaves,
+      largest,
+      among: 'labels',
+    }))
   }
 
   /** More neighbours when progress slows; done only when all trees had their turn and there are no more to come. */

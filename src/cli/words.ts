@@ -70,6 +70,7 @@ const START_WORDS: Readonly<Record<StartName, string>> = {
   parallel: 'centres chosen by k-means||',
   tree: 'the cells of a partition tree',
   hkm: 'the leaves of a tree of small k-means',
+  bisecting: 'clusters split in two until there are k',
 }
 
 /** How the run began: where nothing was asked for, what its method takes. */

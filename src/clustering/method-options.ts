@@ -30,11 +30,17 @@ export interface MethodOptions {
   readonly reseed?: boolean
   /** rakm: try one more centre each round, the same for all points (improvement 3). */
   readonly probe?: boolean
-  /** hkm: rounds of Lloyd at each node. */
+  /** bisecting: what splits a cluster in two, and refines. */
+  readonly inner?: 'lloyd' | 'sharp'
+  /** bisecting: split the largest cluster next, or the one that spreads most. */
+  readonly queue?: 'size' | 'spread'
+  /** bisecting: go on with all clusters at once when there are k. */
+  readonly refine?: boolean
+  /** hkm, bisecting: rounds at each node. */
   readonly nodeRounds?: number
   /** canopy: points nearer than this share of the mean distance share a canopy. */
   readonly canopyRadius?: number
-  /** minibatch, lvq: points taken at a time; sharp, closures-sharp: points whose moves are proposed at a time. */
+  /** minibatch, lvq: points taken at a time; sharp, closures-sharp, bisecting: points whose moves are proposed at a time. */
   readonly batch?: number
   /** sharp, closures-sharp: take the first move that pays instead of the best. */
   readonly fast?: boolean

@@ -30,7 +30,7 @@ export interface PredictOptions {
   readonly device?: DeviceChoice
   readonly signal?: AbortSignal
   readonly onProgress?: (share: number) => void
-  /** Descend the model's tree instead of looking at every centre. Default: where the model has a tree (hkm). */
+  /** Descend the model's tree instead of looking at every centre. Default: where the model has a tree (hkm, bisecting that was not refined). */
   readonly descend?: boolean
 }
 
@@ -48,7 +48,7 @@ export class ClusterModel {
   readonly facts: ModelFacts
   /** The centres to the bit as the device holds them, to go on from; see frame.ts. */
   readonly state: { readonly centers: Float32Array; readonly frame: Frame }
-  /** The tree over the clusters, where the method grows one (hkm): see trees/label-tree.ts. */
+  /** The tree over the clusters, where the method grows one (hkm, bisecting): see trees/label-tree.ts. */
   readonly tree: Uint32Array | undefined
 
   constructor(
@@ -77,7 +77,7 @@ export class ClusterModel {
     return sizes
   }
 
-  /** The cluster of each vector: of the nearest centre, or for hkm where the tree leads. */
+  /** The cluster of each vector: of the nearest centre, or where the tree leads if there is one. */
   async predict(input: VectorInput, options: PredictOptions = {}): Promise<Uint32Array> {
     return (await this.assign(input, options)).labels
   }

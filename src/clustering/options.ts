@@ -27,7 +27,7 @@ export interface ClusterOptions extends MethodOptions {
   /**
    * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
    * idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
-   * small k-means), or given centres. Default `auto`: what suits the method.
+   * small k-means), `bisecting` (the same, always in two), or given centres. Default `auto`: what suits the method.
    */
   readonly start?: StartName | Matrix
   /** `cosine` brings vectors and centres to length one. Default `euclidean`. */
@@ -70,7 +70,16 @@ export interface ResolvedOptions {
   readonly settings: Settings
 }
 
-export const START_NAMES: readonly StartName[] = ['auto', 'none', 'random', 'kpp', 'parallel', 'tree', 'hkm']
+export const START_NAMES: readonly StartName[] = [
+  'auto',
+  'none',
+  'random',
+  'kpp',
+  'parallel',
+  'tree',
+  'hkm',
+  'bisecting',
+]
 
 /** What is taken where nothing is said. */
 export const CLUSTER_DEFAULTS = {

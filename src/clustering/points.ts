@@ -9,6 +9,7 @@ import { cutRows, rowsWithin } from '../device/plan.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, firstRows, paddedCols, writeRows } from '../kernels/rows.ts'
 import { tallyWorkspaceBytes } from '../kernels/tally.ts'
+import type { TreePoints } from '../trees/group-lloyd.ts'
 import { sketchRows } from '../trees/sketch.ts'
 import { type Frame, intoFrame, type Watch } from './frame.ts'
 
@@ -129,6 +130,21 @@ export class PointStore {
     const rows = firstRows(this.#vectors[0], part.count)
     await this.#upload(part, rows)
     return rows
+  }
+
+  /** The parts as kernels and trees go through them. */
+  inParts(): TreePoints {
+    return {
+      rows: this.rows,
+      cols: this.cols,
+      stride: this.stride,
+      parts: this.parts.map((part) => ({
+        first: part.first,
+        count: part.count,
+        vectors: () => this.vectors(part),
+      })),
+      gather: (indices) => this.gather(indices),
+    }
   }
 
   /** What trees over a part are grown from; made once, and it stays where vectors are streamed. */

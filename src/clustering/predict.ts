@@ -6,6 +6,7 @@ import { searchTree } from '../kernels/search-tree.ts'
 import { TreeBuffers } from '../trees/flat-tree.ts'
 import { searchableTree } from '../trees/label-tree.ts'
 import { chooseFrame, type Frame, isIdentity } from './frame.ts'
+import type { Settings } from './method-options.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
 import { nearestInFrame } from './nearest.ts'
 import { PointStore } from './points.ts'
@@ -14,7 +15,7 @@ export async function predictClusters(
   device: Device,
   source: VectorSource,
   model: ClusterModel,
-  { signal, onProgress, descend = true }: PredictOptions,
+  { signal, onProgress, descend = !isRefined(model) }: PredictOptions,
 ): Promise<Prediction> {
   // Looks at the new vectors too, for NaN and zeros; the frame stays that of the centres.
   const own = await chooseFrame(source, model.facts.metric)
@@ -24,6 +25,11 @@ export async function predictClusters(
   if (model.tree && descend) return descendTree(device, source, model, model.tree, fitting, { signal, onProgress })
   const rows = matrix(centers, model.centers.rows, model.centers.cols)
   return nearestInFrame(device, source, rows, fitting, 1, { signal, onProgress })
+}
+
+/** Points have gone where the tree does not lead. */
+function isRefined({ facts }: ClusterModel): boolean {
+  return (facts.options.settings as Settings | undefined)?.refine === true
 }
 
 /** At every node to the nearest child: about branching times log k centres are looked at. */

@@ -1,6 +1,7 @@
 /** A method is a row: where candidates come from, and what is done with them. */
 import { allCandidates } from './candidates/all.ts'
 import { akm, rakm } from './methods/akm.ts'
+import { bisecting } from './methods/bisecting.ts'
 import { canopy } from './methods/canopy.ts'
 import { closures } from './methods/closures.ts'
 import { hkm } from './methods/hkm.ts'
@@ -17,6 +18,7 @@ export type MethodName =
   | 'closures'
   | 'closures-sharp'
   | 'sharp'
+  | 'bisecting'
   | 'canopy'
   | 'minibatch'
   | 'lvq'
@@ -31,6 +33,7 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
   'closures-sharp': closuresSharp,
   closures,
   sharp,
+  bisecting,
   canopy,
   minibatch,
   lvq,

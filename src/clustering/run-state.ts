@@ -94,7 +94,7 @@ export interface Method {
 }
 
 /** How centres, or labels, can begin. */
-export type StartName = 'auto' | 'none' | 'random' | 'kpp' | 'parallel' | 'tree' | 'hkm'
+export type StartName = 'auto' | 'none' | 'random' | 'kpp' | 'parallel' | 'tree' | 'hkm' | 'bisecting'
 
 export function createRunState(
   device: Device,

@@ -20,7 +20,7 @@ import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { tally } from '../kernels/tally.ts'
 import { flattenLabels } from '../trees/label-tree.ts'
 import { RowSet } from './distinct.ts'
-import { hkmStart } from './hkm-start.ts'
+import { hierarchyStart } from './hierarchy-start.ts'
 import { PointStore } from './points.ts'
 import type { RunState, StartName } from './run-state.ts'
 import { treeStartLabels } from './tree-start.ts'
@@ -51,8 +51,8 @@ export async function chooseStart(
   const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
   if (cells) return { labels: cells }
   if (start === 'none') return { labels: randomLabels(points.rows, k, random) }
-  if (start === 'hkm') {
-    const { labels, root } = await hkmStart(state, random, onProgress)
+  if (start === 'hkm' || start === 'bisecting') {
+    const { labels, root } = await hierarchyStart(state, start, random, onProgress)
     return { labels, tree: flattenLabels(root) }
   }
   const cheap = points.rows * points.stride * k <= CHEAP_READS

@@ -1,17 +1,15 @@
 /**
  * Many small k-means at once: every group of points is split into a few children by some rounds of
- * Lloyd of its own. All groups share the passes over the points, so a level of a tree costs as much
+ * its own. All groups share the passes over the points, so a level of a tree costs as much
  * as one k-means with as many centres as a node has children.
  *
  * Cost of a call: 3 n branches d operations a round.
  */
 import type { Random } from '../core/random.ts'
-import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
-import { accumulate, createAccumulateWorkspace } from '../kernels/accumulate.ts'
-import { assignGroups } from '../kernels/assign-groups.ts'
+import type { Device } from '../device/contract.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import { means } from '../kernels/means.ts'
-import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
+import type { DeviceRows } from '../kernels/rows.ts'
+import { type GroupOptions, runGroups, type SplitGroups } from './group-rounds.ts'
 
 /** Points on a device, in parts that each fit one binding. */
 export interface TreePoints {
@@ -36,14 +34,9 @@ export interface Span {
 }
 
 export interface Child extends Span {
+  /** Mean squared distance of its points to its centre; 0 where nobody asked. */
+  readonly spread: number
   readonly center: Float32Array
-}
-
-export interface GroupLloydOptions {
-  readonly rounds: number
-  /** Centres are brought to length one. */
-  readonly unit?: boolean
-  readonly control?: RunControl
 }
 
 /**
@@ -57,7 +50,7 @@ export async function splitGroups(
   spans: readonly Span[],
   branches: number,
   random: Random,
-  options: GroupLloydOptions,
+  options: GroupOptions,
 ): Promise<Child[][]> {
   const seeds: Float32Array[] = []
   for (const span of spans) seeds.push(await distinctRows(points, order, span, branches, random))
@@ -78,11 +71,11 @@ export async function splitGroups(
   spans.forEach(({ from, to }, group) => {
     for (let at = from; at < to; at++) places[order[at]] = group
   })
-  const { labels, centers } = await runGroups(device, points, { groups, width, start, places }, options)
+  const split = await runGroups(device, points, { groups, width, start, places }, random, options)
   const result: Child[][] = []
   for (let group = 0; group < spans.length; group++) {
     const first = groups[group * 2]
-    const children = await sortByChild(points, order, spans[group], labels, first, groups[group * 2 + 1], centers)
+    const children = await sortByChild(points, order, spans[group], split, first, groups[group * 2 + 1])
     result.push(children)
   }
   return result
@@ -126,67 +119,14 @@ async function distinctRows(
   return found.subarray(0, count * cols)
 }
 
-interface Groups {
-  readonly groups: Uint32Array
-  readonly width: number
-  readonly start: Float32Array
-  readonly places: Uint32Array
-}
-
-async function runGroups(
-  device: Device,
-  points: TreePoints,
-  { groups, width, start, places }: Groups,
-  { rounds, unit = false, control }: GroupLloydOptions,
-): Promise<{ labels: Uint32Array; centers: Float32Array }> {
-  const { cols, stride } = points
-  const k = start.length / cols
-  const scope = new BufferScope(device)
-  try {
-    const centers = allocateRows(scope, k, cols, 'f32', 'centres of children')
-    writeRows(device, centers, start)
-    const table = scope.upload(groups, 'groups')
-    const sums = scope.allocate(k * stride * 4, 'sums of children')
-    const totals = scope.allocate(k * 4, 'weights of children')
-    const counts = scope.allocate(k * 4, 'sizes of children')
-    const gains = scope.allocate(k * 4, 'gains of children')
-    const largest = points.parts.reduce((most, { count }) => Math.max(most, count), 0)
-    const workspace = createAccumulateWorkspace(device, scope, largest, stride, k)
-    const held: { part: TreePart; places: DeviceBuffer; labels: DeviceBuffer }[] = points.parts.map((part) => ({
-      part,
-      places: scope.upload(places.subarray(part.first, part.first + part.count), 'groups of points'),
-      labels: scope.allocate(part.count * 4, 'children of points'),
-    }))
-    for (let round = 0; round < rounds; round++) {
-      for (const { part, places: at, labels } of held) {
-        const vectors = await part.vectors()
-        const args = { points: vectors, centers, groups: table, width, places: at, labels }
-        await assignGroups(device, args, { signal: control?.signal })
-        const add = part.first > 0
-        await accumulate(device, { points: vectors, labels, k, sums, totals, counts, add, workspace })
-      }
-      await means(device, { sums, totals, centers, gains, unit })
-      control?.signal?.throwIfAborted()
-    }
-    const labels = new Uint32Array(points.rows)
-    for (const { part, labels: own } of held) {
-      labels.set(new Uint32Array(await device.read(own), 0, part.count), part.first)
-    }
-    return { labels, centers: await readRows(device, centers) }
-  } finally {
-    scope.free()
-  }
-}
-
 /** Sorts the span by label, points of a child in rising order; children without points are left out. */
 async function sortByChild(
   points: TreePoints,
   order: Uint32Array,
   { from, to }: Span,
-  labels: Uint32Array,
+  { labels, centers, distances }: SplitGroups,
   first: number,
   count: number,
-  centers: Float32Array,
 ): Promise<Child[]> {
   const { cols } = points
   const members = order.subarray(from, to).slice().sort()
@@ -199,7 +139,12 @@ async function sortByChild(
   for (let child = 0; child < count; child++) {
     if (starts[child] === starts[child + 1]) continue
     const center = centers.slice((first + child) * cols, (first + child + 1) * cols)
-    children.push({ from: from + starts[child], to: from + starts[child + 1], center })
+    let squares = 0
+    if (distances) {
+      for (let at = from + starts[child]; at < from + starts[child + 1]; at++) squares += distances[order[at]]
+    }
+    const spread = squares / (starts[child + 1] - starts[child])
+    children.push({ from: from + starts[child], to: from + starts[child + 1], center, spread })
   }
   // Rows so close that their distance rounds to zero: told apart one by one instead.
   return children.length === 1 && count > 1 ? separate(points, order, { from, to }) : children
@@ -223,7 +168,7 @@ async function separate(points: TreePoints, order: Uint32Array, { from, to }: Sp
   const centerOf = (i: number): Float32Array => rows.slice(i * cols, (i + 1) * cols)
   const middle = from + same.length
   return [
-    { from, to: middle, center: centerOf(0) },
-    { from: middle, to, center: centerOf(others[0]) },
+    { from, to: middle, center: centerOf(0), spread: 0 },
+    { from: middle, to, center: centerOf(others[0]), spread: 0 },
   ]
 }

@@ -1,21 +1,26 @@
 /**
  * Hierarchical k-means (Nister and Stewenius 2006), grown until there are exactly k leaves: always the
- * largest leaf is split, by a small k-means of its points.
+ * largest leaf is split (or the one that spreads most), by a small k-means of its points. With two
+ * children a node it is bisecting k-means.
  *
  * Leaves are split in waves, all those that may come next in one pass over the points; which of the
- * splits count is then decided in the order of size, so the tree is the one that splitting one leaf
+ * splits count is then decided in the order of the queue, so the tree is the one that splitting one leaf
  * at a time would give. A split that did not count is lost work: less than one level of the tree.
  * Cost: 3 n branching d operations a round and level, about log k / log branching levels.
  */
 import type { Random } from '../core/random.ts'
 import type { Device, RunControl } from '../device/contract.ts'
-import { type Span, splitGroups, type TreePoints } from './group-lloyd.ts'
+import { type Child, type Span, splitGroups, type TreePoints } from './group-lloyd.ts'
 
 export interface HierarchicalOptions {
   readonly k: number
   readonly branching: number
-  /** Rounds of Lloyd at each node. */
+  /** Rounds at each node. */
   readonly rounds: number
+  /** What splits a node. Default: Lloyd. */
+  readonly inner?: 'lloyd' | 'sharp' | undefined
+  /** Which leaf is split next: the largest (default), or the one with the largest mean squared distance to its centre. */
+  readonly queue?: 'size' | 'spread' | undefined
   readonly random: Random
   readonly unit?: boolean
   readonly control?: RunControl
@@ -23,7 +28,9 @@ export interface HierarchicalOptions {
 
 interface Leaf extends Span {
   /** What splitting it gives, once that is known. */
-  children: readonly Span[] | undefined
+  children: readonly Child[] | undefined
+  /** The leaf with the largest comes next. */
+  readonly rank: number
   /** Its place in the tree. */
   readonly node: TreeNode
 }
@@ -49,22 +56,23 @@ export async function growHierarchy(
   const order = Uint32Array.from({ length: points.rows }, (_, i) => i)
   const growing = new LeafQueue()
   const root: TreeNode = { children: [], label: 0 }
-  growing.push({ from: 0, to: points.rows, children: undefined, node: root })
+  growing.push({ from: 0, to: points.rows, children: undefined, rank: 0, node: root })
   const done: Leaf[] = []
   while (growing.size + done.length < k) {
     const top = growing.top()
     if (top === undefined) break
     const room = k - growing.size - done.length
     const fits = top.children !== undefined && top.children.length <= room + 1
-    if (top.to - top.from === 1 || (fits && (top.children as readonly Span[]).length < 2)) {
+    if (top.to - top.from === 1 || (fits && (top.children as readonly Child[]).length < 2)) {
       growing.pop()
       done.push(top)
     } else if (fits) {
       growing.pop()
-      for (const { from, to } of top.children as readonly Span[]) {
+      for (const { from, to, spread } of top.children as readonly Child[]) {
         const node: TreeNode = { children: [], label: 0 }
         top.node.children.push(node)
-        growing.push({ from, to, children: undefined, node })
+        const rank = options.queue === 'spread' ? spread : to - from
+        growing.push({ from, to, children: undefined, rank, node })
       }
       control?.onProgress?.((growing.size + done.length) / k)
     } else {
@@ -88,7 +96,7 @@ export async function growHierarchy(
   return { labels, root }
 }
 
-/** Leaves by falling size; equal ones in the order of the tree. */
+/** Leaves by falling rank; equal ones in the order of the tree. */
 class LeafQueue {
   #heap: Leaf[] = []
 
@@ -138,7 +146,6 @@ class LeafQueue {
   }
 }
 
-function before(a: Span, b: Span): boolean {
-  const sizes = b.to - b.from - (a.to - a.from)
-  return sizes < 0 || (sizes === 0 && a.from < b.from)
+function before(a: Leaf, b: Leaf): boolean {
+  return a.rank > b.rank || (a.rank === b.rank && a.from < b.from)
 }

@@ -38,6 +38,8 @@ const START_HELP: Readonly<Partial<Record<StartName, string>>> = {
   parallel: 'k-means||',
   tree: 'cells of a partition tree',
   hkm: 'leaves of a tree of small k-means',
+  bisecting: 'clusters split in two until there are k',
+  none: 'a random label for every vector',
 }
 
 export function addClusterOptions(command: Command): Command {

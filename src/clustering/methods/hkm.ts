@@ -5,7 +5,7 @@
  * find their cluster by descending it.
  */
 import { ownCandidates } from '../candidates/own.ts'
-import { HKM_DEFAULTS } from '../hkm-start.ts'
+import { HKM_DEFAULTS } from '../hierarchy-start.ts'
 import type { Method } from '../run-state.ts'
 import { meanUpdate } from '../updates/mean.ts'
 

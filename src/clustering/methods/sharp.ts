@@ -11,14 +11,16 @@ import type { Method } from '../run-state.ts'
 import { moveUpdate } from '../updates/move.ts'
 import { CLOSURE_OPTIONS } from './closures.ts'
 
+export const BATCH_OPTION: MethodOption = {
+  name: 'batch',
+  kind: 'whole',
+  least: 1,
+  fallback: 4096,
+  help: 'vectors whose moves are proposed at a time; 1 takes one vector after the other',
+}
+
 const MOVE_OPTIONS: readonly MethodOption[] = [
-  {
-    name: 'batch',
-    kind: 'whole',
-    least: 1,
-    fallback: 4096,
-    help: 'vectors whose moves are proposed at a time; 1 takes one vector after the other',
-  },
+  BATCH_OPTION,
   { name: 'fast', kind: 'switch', fallback: false, help: 'take the first move that pays instead of the best' },
 ]
 

@@ -1,0 +1,84 @@
+/** All groups of points once, in random order, batch after batch: how updates and trees use the kernels of k-means#. */
+import type { ElementType } from '../core/matrix.ts'
+import { type Random, shuffle } from '../core/random.ts'
+import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
+import { moveBatches } from './apply-moves.ts'
+import { assign, assignWorkspaceBytes } from './assign.ts'
+import { createMoveWorkspace, type MoveBatch } from './move-gains.ts'
+import { allocateRows, type DeviceRows } from './rows.ts'
+
+/** Batches between two looks at progress and signal. */
+const AT_ONCE = 32
+
+export type Moving = Omit<MoveBatch, 'order' | 'firstGroup' | 'count' | 'workspace'>
+
+/** About `batch` points propose their moves at a time. Returns how many pairs of a point and a cluster were looked at. */
+export async function moveThrough(
+  device: Device,
+  work: Moving,
+  batch: number,
+  random: Random,
+  control: RunControl,
+): Promise<number> {
+  const { groups, largest } = work.groups
+  const perGroup = work.points.rows / groups
+  const size = Math.min(groups, Math.max(1, Math.floor(batch / perGroup)))
+  const shuffled = new Uint32Array(groups)
+  for (let i = 0; i < groups; i++) shuffled[i] = i
+  shuffle(random, shuffled)
+  const scope = new BufferScope(device)
+  try {
+    const order = scope.upload(shuffled, 'groups in random order')
+    const workspace = createMoveWorkspace(device, scope, groups, size * largest)
+    const batches = Array.from({ length: Math.ceil(groups / size) }, (_, i) => ({
+      ...work,
+      order,
+      firstGroup: i * size,
+      count: Math.min(size, groups - i * size),
+      workspace,
+    }))
+    for (let first = 0; first < batches.length; first += AT_ONCE) {
+      await moveBatches(device, batches.slice(first, first + AT_ONCE), { signal: control.signal })
+      control.signal?.throwIfAborted()
+      control.onProgress?.(Math.min(1, (first + AT_ONCE) / batches.length))
+    }
+    const pairs = new Uint32Array(await device.read(workspace.looked), 0, groups)
+    return pairs.reduce((sum, count) => sum + count, 0)
+  } finally {
+    scope.free()
+  }
+}
+
+/** Points on a device, in parts. */
+export interface PartedPoints {
+  readonly cols: number
+  readonly parts: readonly { readonly count: number; vectors(): Promise<DeviceRows> }[]
+}
+
+/** What `createMovingClusters` wants to know of the points: how long the longest is, which no mean exceeds. */
+export async function measurePoints(
+  device: Device,
+  { cols, parts }: PartedPoints,
+): Promise<{ type: ElementType; longest: number }> {
+  const scope = new BufferScope(device)
+  try {
+    const most = parts.reduce((largest, { count }) => Math.max(largest, count), 0)
+    const zero = allocateRows(scope, 1, cols, 'f32', 'zero')
+    device.clear(zero.buffer)
+    const labels = scope.allocate(most * 4, 'labels of no use')
+    const distances = scope.allocate(most * 4, 'squared lengths')
+    const workspace = scope.allocate(assignWorkspaceBytes(zero), 'zero, prepared')
+    let longest = 0
+    let type: ElementType = 'f32'
+    for (const part of parts) {
+      const points = await part.vectors()
+      type = points.type
+      await assign(device, { points, centers: zero, labels, distances, workspace })
+      const squares = new Float32Array(await device.read(distances), 0, part.count)
+      longest = squares.reduce((largest, value) => Math.max(largest, value), longest)
+    }
+    return { type, longest: Math.sqrt(longest) }
+  } finally {
+    scope.free()
+  }
+}

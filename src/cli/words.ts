@@ -85,6 +85,11 @@ export function startWords(facts: Pick<ModelFacts, 'method' | 'options'>): strin
   return name === 'given' ? 'the given centres' : (START_WORDS[name as StartName] ?? name)
 }
 
+/** Why this method, where nobody asked for it; empty where somebody did. */
+export function methodReason({ options }: Pick<ModelFacts, 'options'>): string {
+  return typeof options.methodReason === 'string' ? options.methodReason : ''
+}
+
 /** Options of the method as they are given on the command line; nothing where it has none. */
 export function settingsWords({ options }: Pick<ModelFacts, 'options'>): string {
   return Object.entries(options.settings ?? {})

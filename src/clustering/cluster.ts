@@ -210,7 +210,8 @@ async function readModel(
   const inner = await readCenters(state)
   const centers = matrix(outOfFrame(inner, points.cols, points.frame), k, points.cols)
   // No limit in time is no number in JSON.
-  const { start, weights, seconds, ...plain } = resolved
+  const { start, weights, seconds, methodReason, ...plain } = resolved
+  const chosen = methodReason === undefined ? {} : { methodReason }
   const limit = Number.isFinite(seconds) ? { seconds } : {}
   const facts: ModelFacts = {
     method: resolved.method,
@@ -219,7 +220,13 @@ async function readModel(
     rows: points.rows,
     cols: points.cols,
     seed: resolved.seed,
-    options: { ...plain, ...limit, start: isMatrix(start) ? 'given' : start, weighted: weights !== undefined },
+    options: {
+      ...plain,
+      ...limit,
+      ...chosen,
+      start: isMatrix(start) ? 'given' : start,
+      weighted: weights !== undefined,
+    },
     device: { kind: device.info.kind, name: device.info.name, reason: device.info.reason },
     stopped,
     iterations: [...stats],

@@ -3,6 +3,7 @@ import { badOption, CentroidalError, show } from '../core/errors.ts'
 import { isMatrix, type Matrix } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
+import { chooseMethod } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import type { ClusterModel } from './model.ts'
 import { METHODS, type MethodName } from './presets.ts'
@@ -12,7 +13,7 @@ import type { IterationStats } from './stats.ts'
 export interface ClusterOptions extends MethodOptions {
   /** Number of clusters. */
   readonly k: number
-  /** Default `auto`: the method that serves this many clusters best. */
+  /** Default `auto`: `lloyd` for few clusters or little data, `closures-sharp` beyond; see method-choice.ts. */
   readonly method?: 'auto' | MethodName
   /** Same seed, same device, same result, bit for bit. Default 0. */
   readonly seed?: number
@@ -57,6 +58,8 @@ export interface ClusterOptions extends MethodOptions {
 export interface ResolvedOptions {
   readonly k: number
   readonly method: MethodName
+  /** Why, where it was `auto` that chose. */
+  readonly methodReason: string | undefined
   readonly seed: number
   readonly iterations: number
   readonly tolerance: number
@@ -124,7 +127,8 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
   if (method !== 'auto' && !(method in METHODS)) {
     throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
   }
-  const name = method === 'auto' ? 'lloyd' : method
+  const choice = method === 'auto' ? chooseMethod(k, rows, cols) : undefined
+  const name = choice?.method ?? (method as MethodName)
   checkNames(options, name)
   if (options.weights && METHODS[name].weights === false)
     throw badOption('weights', options.weights, `${name} takes none.`)
@@ -143,6 +147,7 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
   return {
     k,
     method: name,
+    methodReason: choice?.reason,
     seed: number('seed', 0, true),
     iterations: number('iterations', 1, true),
     tolerance: number('tolerance', 0, false),

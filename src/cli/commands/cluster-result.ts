@@ -4,7 +4,17 @@ import type { ClusterModel, ElementType } from '../../index.ts'
 import type { Output } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
-import { candidateWords, count, duration, number, settingsWords, startName, startWords, stopWords } from '../words.ts'
+import {
+  candidateWords,
+  count,
+  duration,
+  methodReason,
+  number,
+  settingsWords,
+  startName,
+  startWords,
+  stopWords,
+} from '../words.ts'
 
 export interface ClusterResult {
   readonly model: ClusterModel
@@ -21,6 +31,7 @@ export function resultObject({ model, seconds, out, agreement }: ClusterResult):
   return {
     type: 'result',
     method,
+    ...(options.methodReason === undefined ? {} : { methodReason: options.methodReason }),
     settings: options.settings ?? {},
     start: startName(model.facts),
     metric,
@@ -54,6 +65,8 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
   )
   row('distortion', `${bold(number(model.distortion))}, the mean squared distance of a vector to its centre`)
   row('stopped', `after ${count(facts.iterations.length, 'round')} of ${facts.method}: ${stopWords(facts)}`)
+  const reason = methodReason(facts)
+  if (reason !== '') row('', dim(reason))
   row('started', `from ${startWords(facts)}`)
   const settings = settingsWords(facts)
   if (settings !== '') row('settings', settings)

@@ -3,7 +3,7 @@ import type { ClusterResult } from '../commands/cluster-result.ts'
 import type { ImageShape } from '../option-values.ts'
 import type { OutFolder } from '../out-folder.ts'
 import { type Confusion, confusionOf, nmiWords, reachWords } from '../truth.ts'
-import { candidatesVary, number, percent, settingsWords, startWords } from '../words.ts'
+import { candidatesVary, methodReason, number, percent, settingsWords, startWords } from '../words.ts'
 import { type Charts, loadCharts } from './charts.ts'
 import { gallery } from './gallery.ts'
 import { html, Markup } from './markup.ts'
@@ -29,6 +29,7 @@ function page(input: ReportInput, charts: Charts): string {
   const { sizes, labels, facts } = model
   const order = Array.from(sizes.keys()).sort((a, b) => sizes[b] - sizes[a] || a - b)
   const settings = settingsWords(facts)
+  const reason = methodReason(facts)
   const confusion = truth && confusionOf(labels, truth, facts.k)
   const body = html`<main>
 <h1>${title}</h1>
@@ -39,7 +40,7 @@ ${image && gallery(model, image, elements, order, confusion)}
 ${confusion && classSection(input, confusion, charts)}
 ${table(sizes, order, confusion)}
 <section><h2>How it was made</h2>
-<p class="soft">Method ${facts.method}${settings && ` (${settings})`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.</p>
+<p class="soft">Method ${facts.method}${settings && ` (${settings})`}${reason && `, ${reason}`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.</p>
 <code>${input.commandLine}</code></section>
 </main>`
   return `<!doctype html>

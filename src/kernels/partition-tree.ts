@@ -12,7 +12,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { project } from './project.ts'
-import { allocateRows, type DeviceRows, kindOf } from './rows.ts'
+import { allocateRows, type DeviceRows, denseType, kindOf } from './rows.ts'
 
 export interface GrowArgs {
   readonly points: DeviceRows
@@ -93,7 +93,7 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: NonNullable<GrowWo
     name: 'principal-directions',
     *webgpu(target) {
       yield {
-        shader: principalDirectionsShader(points.type),
+        shader: principalDirectionsShader(denseType(points)),
         bindings: [points.buffer, members, nodes, gpu.directions.buffer, gpu.notes],
         params: [count, points.stride / 4, sample, steps, seed],
         groups: gridFor(count, THREADS, target.limits.workgroups),

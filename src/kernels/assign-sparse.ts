@@ -1,0 +1,217 @@
+/**
+ * assign-sparse: the nearest of all centres, or of explicit candidates, for every sparse row. What
+ * `assign` and `assignLists` do when they are given such rows; called through them.
+ *
+ * Distances are exact to rounding against |x|^2 + |c|^2: in 64 bits on the CPU, in 32 on the GPU, where
+ * a distance below about 1e-6 |c|^2 may come out as what differs at the entries alone.
+ * Cost: 2 k operations for each entry, and k d to prepare the centres.
+ */
+import {
+  assignSparseLists,
+  assignSparseShader,
+  centerSquares,
+  panelColumns,
+  panelStarts,
+} from '../../shaders/assign-sparse.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import {
+  BufferScope,
+  type ComputePass,
+  type CpuJob,
+  type CpuMemory,
+  type Device,
+  type GpuTarget,
+  slice,
+} from '../device/contract.ts'
+import { cutForBinding, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
+import type { AssignArgs } from './assign.ts'
+import type { AssignListsArgs } from './assign-lists.ts'
+import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
+import { rowPasses } from './row-passes.ts'
+import type { DeviceRows, SparsePlaces } from './rows.ts'
+
+const BINDING_ALIGNMENT = 256
+/** Rows of a slice: more of them meet a panel while it is near, and need 8 bytes each meanwhile. */
+const MOST_ROWS = 512
+
+/** Panels, and behind them on the CPU the squared lengths of the centres. */
+export function sparseWorkspaceBytes(centers: { rows: number; stride: number }): number {
+  const panels = Math.ceil(centers.rows / PANEL)
+  return Math.max(panelsBytes(centers) + centers.rows * 8, panels * alignedPanelBytes(centers.stride))
+}
+
+function alignedPanelBytes(stride: number): number {
+  return Math.ceil(((stride + 1) * PANEL * 4) / BINDING_ALIGNMENT) * BINDING_ALIGNMENT
+}
+
+export function sparsePlaces({ sparse }: DeviceRows): SparsePlaces {
+  if (sparse === undefined) throw new Error('These rows are not sparse')
+  return sparse
+}
+
+export function meanEntries(rows: DeviceRows): number {
+  return Math.ceil(sparsePlaces(rows).entries / Math.max(1, rows.rows)) + 1
+}
+
+export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs): Generator<ComputePass> {
+  const { points, centers, labels, distances, workspace } = args
+  const { places, columnsAt } = sparsePlaces(points)
+  const quads = centers.stride / 4
+  const rowBytes = centers.stride * 4
+  const panelBytes = alignedPanelBytes(centers.stride)
+  const all = Math.ceil(centers.rows / PANEL)
+  // Pairs of panels: the bytes of 16 rows of whole quads begin where a binding may.
+  const most = 2 * rowsWithin(gpu.limits.bindingBytes, 2 * panelBytes, 'prepared centres')
+  for (const { start, end } of cutRows(all, most, 2)) {
+    const first = start * PANEL
+    const here = Math.min(centers.rows, end * PANEL) - first
+    const count = end - start
+    const rows = slice(centers.buffer, first * rowBytes, here * rowBytes)
+    const panels = slice(workspace, start * panelBytes, count * panelBytes)
+    const shape = [here, quads, panelBytes / 16]
+    yield {
+      shader: panelStarts,
+      bindings: [rows, panels],
+      params: [...shape, count * PANEL],
+      groups: gridFor(count * PANEL, THREADS, gpu.limits.workgroups),
+      operations: 2 * here * centers.stride,
+    }
+    yield {
+      shader: panelColumns,
+      bindings: [rows, panels],
+      params: [...shape, count],
+      groups: gridFor(count * quads, THREADS, gpu.limits.workgroups),
+      operations: 2 * here * centers.stride,
+    }
+    yield* rowPasses(gpu, {
+      rows: points.rows,
+      perRow: 2 * (here + PANEL) * meanEntries(points),
+      atLeast: THREADS,
+      pass: (row, rows) => ({
+        shader: assignSparseShader,
+        bindings: [points.buffer, places, panels, labels, distances],
+        params: [
+          row,
+          rows,
+          columnsAt,
+          panelBytes / 16,
+          count,
+          (args.firstLabel ?? 0) + first,
+          first > 0 || args.merge ? 1 : 0,
+        ],
+        groups: gridFor(rows, THREADS, gpu.limits.workgroups),
+        share: (first + (here * (row + rows)) / points.rows) / centers.rows,
+      }),
+    })
+  }
+}
+
+export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs): Generator<CpuJob> {
+  const { points, centers, labels, distances, workspace } = args
+  const start = memory.address(centers.buffer)
+  const packed = memory.address(workspace)
+  const squares = packed + panelsBytes(centers)
+  yield packCentersJob(start, centers.stride, centers.rows, true, packed)
+  yield squaresJob(start, centers, squares)
+  const wanted = Math.round(2e6 / (2 * centers.rows * meanEntries(points)))
+  const grain = Math.min(MOST_ROWS, Math.max(4, wanted))
+  yield {
+    entry: 'assignSparse',
+    items: points.rows,
+    grain,
+    args: [
+      ...entryArgs(memory, points),
+      packed,
+      start,
+      squares,
+      args.firstLabel ?? 0,
+      centers.rows,
+      memory.address(labels),
+      memory.address(distances),
+      args.merge ? 1 : 0,
+    ],
+    scratchBytes: grain * 8,
+  }
+}
+
+function squaresJob(start: number, { rows, stride }: DeviceRows, squares: number): CpuJob {
+  return {
+    entry: 'centerSquares',
+    items: rows,
+    grain: Math.max(1, Math.round(2e5 / stride)),
+    args: [start, stride, squares],
+  }
+}
+
+/** Values, places, where the columns begin, and the stride of whatever is dense. */
+export function entryArgs(memory: CpuMemory, points: DeviceRows): number[] {
+  const { places, columnsAt } = sparsePlaces(points)
+  return [memory.address(points.buffer), memory.address(places), columnsAt, points.stride]
+}
+
+export async function assignListsOfSparse(device: Device, args: AssignListsArgs): Promise<void> {
+  const { points, centers, lists, width, labels, distances } = args
+  const merge = args.merge ? 1 : 0
+  const scope = new BufferScope(device)
+  try {
+    const squares = scope.allocate(centers.rows * 8, 'squared lengths of centres')
+    await device.run({
+      name: 'assign-sparse-lists',
+      *webgpu(gpu) {
+        const rowBytes = centers.stride * 4
+        for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
+          yield {
+            shader: centerSquares,
+            bindings: [
+              slice(centers.buffer, start * rowBytes, (end - start) * rowBytes),
+              slice(squares, start * 4, (end - start) * 4),
+            ],
+            params: [end - start, centers.stride / 4],
+            groups: gridFor(end - start, THREADS, gpu.limits.workgroups),
+            operations: 2 * (end - start) * centers.stride,
+          }
+        }
+        yield* rowPasses(gpu, {
+          rows: points.rows,
+          perRow: 5 * width * meanEntries(points),
+          atLeast: THREADS,
+          pass: (first, count) => ({
+            shader: assignSparseLists,
+            bindings: [
+              points.buffer,
+              sparsePlaces(points).places,
+              centers.buffer,
+              slice(squares, 0, centers.rows * 4),
+              lists,
+              labels,
+              distances,
+            ],
+            params: [first, count, sparsePlaces(points).columnsAt, centers.stride, width, merge],
+            groups: gridFor(count, THREADS, gpu.limits.workgroups),
+          }),
+        })
+      },
+      *cpu(memory) {
+        const start = memory.address(centers.buffer)
+        yield squaresJob(start, centers, memory.address(squares))
+        yield {
+          entry: 'assignSparseLists',
+          items: points.rows,
+          grain: Math.max(16, Math.round(5e5 / (Math.max(1, width) * 5 * meanEntries(points)))),
+          args: [
+            ...entryArgs(memory, points),
+            start,
+            memory.address(squares),
+            memory.address(lists),
+            width,
+            memory.address(labels),
+            memory.address(distances),
+            merge,
+          ],
+        }
+      },
+    })
+  } finally {
+    scope.free()
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Nearest centres of sparse rows. A row is its entries: values [from, to) and, in `columns`, where they
+ * belong. Centres are dense, and packed in panels of 8 (see panels.ts), so an entry meets 8 centres at
+ * a time. Scores only choose. The distance of the winner is the squared differences at the entries
+ * plus what the centre has elsewhere, |c|^2 less its squares at the entries, all in 64 bits.
+ */
+import { PANEL, panelBytes } from './panels'
+import { madd } from './simd'
+
+/** Of |c|^2: what is left elsewhere and is smaller than this is rounding, and counts as nothing. */
+const ROUNDING: f64 = 1e-12
+
+/** |c|^2 in 64 bits; an item is a centre. */
+export function centerSquares(start: u32, end: u32, scratch: usize, centers: usize, stride: u32, squares: usize): void {
+  for (let index = start; index < end; index++) {
+    const row = centers + ((<usize>index * stride) << 2)
+    let sum: f64 = 0
+    for (let at: usize = 0; at < (<usize>stride) << 2; at += 4) {
+      const value = <f64>load<f32>(row + at)
+      sum += value * value
+    }
+    store<f64>(squares + ((<usize>index) << 3), sum)
+  }
+}
+
+/** Squared distance of the entries from..to to a centre whose squared length is `square`. */
+export function sparseDistance(values: usize, columns: usize, from: u32, to: u32, center: usize, square: f64): f32 {
+  let apart: f64 = 0
+  let inside: f64 = 0
+  for (let entry = <usize>from; entry < <usize>to; entry++) {
+    const value = <f64>load<f32>(values + (entry << 2))
+    const other = <f64>load<f32>(center + ((<usize>load<u32>(columns + (entry << 2))) << 2))
+    apart += (value - other) * (value - other)
+    inside += other * other
+  }
+  const elsewhere = square - inside
+  return <f32>(elsewhere > square * ROUNDING ? apart + elsewhere : apart)
+}
+
+/** Items are rows. Scratch: 8 bytes for each row of a slice. */
+export function assignSparse(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  values: usize,
+  places: usize,
+  columnsAt: u32,
+  stride: u32,
+  packed: usize,
+  centers: usize,
+  squares: usize,
+  firstLabel: u32,
+  count: u32,
+  labels: usize,
+  distances: usize,
+  merge: u32,
+): void {
+  const columns = places + ((<usize>columnsAt) << 2)
+  for (let row = start; row < end; row++) {
+    const best = scratch + ((<usize>(row - start)) << 3)
+    store<f32>(best, -Infinity)
+    store<u32>(best, 0, 4)
+  }
+  // Panel after panel, so that the columns the rows of a slice share are read while they are near.
+  for (let panel: u32 = 0; panel * PANEL < count; panel++) {
+    const base = packed + <usize>panel * panelBytes(stride)
+    for (let row = start; row < end; row++) {
+      const to = <usize>load<u32>(places + ((<usize>row) << 2), 4)
+      let left = v128.load(base)
+      let right = v128.load(base, 16)
+      for (let entry = <usize>load<u32>(places + ((<usize>row) << 2)); entry < to; entry++) {
+        const value = v128.load32_splat(values + (entry << 2))
+        const at = base + 32 + ((<usize>load<u32>(columns + (entry << 2))) << 5)
+        left = madd(value, v128.load(at), left)
+        right = madd(value, v128.load(at, 16), right)
+      }
+      keepBest(left, panel * PANEL, scratch + ((<usize>(row - start)) << 3))
+      keepBest(right, panel * PANEL + 4, scratch + ((<usize>(row - start)) << 3))
+    }
+  }
+  for (let row = start; row < end; row++) {
+    const winner = load<u32>(scratch + ((<usize>(row - start)) << 3), 4)
+    const from = load<u32>(places + ((<usize>row) << 2))
+    const to = load<u32>(places + ((<usize>row) << 2), 4)
+    const center = centers + ((<usize>winner * stride) << 2)
+    const distance = sparseDistance(values, columns, from, to, center, load<f64>(squares + ((<usize>winner) << 3)))
+    const at = (<usize>row) << 2
+    if (merge && !(distance < load<f32>(distances + at))) continue
+    store<u32>(labels + at, firstLabel + winner)
+    store<f32>(distances + at, distance)
+  }
+}
+
+/** Strictly better only, in rising order: a tie keeps the lowest. */
+function keepBest(scores: v128, first: u32, best: usize): void {
+  const mask = i32x4.bitmask(f32x4.gt(scores, v128.load32_splat(best)))
+  if (mask === 0) return
+  keepLane(f32x4.extract_lane(scores, 0), first, best)
+  keepLane(f32x4.extract_lane(scores, 1), first + 1, best)
+  keepLane(f32x4.extract_lane(scores, 2), first + 2, best)
+  keepLane(f32x4.extract_lane(scores, 3), first + 3, best)
+}
+
+function keepLane(score: f32, index: u32, best: usize): void {
+  if (score > load<f32>(best)) {
+    store<f32>(best, score)
+    store<u32>(best, index, 4)
+  }
+}
+
+/** Nearest among explicit candidates, as in assign-lists.ts. Items are rows. */
+export function assignSparseLists(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  values: usize,
+  places: usize,
+  columnsAt: u32,
+  stride: u32,
+  centers: usize,
+  squares: usize,
+  lists: usize,
+  width: u32,
+  labels: usize,
+  distances: usize,
+  merge: u32,
+): void {
+  const columns = places + ((<usize>columnsAt) << 2)
+  for (let row = start; row < end; row++) {
+    const at = (<usize>row) << 2
+    const from = load<u32>(places + at)
+    const to = load<u32>(places + at, 4)
+    let best = merge ? load<f32>(distances + at) : <f32>Infinity
+    let label: u32 = merge ? load<u32>(labels + at) : 0xffffffff
+    for (let place: u32 = 0; place < width; place++) {
+      const candidate = load<u32>(lists + ((<usize>row * width + place) << 2))
+      if (candidate === 0xffffffff || candidate === label) continue
+      const center = centers + ((<usize>candidate * stride) << 2)
+      const square = load<f64>(squares + ((<usize>candidate) << 3))
+      const distance = sparseDistance(values, columns, from, to, center, square)
+      if (distance < best || (distance === best && candidate < label)) {
+        best = distance
+        label = candidate
+      }
+    }
+    store<u32>(labels + at, label)
+    store<f32>(distances + at, best)
+  }
+}

@@ -7,7 +7,7 @@ import { TreeBuffers } from '../trees/flat-tree.ts'
 import { searchableTree } from '../trees/label-tree.ts'
 import { chooseFrame, type Frame, isIdentity } from './frame.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
-import { nearestInFrame } from './nearest.ts'
+import { exactNearest, nearestInFrame } from './nearest.ts'
 import { PointStore } from './points.ts'
 
 export async function predictClusters(
@@ -21,6 +21,11 @@ export async function predictClusters(
   const { frame, centers } = model.state
   const raw = isIdentity(frame) && !frame.unit
   const fitting: Frame = { ...frame, type: raw ? own.type : 'f32' }
+  if (source.sparse && frame.shift) {
+    // Sparse rows stay where they are; moving the centres instead changes no distance.
+    const unmoved: Frame = { ...fitting, shift: undefined }
+    return exactNearest(device, source, model.centers, unmoved, 1, { signal, onProgress })
+  }
   if (model.tree && descend) return descendTree(device, source, model, model.tree, fitting, { signal, onProgress })
   const rows = matrix(centers, model.centers.rows, model.centers.cols)
   return nearestInFrame(device, source, rows, fitting, 1, { signal, onProgress })

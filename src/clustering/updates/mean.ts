@@ -13,7 +13,14 @@ export function meanUpdate(state: RunState): Update {
   const gains = scope.allocate(k * 4, 'gains of clusters')
   const gainSums = scope.allocate(tallyWorkspaceBytes(k), 'sum of gains')
   const empties = scope.allocate(tallyWorkspaceBytes(k), 'empty clusters')
-  const workspace = createAccumulateWorkspace(device, scope, points.largestPart, stride, k)
+  const workspace = createAccumulateWorkspace(
+    device,
+    scope,
+    points.largestPart,
+    stride,
+    k,
+    points.source.sparse !== undefined,
+  )
   return {
     async take(_state, part, vectors) {
       await accumulate(device, {

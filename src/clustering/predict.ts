@@ -14,7 +14,7 @@ export async function predictClusters(
   device: Device,
   source: VectorSource,
   model: ClusterModel,
-  { signal, onProgress, descend = true }: PredictOptions,
+  { signal, onProgress, descend = source.sparse === undefined }: PredictOptions,
 ): Promise<Prediction> {
   // Looks at the new vectors too, for NaN and zeros; the frame stays that of the centres.
   const own = await chooseFrame(source, model.facts.metric)

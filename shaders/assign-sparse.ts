@@ -9,6 +9,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { Shader } from '../src/device/contract.ts'
+import { nearestLists } from './assign-many.ts'
 import { sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
@@ -82,9 +83,7 @@ fn main(${threadBuiltins}) {
 `,
 }
 
-export const assignSparseShader: Shader = {
-  name: 'assign-sparse',
-  code: () => wgsl`
+const panelHeader = wgsl`
 struct Params {
   firstRow: u32,
   rows: u32,
@@ -93,6 +92,7 @@ struct Params {
   panels: u32,
   firstCenter: u32,
   merge: u32,      // 1: keep what is there unless strictly nearer
+  m: u32,
 }
 ${sparseBindings(0)}
 @group(0) @binding(2) var<storage, read> panels: array<vec4f>;
@@ -101,6 +101,43 @@ ${sparseBindings(0)}
 @group(0) @binding(5) var<uniform> params: Params;
 ${threadNumber}
 ${ROUNDING}
+
+struct Eight { left: vec4f, right: vec4f }
+
+fn scoreEight(panel: u32, begin: u32, end: u32) -> Eight {
+  let base = panel * params.panelQuads;
+  var scores = Eight(panels[base], panels[base + 1u]);
+  for (var entry = begin; entry < end; entry++) {
+    let value = values[entry];
+    let at = base + 2u + 2u * places[params.columnsAt + entry];
+    scores.left += value * panels[at];
+    scores.right += value * panels[at + 1u];
+  }
+  return scores;
+}
+
+fn distanceTo(index: u32, begin: u32, end: u32) -> f32 {
+  let base = (index / 8u) * params.panelQuads + (index % 8u) / 4u;
+  let lane = index % 4u;
+  let square = -2.0 * panels[base][lane];
+  var apart = 0.0;
+  var inside = 0.0;
+  for (var entry = begin; entry < end; entry++) {
+    let other = panels[base + 2u + 2u * places[params.columnsAt + entry]][lane];
+    let gap = values[entry] - other;
+    apart += gap * gap;
+    inside += other * other;
+  }
+  let elsewhere = square - inside;
+  return apart + select(0.0, elsewhere, elsewhere > square * ROUNDING);
+}
+`
+
+/** The nearest of the centres in the panels. */
+export const assignSparseShader: Shader = {
+  name: 'assign-sparse',
+  code: () => wgsl`
+${panelHeader}
 
 struct Best { score: f32, index: u32 }
 
@@ -123,31 +160,11 @@ fn main(${threadBuiltins}) {
   let end = places[row + 1u];
   var best = Best(-3.4e38f, 0u);
   for (var panel = 0u; panel < params.panels; panel++) {
-    let base = panel * params.panelQuads;
-    var left = panels[base];
-    var right = panels[base + 1u];
-    for (var entry = begin; entry < end; entry++) {
-      let value = values[entry];
-      let at = base + 2u + 2u * places[params.columnsAt + entry];
-      left += value * panels[at];
-      right += value * panels[at + 1u];
-    }
-    best = keep(best, left, panel * 8u);
-    best = keep(best, right, panel * 8u + 4u);
+    let scores = scoreEight(panel, begin, end);
+    best = keep(best, scores.left, panel * 8u);
+    best = keep(best, scores.right, panel * 8u + 4u);
   }
-  let base = (best.index / 8u) * params.panelQuads + (best.index % 8u) / 4u;
-  let lane = best.index % 4u;
-  let square = -2.0 * panels[base][lane];
-  var apart = 0.0;
-  var inside = 0.0;
-  for (var entry = begin; entry < end; entry++) {
-    let other = panels[base + 2u + 2u * places[params.columnsAt + entry]][lane];
-    let gap = values[entry] - other;
-    apart += gap * gap;
-    inside += other * other;
-  }
-  let elsewhere = square - inside;
-  let distance = apart + select(0.0, elsewhere, elsewhere > square * ROUNDING);
+  let distance = distanceTo(best.index, begin, end);
   if (params.merge == 0u || distance < distances[row]) {
     labels[row] = params.firstCenter + best.index;
     distances[row] = distance;
@@ -155,6 +172,46 @@ fn main(${threadBuiltins}) {
 }
 `,
 }
+
+/** The m nearest of them, best first, as in assign-many.ts. */
+export const assignSparseMany = (capacity: number): Shader => ({
+  name: `assign-sparse-many-${capacity}`,
+  code: () => wgsl`
+${panelHeader}
+${nearestLists(capacity)}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.rows) { return; }
+  let row = params.firstRow + number;
+  let begin = places[row];
+  let end = places[row + 1u];
+  for (var place = 0u; place < params.m; place++) {
+    listScore[place] = LOWEST;
+    listIndex[place] = NONE;
+  }
+  // Places of a panel without a centre score lowest and never get in.
+  for (var panel = 0u; panel < params.panels; panel++) {
+    let scores = scoreEight(panel, begin, end);
+    for (var lane = 0u; lane < 4u; lane++) { insertScore(scores.left[lane], panel * 8u + lane); }
+    for (var lane = 0u; lane < 4u; lane++) { insertScore(scores.right[lane], panel * 8u + 4u + lane); }
+  }
+  let base = row * params.m;
+  if (params.merge == 0u) {
+    for (var place = 0u; place < params.m; place++) {
+      labels[base + place] = NONE;
+      distances[base + place] = FAR;
+    }
+  }
+  for (var place = 0u; place < params.m; place++) {
+    let index = listIndex[place];
+    if (index == NONE) { break; }
+    insertDistance(base, params.firstCenter + index, distanceTo(index, begin, end));
+  }
+}
+`,
+})
 
 /** |c|^2, one thread a centre. */
 export const centerSquares: Shader = {

@@ -4,6 +4,7 @@
  * a time. Scores only choose. The distance of the winner is the squared differences at the entries
  * plus what the centre has elsewhere, |c|^2 less its squares at the entries, all in 64 bits.
  */
+import { fillAbsent, insertDistance, insertScore } from './assign'
 import { PANEL, panelBytes } from './panels'
 import { madd } from './simd'
 
@@ -37,7 +38,21 @@ export function sparseDistance(values: usize, columns: usize, from: u32, to: u32
   return <f32>(elsewhere > square * ROUNDING ? apart + elsewhere : apart)
 }
 
-/** Items are rows. Scratch: 8 bytes for each row of a slice. */
+/** Entries from..to against a panel: 8 scores. */
+function scoreEight(values: usize, columns: usize, from: u32, to: u32, panel: usize, out: usize): void {
+  let left = v128.load(panel)
+  let right = v128.load(panel, 16)
+  for (let entry = <usize>from; entry < <usize>to; entry++) {
+    const value = v128.load32_splat(values + (entry << 2))
+    const at = panel + 32 + ((<usize>load<u32>(columns + (entry << 2))) << 5)
+    left = madd(value, v128.load(at), left)
+    right = madd(value, v128.load(at, 16), right)
+  }
+  v128.store(out, left)
+  v128.store(out, right, 16)
+}
+
+/** Items are rows. Scratch: 32 bytes, then 8 bytes for each row of a slice. */
 export function assignSparse(
   start: u32,
   end: u32,
@@ -56,8 +71,9 @@ export function assignSparse(
   merge: u32,
 ): void {
   const columns = places + ((<usize>columnsAt) << 2)
+  const bests = scratch + 32
   for (let row = start; row < end; row++) {
-    const best = scratch + ((<usize>(row - start)) << 3)
+    const best = bests + ((<usize>(row - start)) << 3)
     store<f32>(best, -Infinity)
     store<u32>(best, 0, 4)
   }
@@ -65,21 +81,15 @@ export function assignSparse(
   for (let panel: u32 = 0; panel * PANEL < count; panel++) {
     const base = packed + <usize>panel * panelBytes(stride)
     for (let row = start; row < end; row++) {
-      const to = <usize>load<u32>(places + ((<usize>row) << 2), 4)
-      let left = v128.load(base)
-      let right = v128.load(base, 16)
-      for (let entry = <usize>load<u32>(places + ((<usize>row) << 2)); entry < to; entry++) {
-        const value = v128.load32_splat(values + (entry << 2))
-        const at = base + 32 + ((<usize>load<u32>(columns + (entry << 2))) << 5)
-        left = madd(value, v128.load(at), left)
-        right = madd(value, v128.load(at, 16), right)
-      }
-      keepBest(left, panel * PANEL, scratch + ((<usize>(row - start)) << 3))
-      keepBest(right, panel * PANEL + 4, scratch + ((<usize>(row - start)) << 3))
+      const at = places + ((<usize>row) << 2)
+      scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      const best = bests + ((<usize>(row - start)) << 3)
+      keepBest(v128.load(scratch), panel * PANEL, best)
+      keepBest(v128.load(scratch, 16), panel * PANEL + 4, best)
     }
   }
   for (let row = start; row < end; row++) {
-    const winner = load<u32>(scratch + ((<usize>(row - start)) << 3), 4)
+    const winner = load<u32>(bests + ((<usize>(row - start)) << 3), 4)
     const from = load<u32>(places + ((<usize>row) << 2))
     const to = load<u32>(places + ((<usize>row) << 2), 4)
     const center = centers + ((<usize>winner * stride) << 2)
@@ -88,6 +98,60 @@ export function assignSparse(
     if (merge && !(distance < load<f32>(distances + at))) continue
     store<u32>(labels + at, firstLabel + winner)
     store<f32>(distances + at, distance)
+  }
+}
+
+/** The m nearest, as in assign.ts. Items are rows. Scratch: 32 bytes, then m * 8 bytes for each row of a slice. */
+export function assignSparseMany(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  values: usize,
+  places: usize,
+  columnsAt: u32,
+  stride: u32,
+  packed: usize,
+  centers: usize,
+  squares: usize,
+  firstLabel: u32,
+  count: u32,
+  labels: usize,
+  distances: usize,
+  m: u32,
+  merge: u32,
+): void {
+  const columns = places + ((<usize>columnsAt) << 2)
+  const lists = scratch + 32
+  const listBytes = (<usize>m) << 3
+  for (let slot: usize = 0; slot < <usize>(end - start) * m; slot++) {
+    store<f32>(lists + (slot << 3), -Infinity)
+    store<u32>(lists + (slot << 3), 0xffffffff, 4)
+  }
+  for (let panel: u32 = 0; panel * PANEL < count; panel++) {
+    const base = packed + <usize>panel * panelBytes(stride)
+    const inPanel = min(PANEL, count - panel * PANEL)
+    for (let row = start; row < end; row++) {
+      const at = places + ((<usize>row) << 2)
+      scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      const list = lists + <usize>(row - start) * listBytes
+      for (let lane: u32 = 0; lane < inPanel; lane++) {
+        insertScore(list, m, load<f32>(scratch + ((<usize>lane) << 2)), panel * PANEL + lane)
+      }
+    }
+  }
+  for (let row = start; row < end; row++) {
+    const list = lists + <usize>(row - start) * listBytes
+    const from = load<u32>(places + ((<usize>row) << 2))
+    const to = load<u32>(places + ((<usize>row) << 2), 4)
+    const out = (<usize>row * m) << 2
+    if (!merge) fillAbsent(labels + out, distances + out, m)
+    for (let place: u32 = 0; place < m; place++) {
+      const index = load<u32>(list + ((<usize>place) << 3), 4)
+      if (index === 0xffffffff) break
+      const center = centers + ((<usize>index * stride) << 2)
+      const distance = sparseDistance(values, columns, from, to, center, load<f64>(squares + ((<usize>index) << 3)))
+      insertDistance(labels + out, distances + out, m, firstLabel + index, distance)
+    }
   }
 }
 

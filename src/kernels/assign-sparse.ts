@@ -1,5 +1,5 @@
 /**
- * assign-sparse: the nearest of all centres, or of explicit candidates, for every sparse row. What
+ * assign-sparse: the nearest or m nearest of all centres, or the nearest of explicit candidates, for every sparse row. What
  * `assign` and `assignLists` do when they are given such rows; called through them.
  *
  * Distances are exact to rounding against |x|^2 + |c|^2: in 64 bits on the CPU, in 32 on the GPU, where
@@ -8,6 +8,7 @@
  */
 import {
   assignSparseLists,
+  assignSparseMany,
   assignSparseShader,
   centerSquares,
   panelColumns,
@@ -26,7 +27,7 @@ import {
 import { cutForBinding, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import type { AssignListsArgs } from './assign-lists.ts'
-import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
+import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
 import type { DeviceRows, SparsePlaces } from './rows.ts'
 
@@ -53,7 +54,7 @@ export function meanEntries(rows: DeviceRows): number {
   return Math.ceil(sparsePlaces(rows).entries / Math.max(1, rows.rows)) + 1
 }
 
-export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs): Generator<ComputePass> {
+export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
   const { places, columnsAt } = sparsePlaces(points)
   const quads = centers.stride / 4
@@ -85,10 +86,10 @@ export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs): Generator
     }
     yield* rowPasses(gpu, {
       rows: points.rows,
-      perRow: 2 * (here + PANEL) * meanEntries(points),
+      perRow: 2 * (here + PANEL + m) * meanEntries(points),
       atLeast: THREADS,
       pass: (row, rows) => ({
-        shader: assignSparseShader,
+        shader: m > 1 ? assignSparseMany(listCapacity(m)) : assignSparseShader,
         bindings: [points.buffer, places, panels, labels, distances],
         params: [
           row,
@@ -98,6 +99,7 @@ export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs): Generator
           count,
           (args.firstLabel ?? 0) + first,
           first > 0 || args.merge ? 1 : 0,
+          m,
         ],
         groups: gridFor(rows, THREADS, gpu.limits.workgroups),
         share: (first + (here * (row + rows)) / points.rows) / centers.rows,
@@ -106,7 +108,7 @@ export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs): Generator
   }
 }
 
-export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs): Generator<CpuJob> {
+export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
   const { points, centers, labels, distances, workspace } = args
   const start = memory.address(centers.buffer)
   const packed = memory.address(workspace)
@@ -116,7 +118,7 @@ export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs): Generato
   const wanted = Math.round(2e6 / (2 * centers.rows * meanEntries(points)))
   const grain = Math.min(MOST_ROWS, Math.max(4, wanted))
   yield {
-    entry: 'assignSparse',
+    entry: m > 1 ? 'assignSparseMany' : 'assignSparse',
     items: points.rows,
     grain,
     args: [
@@ -128,9 +130,10 @@ export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs): Generato
       centers.rows,
       memory.address(labels),
       memory.address(distances),
+      ...(m > 1 ? [m] : []),
       args.merge ? 1 : 0,
     ],
-    scratchBytes: grain * 8,
+    scratchBytes: 32 + grain * m * 8,
   }
 }
 

@@ -22,7 +22,7 @@ import {
 } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
-import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
+import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
@@ -70,11 +70,10 @@ export function assign(device: Device, args: AssignArgs, control?: RunControl): 
     throw badOption('m', m, `give a whole number from 1 to ${MOST_NEAREST}.`)
   }
   const sparse = args.points.type === 'csr'
-  if (sparse && m > 1) throw badOption('m', m, 'of sparse rows only the nearest is found: give 1, or dense vectors.')
   const work = {
     name: 'assign',
-    webgpu: (gpu: GpuTarget) => (sparse ? assignSparsePasses(gpu, args) : assignPasses(gpu, args, m)),
-    cpu: (memory: CpuMemory) => (sparse ? assignSparseJobs(memory, args) : assignJobs(memory, args, m)),
+    webgpu: (gpu: GpuTarget) => (sparse ? assignSparsePasses(gpu, args, m) : assignPasses(gpu, args, m)),
+    cpu: (memory: CpuMemory) => (sparse ? assignSparseJobs(memory, args, m) : assignJobs(memory, args, m)),
   }
   return device.run(work, control)
 }
@@ -84,7 +83,7 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
   const firstLabel = args.firstLabel ?? 0
   const quads = points.stride / 4
   const type = denseType(points)
-  const shader = m > 1 ? assignMany(type, capacityFor(m)) : gpu.tiled ? assignTiles(type) : assignBlocks(type)
+  const shader = m > 1 ? assignMany(type, listCapacity(m)) : gpu.tiled ? assignTiles(type) : assignBlocks(type)
   const pointsPerGroup = m > 1 ? THREADS : gpu.tiled ? TILE.points : THREADS * BLOCK_POINTS
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
@@ -112,12 +111,6 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
       }),
     })
   }
-}
-
-function capacityFor(m: number): number {
-  let capacity = 4
-  while (capacity < m) capacity *= 2
-  return capacity
 }
 
 function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {

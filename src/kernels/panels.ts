@@ -1,4 +1,4 @@
-/** Centres in panels of 8, the order in which the CPU's micro-kernel and the kernels of sparse rows read them. */
+/** What the kernels that score against all centres share: panels of 8 centres, in the order they are read in, and lists of the m best. */
 import type { CpuJob } from '../device/contract.ts'
 
 export const PANEL = 8
@@ -17,4 +17,11 @@ export function packCentersJob(start: number, stride: number, count: number, nor
     args: [start, stride, count, norms ? 1 : 0, packed],
     scratchBytes: 32,
   }
+}
+
+/** Places of a sorted list of m in a GPU thread's private memory: few sizes, so that few shaders are compiled. */
+export function listCapacity(m: number): number {
+  let capacity = 4
+  while (capacity < m) capacity *= 2
+  return capacity
 }

@@ -193,7 +193,17 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         )
       }
       await expect(run(sparse, { k: 2, start: 'tree' })).rejects.toThrow(/Option start is "tree": .*random, kpp/)
-      await expect(nearest(sparse, firstRows(inFull(sparse), 3), { device, m: 2 })).rejects.toThrow(/m is 2/)
+    })
+
+    test('finds the nearest of dense vectors', async () => {
+      const sparse = documents(90, 40, 8, 3, 14)
+      const dense = inFull(sparse)
+      const among = meansOfRuns(dense, 9, 10)
+      const [a, b] = [await nearest(sparse, among, { device, m: 3 }), await nearest(dense, among, { device, m: 3 })]
+      expect(a.labels).toEqual(b.labels)
+      a.distances.forEach((distance, i) => {
+        expect(distance).toBeCloseTo(b.distances[i], 4)
+      })
     })
   })
 }

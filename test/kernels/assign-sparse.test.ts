@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { assign, assignWorkspaceBytes } from '../../src/kernels/assign.ts'
 import { assignLists } from '../../src/kernels/assign-lists.ts'
 import { distances as distanceKernel } from '../../src/kernels/distances.ts'
-import { expectChoices, expectClose, expectSame, scoreBound, sparseDistanceBound } from '../tolerance.ts'
+import { expectChoices, expectClose, expectSame, isAbsent, scoreBound, sparseDistanceBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { bestOf, countOf, lengthOf, longest, NONE, type Rows, ranking, squaredDistance } from './oracles.ts'
 import { type SparseRows, sparsePoints, uploadSparse } from './sparse-rows.ts'
@@ -15,11 +15,11 @@ interface Found {
   readonly distances: Float32Array
 }
 
-async function nearest(opened: OpenedDevice, x: SparseRows, calls: readonly Rows[]): Promise<Found> {
+async function nearest(opened: OpenedDevice, x: SparseRows, calls: readonly Rows[], m = 1): Promise<Found> {
   return opened.use(async (buffers) => {
     const points = uploadSparse(buffers, x.sparse)
-    const labels = buffers.output(points.rows * 4)
-    const distances = buffers.output(points.rows * 4)
+    const labels = buffers.output(points.rows * m * 4)
+    const distances = buffers.output(points.rows * m * 4)
     let firstLabel = 0
     for (const c of calls) {
       const to = buffers.rows(c.data, c.cols)
@@ -32,6 +32,7 @@ async function nearest(opened: OpenedDevice, x: SparseRows, calls: readonly Rows
         workspace: workspace.buffer,
         merge: firstLabel > 0,
         firstLabel,
+        m,
       })
       await workspace.bytes()
       firstLabel += to.rows
@@ -124,6 +125,24 @@ onEveryDevice((opened) => {
       })
     })
 
+    test.each([2, 5, 40])('the %i nearest, best first, absent places marked', async (m) => {
+      const { x, c } = made('whole', 70, 19, 23)
+      const first = { data: c.data.slice(0, 11 * 23), cols: 23 }
+      const rest = { data: c.data.slice(11 * 23), cols: 23 }
+      for (const found of [await nearest(opened, x, [c], m), await nearest(opened, x, [first, rest], m)]) {
+        const best = Array.from({ length: 70 }, (_, i) => ranking(x.dense, i, c).slice(0, m))
+        const places = best.flatMap((list) => Array.from({ length: m }, (_, place) => list[place]))
+        expectSame(
+          found.labels,
+          places.map((place) => place?.label ?? NONE),
+        )
+        expectSame(
+          Array.from(found.distances, (distance) => (isAbsent(distance) ? Infinity : distance)),
+          places.map((place) => place?.distance ?? Infinity),
+        )
+      }
+    })
+
     test.each([1, 3, 5])('nearest of %i candidates', async (width) => {
       const { x, c } = made('whole', 120, 17, 30)
       const lists = wholeNumbers(120 * width, 19, 4).map((label) => (label < 17 ? label : NONE))
@@ -152,8 +171,6 @@ onEveryDevice((opened) => {
         const points = uploadSparse(buffers, made('whole', 3, 1, 4).x.sparse)
         const to = buffers.rows(new Float32Array(8), 4)
         const out = buffers.output(64).buffer
-        const all = { points, centers: to, labels: out, distances: out, workspace: out }
-        expect(() => assign(buffers.device, { ...all, m: 2 })).toThrow(/m is 2: of sparse rows only the nearest/)
         await expect(distanceKernel(buffers.device, { points, centers: to, out })).rejects.toThrow(/Sparse rows/)
       })
     })

@@ -1,12 +1,15 @@
 /**
  * Nearest centres of sparse rows. A row is its entries: values [from, to) and, in `columns`, where they
- * belong. Centres are dense, and packed in panels of 8 (see panels.ts), so an entry meets 8 centres at
- * a time. Scores only choose. The distance of the winner is the squared differences at the entries
+ * belong. Centres are dense, and packed in panels of 8 (see panels.ts) or 32, so an entry meets that many
+ * centres at a time. Scores only choose. The distance of the winner is the squared differences at the entries
  * plus what the centre has elsewhere, |c|^2 less its squares at the entries, all in 64 bits.
  */
 import { fillAbsent, insertDistance, insertScore } from './assign'
-import { PANEL, panelBytes } from './panels'
-import { madd } from './simd'
+import { PANEL } from './panels'
+import { madd, startScore, storeTransposed } from './simd'
+
+/** Centres of a wide panel. */
+const WIDE: u32 = 32
 
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding, and counts as nothing. */
 const ROUNDING: f64 = 1e-12
@@ -52,7 +55,78 @@ function scoreEight(values: usize, columns: usize, from: u32, to: u32, panel: us
   v128.store(out, right, 16)
 }
 
-/** Items are rows. Scratch: 32 bytes, then 8 bytes for each row of a slice. */
+/** The same against a wide panel: 32 scores in 8 registers, from 128 bytes side by side. */
+function scoreWide(values: usize, columns: usize, from: u32, to: u32, panel: usize, out: usize): void {
+  let a = v128.load(panel)
+  let b = v128.load(panel, 16)
+  let c = v128.load(panel, 32)
+  let d = v128.load(panel, 48)
+  let e = v128.load(panel, 64)
+  let f = v128.load(panel, 80)
+  let g = v128.load(panel, 96)
+  let h = v128.load(panel, 112)
+  for (let entry = <usize>from; entry < <usize>to; entry++) {
+    const value = v128.load32_splat(values + (entry << 2))
+    const at = panel + 128 + ((<usize>load<u32>(columns + (entry << 2))) << 7)
+    a = madd(value, v128.load(at), a)
+    b = madd(value, v128.load(at, 16), b)
+    c = madd(value, v128.load(at, 32), c)
+    d = madd(value, v128.load(at, 48), d)
+    e = madd(value, v128.load(at, 64), e)
+    f = madd(value, v128.load(at, 80), f)
+    g = madd(value, v128.load(at, 96), g)
+    h = madd(value, v128.load(at, 112), h)
+  }
+  v128.store(out, a)
+  v128.store(out, b, 16)
+  v128.store(out, c, 32)
+  v128.store(out, d, 48)
+  v128.store(out, e, 64)
+  v128.store(out, f, 80)
+  v128.store(out, g, 96)
+  v128.store(out, h, 112)
+}
+
+/** Panels of 32 centres, otherwise as in panels.ts: a column of many centres is then read in one go. Items are panels. */
+export function packWide(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  centers: usize,
+  stride: u32,
+  count: u32,
+  packed: usize,
+): void {
+  const rowBytes = (<usize>stride) << 2
+  const zero = f32x4.splat(0)
+  for (let panel = start; panel < end; panel++) {
+    const base = packed + ((<usize>panel * (<usize>stride + 1)) << 7)
+    for (let lane: u32 = 0; lane < WIDE; lane += 4) {
+      const first = panel * WIDE + lane
+      const r0 = centers + <usize>first * rowBytes
+      const r1 = r0 + rowBytes
+      const r2 = r1 + rowBytes
+      const r3 = r2 + rowBytes
+      const out = base + ((<usize>lane) << 2)
+      for (let i: u32 = 0; i < 4; i++) {
+        const score: f32 = first + i < count ? startScore(r0 + <usize>i * rowBytes, stride, 1) : <f32>-Infinity
+        store<f32>(out + ((<usize>i) << 2), score)
+      }
+      for (let at: usize = 0; at < rowBytes; at += 16) {
+        storeTransposed(
+          first < count ? v128.load(r0 + at) : zero,
+          first + 1 < count ? v128.load(r1 + at) : zero,
+          first + 2 < count ? v128.load(r2 + at) : zero,
+          first + 3 < count ? v128.load(r3 + at) : zero,
+          out + 128 + (at << 5),
+          128,
+        )
+      }
+    }
+  }
+}
+
+/** Items are rows. Scratch: 128 bytes, then 8 bytes for each row of a slice. */
 export function assignSparse(
   start: u32,
   end: u32,
@@ -61,6 +135,7 @@ export function assignSparse(
   places: usize,
   columnsAt: u32,
   stride: u32,
+  lanes: u32,
   packed: usize,
   centers: usize,
   squares: usize,
@@ -71,21 +146,23 @@ export function assignSparse(
   merge: u32,
 ): void {
   const columns = places + ((<usize>columnsAt) << 2)
-  const bests = scratch + 32
+  const bests = scratch + 128
   for (let row = start; row < end; row++) {
     const best = bests + ((<usize>(row - start)) << 3)
     store<f32>(best, -Infinity)
     store<u32>(best, 0, 4)
   }
   // Panel after panel, so that the columns the rows of a slice share are read while they are near.
-  for (let panel: u32 = 0; panel * PANEL < count; panel++) {
-    const base = packed + <usize>panel * panelBytes(stride)
+  for (let first: u32 = 0; first < count; first += lanes) {
+    const base = packed + ((<usize>first * (<usize>stride + 1)) << 2)
     for (let row = start; row < end; row++) {
       const at = places + ((<usize>row) << 2)
-      scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      if (lanes === PANEL) scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      else scoreWide(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
       const best = bests + ((<usize>(row - start)) << 3)
-      keepBest(v128.load(scratch), panel * PANEL, best)
-      keepBest(v128.load(scratch, 16), panel * PANEL + 4, best)
+      for (let lane: u32 = 0; lane < lanes; lane += 4) {
+        keepBest(v128.load(scratch + ((<usize>lane) << 2)), first + lane, best)
+      }
     }
   }
   for (let row = start; row < end; row++) {
@@ -101,7 +178,7 @@ export function assignSparse(
   }
 }
 
-/** The m nearest, as in assign.ts. Items are rows. Scratch: 32 bytes, then m * 8 bytes for each row of a slice. */
+/** The m nearest, as in assign.ts. Items are rows. Scratch: 128 bytes, then m * 8 bytes for each row of a slice. */
 export function assignSparseMany(
   start: u32,
   end: u32,
@@ -110,6 +187,7 @@ export function assignSparseMany(
   places: usize,
   columnsAt: u32,
   stride: u32,
+  lanes: u32,
   packed: usize,
   centers: usize,
   squares: usize,
@@ -121,21 +199,22 @@ export function assignSparseMany(
   merge: u32,
 ): void {
   const columns = places + ((<usize>columnsAt) << 2)
-  const lists = scratch + 32
+  const lists = scratch + 128
   const listBytes = (<usize>m) << 3
   for (let slot: usize = 0; slot < <usize>(end - start) * m; slot++) {
     store<f32>(lists + (slot << 3), -Infinity)
     store<u32>(lists + (slot << 3), 0xffffffff, 4)
   }
-  for (let panel: u32 = 0; panel * PANEL < count; panel++) {
-    const base = packed + <usize>panel * panelBytes(stride)
-    const inPanel = min(PANEL, count - panel * PANEL)
+  for (let first: u32 = 0; first < count; first += lanes) {
+    const base = packed + ((<usize>first * (<usize>stride + 1)) << 2)
+    const inPanel = min(lanes, count - first)
     for (let row = start; row < end; row++) {
       const at = places + ((<usize>row) << 2)
-      scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      if (lanes === PANEL) scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      else scoreWide(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
       const list = lists + <usize>(row - start) * listBytes
       for (let lane: u32 = 0; lane < inPanel; lane++) {
-        insertScore(list, m, load<f32>(scratch + ((<usize>lane) << 2)), panel * PANEL + lane)
+        insertScore(list, m, load<f32>(scratch + ((<usize>lane) << 2)), first + lane)
       }
     }
   }

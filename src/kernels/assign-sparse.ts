@@ -27,18 +27,31 @@ import {
 import { cutForBinding, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import type { AssignListsArgs } from './assign-lists.ts'
-import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
+import { listCapacity, PANEL, packCentersJob } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
 import type { DeviceRows, SparsePlaces } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
-/** Rows of a slice: more of them meet a panel while it is near, and need 8 bytes each meanwhile. */
-const MOST_ROWS = 512
+const WIDE = 32
+/** Slices this many for the rows at least, so that threads share well. */
+const SLICES = 64
+/** A slice keeps m places of 8 bytes a row while the panels pass. */
+const MOST_PLACES = 8192
 
 /** Panels, and behind them on the CPU the squared lengths of the centres. */
 export function sparseWorkspaceBytes(centers: { rows: number; stride: number }): number {
   const panels = Math.ceil(centers.rows / PANEL)
-  return Math.max(panelsBytes(centers) + centers.rows * 8, panels * alignedPanelBytes(centers.stride))
+  return Math.max(packedBytes(centers) + centers.rows * 8, panels * alignedPanelBytes(centers.stride))
+}
+
+/** Centres of a panel on the CPU: wide ones read whole cache lines at a column, which pays when they fill. */
+function lanesFor(k: number): number {
+  return k > WIDE / 2 ? WIDE : PANEL
+}
+
+function packedBytes({ rows, stride }: { rows: number; stride: number }): number {
+  const lanes = lanesFor(rows)
+  return Math.ceil(rows / lanes) * lanes * (stride + 1) * 4
 }
 
 function alignedPanelBytes(stride: number): number {
@@ -112,17 +125,26 @@ export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number
   const { points, centers, labels, distances, workspace } = args
   const start = memory.address(centers.buffer)
   const packed = memory.address(workspace)
-  const squares = packed + panelsBytes(centers)
-  yield packCentersJob(start, centers.stride, centers.rows, true, packed)
+  const squares = packed + packedBytes(centers)
+  const lanes = lanesFor(centers.rows)
+  if (lanes === PANEL) yield packCentersJob(start, centers.stride, centers.rows, true, packed)
+  else {
+    yield {
+      entry: 'packWide',
+      items: Math.ceil(centers.rows / WIDE),
+      grain: 1,
+      args: [start, centers.stride, centers.rows, packed],
+    }
+  }
   yield squaresJob(start, centers, squares)
-  const wanted = Math.round(2e6 / (2 * centers.rows * meanEntries(points)))
-  const grain = Math.min(MOST_ROWS, Math.max(4, wanted))
+  const grain = sliceRows(points, centers.rows, m)
   yield {
     entry: m > 1 ? 'assignSparseMany' : 'assignSparse',
     items: points.rows,
     grain,
     args: [
       ...entryArgs(memory, points),
+      lanes,
       packed,
       start,
       squares,
@@ -133,8 +155,19 @@ export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number
       ...(m > 1 ? [m] : []),
       args.merge ? 1 : 0,
     ],
-    scratchBytes: 32 + grain * m * 8,
+    scratchBytes: WIDE * 4 + grain * m * 8,
   }
+}
+
+/**
+ * A million operations or more: a panel of many columns does not stay in a cache for long, so its
+ * columns should be met several times by the rows of a slice once it is there.
+ */
+function sliceRows(points: DeviceRows, k: number, m: number): number {
+  const entries = meanEntries(points)
+  const enough = Math.round(2e6 / (2 * k * entries))
+  const reused = Math.min((4 * points.stride) / entries, points.rows / SLICES)
+  return Math.ceil(Math.max(1, Math.min(Math.max(4, enough, reused), MOST_PLACES / m)))
 }
 
 function squaresJob(start: number, { rows, stride }: DeviceRows, squares: number): CpuJob {

@@ -6,9 +6,15 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** A Python that can import a module (Debian's python3-faiss and python3-sklearn belong to /usr/bin/python3). */
-export function pythonWith(module: string): string | undefined {
+export const pythonWith = (module: string): string | undefined => pythonThatRuns(`import ${module}`)
+
+/** A Python that finds FLANN's C library: Debian has no binding of it for Python 3. */
+export const pythonWithFlann = (): string | undefined =>
+  pythonThatRuns('import ctypes, numpy; ctypes.CDLL("libflann.so.1.9")')
+
+function pythonThatRuns(statement: string): string | undefined {
   return ['python3', '/usr/bin/python3'].find(
-    (python) => spawnSync(python, ['-c', `import ${module}`], { stdio: 'ignore' }).status === 0,
+    (python) => spawnSync(python, ['-c', statement], { stdio: 'ignore' }).status === 0,
   )
 }
 
@@ -34,4 +40,4 @@ export async function peerPackage<T>(name: string): Promise<T | undefined> {
 }
 
 export const PEERS_HINT =
-  'Peers come from: apt-get install python3-faiss python3-sklearn; npm --prefix bench/peers ci. What is not there is left out.'
+  'Peers come from: apt-get install python3-faiss python3-sklearn libflann1.9; npm --prefix bench/peers ci. What is not there is left out.'

@@ -2,7 +2,7 @@
  * Candidate-restricted assignment: all points of a tree leaf share one candidate set, the labels now
  * carried in that leaf. `collect` (one thread a leaf) writes each leaf's different labels once;
  * `assign` (one thread a member) measures its point against them, so neighbouring threads read the
- * same few centres. The best is kept across leaves and trees.
+ * same few centres. The best is kept across trees.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
@@ -15,7 +15,7 @@ export const collectLeafLabels: Shader = {
 struct Params { leaves: u32 }
 @group(0) @binding(0) var<storage, read> members: array<u32>;   // points, leaf by leaf
 @group(0) @binding(1) var<storage, read> offsets: array<u32>;   // leaves + 1
-@group(0) @binding(2) var<storage, read> previous: array<u32>;  // label of each point
+@group(0) @binding(2) var<storage, read> labels: array<u32>;    // of each point, as they stand
 @group(0) @binding(3) var<storage, read_write> candidates: array<u32>;  // from each leaf's offset on
 @group(0) @binding(4) var<storage, read_write> ranges: array<vec2u>;    // each member's candidates: first, how many
 @group(0) @binding(5) var<storage, read_write> looked: array<u32>;      // pairs looked at in each leaf
@@ -30,7 +30,7 @@ fn main(${threadBuiltins}) {
   let end = offsets[leaf + 1u];
   var count = 0u;
   for (var at = begin; at < end; at++) {
-    let label = previous[members[at]];
+    let label = labels[members[at]];
     var known = false;
     for (var seen = 0u; seen < count; seen++) {
       if (candidates[begin + seen] == label) { known = true; break; }

@@ -5,8 +5,11 @@
  * changes nothing. Labels of 0xffffffff belong to no cluster.
  */
 import { loadFour, madd, rowBytes } from './simd'
+import { touchRow } from './touch'
 
 export const PIECE: u32 = 256
+/** Rows that are asked for ahead of their turn. */
+const AHEAD: u32 = 8
 
 /**
  * One item. offsets[k + 1]: where a cluster's points start in `order`; pieces[k + 1]: where the
@@ -53,8 +56,58 @@ export function sortByLabel(
   store<u32>(offsets, 0)
 }
 
-/** Adds rows order[from..to) into out; returns the sum of their weights. */
-function sumRows(x: usize, kind: u32, stride: u32, weights: usize, order: usize, from: u32, to: u32, out: usize): f64 {
+/**
+ * Adds rows of bytes, at most PIECE of them, into out: sums of so few bytes fit 16 bits, and whole
+ * numbers come out the same in any order.
+ */
+function sumBytes(x: usize, stride: u32, order: usize, from: u32, to: u32, out: usize, words: usize): void {
+  const bytes = <usize>stride
+  memory.fill(words, 0, (bytes << 1) + 32)
+  let touched: u32 = 0
+  for (let at = from; at < to; at++) {
+    if (((at - from) & (AHEAD - 1)) === 0) {
+      const stop = min(to, at + 2 * AHEAD)
+      for (let next = at + AHEAD; next < stop; next++) {
+        touched += touchRow(x + <usize>load<u32>(order + ((<usize>next) << 2)) * bytes, bytes)
+      }
+    }
+    const row = x + <usize>load<u32>(order + ((<usize>at) << 2)) * bytes
+    let column: usize = 0
+    for (; column + 16 <= bytes; column += 16) {
+      const values = v128.load(row + column)
+      const place = words + (column << 1)
+      v128.store(place, i16x8.add(v128.load(place), i16x8.extend_low_i8x16_u(values)))
+      v128.store(place, i16x8.add(v128.load(place, 16), i16x8.extend_high_i8x16_u(values)), 16)
+    }
+    for (; column < bytes; column += 4) {
+      const place = words + (column << 1)
+      v128.store(place, i16x8.add(v128.load(place), i16x8.extend_low_i8x16_u(v128.load32_zero(row + column))))
+    }
+  }
+  for (let column: usize = 0; column < bytes; column += 4) {
+    const place = out + (column << 2)
+    const sum = f32x4.convert_i32x4_u(i32x4.extend_low_i16x8_u(v128.load64_zero(words + (column << 1))))
+    v128.store(place, f32x4.add(v128.load(place), sum))
+  }
+  store<u32>(words, touched)
+}
+
+/** Adds rows order[from..to), at most PIECE, into out; returns the sum of their weights. */
+function sumRows(
+  x: usize,
+  kind: u32,
+  stride: u32,
+  weights: usize,
+  order: usize,
+  from: u32,
+  to: u32,
+  out: usize,
+  scratch: usize,
+): f64 {
+  if (kind === 1 && !weights) {
+    sumBytes(x, stride, order, from, to, out, scratch)
+    return <f64>(to - from)
+  }
   const bytes = rowBytes(stride, kind)
   let total: f64 = 0
   for (let at = from; at < to; at++) {
@@ -96,7 +149,7 @@ export function sumPieces(
     const from = first + (piece - load<u32>(pieces + ((<usize>cluster) << 2))) * PIECE
     const out = partials + ((<usize>piece * stride) << 2)
     memory.fill(out, 0, (<usize>stride) << 2)
-    const total = sumRows(x, kind, stride, weights, order, from, min(from + PIECE, last), out)
+    const total = sumRows(x, kind, stride, weights, order, from, min(from + PIECE, last), out, scratch)
     store<f32>(partialTotals + ((<usize>piece) << 2), <f32>total)
   }
 }
@@ -146,7 +199,7 @@ export function sumClusters(
       memory.fill(out, 0, (<usize>stride) << 2)
     }
     if (to - from <= PIECE) {
-      total += sumRows(x, kind, stride, weights, order, from, to, out)
+      total += sumRows(x, kind, stride, weights, order, from, to, out, scratch)
     } else {
       for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {
         total += <f64>load<f32>(partialTotals + ((<usize>piece) << 2))

@@ -1,6 +1,6 @@
 /**
  * Candidate-restricted assignment: the points of a leaf share one candidate set, the labels now
- * carried in that leaf. The best is kept across leaves and trees. Items are leaves.
+ * carried in that leaf. The best is kept across trees. Items are leaves.
  *
  * Scores are taken in 16-bit integers and every candidate that may still be the nearest is measured
  * exactly (see assign-quantized.ts): points become integers once a leaf, centres once a round.
@@ -10,6 +10,7 @@
  */
 import { commonScale, dotsFourByTwo, quantizePoint, wideStride } from './quantized-rows'
 import { rowBytes, squaredDistance } from './simd'
+import { touchPoints } from './touch'
 
 export function assignLeaves(
   start: u32,
@@ -25,7 +26,6 @@ export function assignLeaves(
   members: usize,
   offsets: usize,
   largest: u32,
-  previous: usize,
   labels: usize,
   distances: usize,
   looked: usize,
@@ -40,10 +40,14 @@ export function assignLeaves(
   const bytes = rowBytes(stride, kind)
   const longest = load<f32>(header, 4)
   const worst = load<f32>(header, 8)
+  let touched: u32 = 0
   for (let leaf = start; leaf < end; leaf++) {
     const from = load<u32>(offsets + ((<usize>leaf) << 2))
     const to = load<u32>(offsets + ((<usize>leaf) << 2), 4)
-    const count = collectLabels(members, previous, from, to, candidates)
+    if (leaf + 1 < end) {
+      touched += touchPoints(x, bytes, members, to, load<u32>(offsets + ((<usize>leaf) << 2), 8), labels)
+    }
+    const count = collectLabels(members, labels, from, to, candidates)
     store<u32>(looked + ((<usize>leaf) << 2), count * (to - from))
     // Nothing but the label everybody has: nobody can change.
     if (count < 2) continue
@@ -87,6 +91,7 @@ export function assignLeaves(
       }
     }
   }
+  store<u32>(dots, touched)
 }
 
 function memberAt(members: usize, slot: u32): u32 {
@@ -94,10 +99,10 @@ function memberAt(members: usize, slot: u32): u32 {
 }
 
 /** Different labels of the leaf's members, in order of appearance. */
-function collectLabels(members: usize, previous: usize, from: u32, to: u32, candidates: usize): u32 {
+function collectLabels(members: usize, labels: usize, from: u32, to: u32, candidates: usize): u32 {
   let count: u32 = 0
   for (let at = from; at < to; at++) {
-    const label = load<u32>(previous + ((<usize>memberAt(members, at)) << 2))
+    const label = load<u32>(labels + ((<usize>memberAt(members, at)) << 2))
     let known = false
     for (let seen: u32 = 0; seen < count; seen++) {
       if (load<u32>(candidates + ((<usize>seen) << 2)) === label) {

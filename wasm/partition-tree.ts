@@ -6,8 +6,11 @@
 import { LENGTH } from './quantized'
 import { dotBytes, quantizeRow } from './quantized-rows'
 import { dotProduct, loadFour, madd, rowBytes } from './simd'
+import { touchRow } from './touch'
 
 const NODE_WORDS: u32 = 3
+/** Rows that are asked for ahead of their turn. */
+const AHEAD: u32 = 8
 
 /** A well mixed number from three. */
 function mix(a: u32, b: u32, c: u32): u32 {
@@ -36,24 +39,112 @@ export function growNodes(
   seed: u32,
   along: usize,
 ): void {
+  for (let node = start; node < end; node++) {
+    const at = nodes + ((<usize>(node * NODE_WORDS)) << 2)
+    const from = load<u32>(at)
+    const to = load<u32>(at, 4)
+    const rank = load<u32>(at, 8)
+    splitNode(scratch, x, kind, stride, members, from, to, rank, sample, steps, seed, mix(seed, node, 77), along)
+  }
+}
+
+function splitNode(
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  members: usize,
+  from: u32,
+  to: u32,
+  rank: u32,
+  sample: u32,
+  steps: u32,
+  seed: u32,
+  drawn: u32,
+  along: usize,
+): void {
   const bytes = rowBytes(stride, kind)
   const width = (<usize>stride) << 2
   const mean = scratch
   const direction = mean + width
   const rows = direction + width
+  const size = to - from
+  if (size < 2) return
+  const count = min(size, sample)
+  gatherSample(x, bytes, kind, stride, members, from, size, count, sample, seed, mean, rows)
+  // Any sampled point off the mean begins; which one is drawn makes trees differ.
+  memory.copy(direction, rows + <usize>(drawn % count) * width, width)
+  for (let step: u32 = 0; step < steps; step++) powerStep(rows, count, stride, direction, mean)
+  projectMembers(x, bytes, kind, stride, members, from, to, size <= sample, rows, direction, mean, along)
+  selectRank(members, along, from, to, rank)
+}
+
+/**
+ * Items are nodes of few points, each grown to its leaves at once: its rows are copied side by side, so
+ * that everything below it happens in the nearest cache. Here a node's third word is how many leaves it
+ * is to become. Scratch: as above, then `most` rows, and three words for each of them.
+ */
+export function growSubtrees(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  members: usize,
+  nodes: usize,
+  sample: u32,
+  steps: u32,
+  seed: u32,
+  most: u32,
+): void {
+  const bytes = rowBytes(stride, kind)
+  const rows = scratch + ((<usize>(sample + 2) * stride) << 2)
+  const places = rows + <usize>most * bytes
+  const along = places + ((<usize>most) << 2)
+  const numbers = along + ((<usize>most) << 2)
   for (let node = start; node < end; node++) {
     const at = nodes + ((<usize>(node * NODE_WORDS)) << 2)
     const from = load<u32>(at)
-    const to = load<u32>(at, 4)
-    const size = to - from
-    const count = min(size, sample)
-    gatherSample(x, bytes, kind, stride, members, from, size, count, sample, seed, mean, rows)
-    // Any sampled point off the mean begins; which one is drawn makes trees differ.
-    memory.copy(direction, rows + <usize>(mix(seed, node, 77) % count) * width, width)
-    for (let step: u32 = 0; step < steps; step++) powerStep(rows, count, stride, direction, mean)
-    projectMembers(x, bytes, kind, stride, members, from, to, size <= sample, rows, direction, mean, along)
-    selectRank(members, along, from, to, load<u32>(at, 8))
+    const size = load<u32>(at, 4) - from
+    const own = members + ((<usize>from) << 2)
+    memory.copy(numbers, own, (<usize>size) << 2)
+    let touched: u32 = 0
+    for (let i: u32 = 0; i < size; i++)
+      touched += touchRow(x + <usize>load<u32>(own + ((<usize>i) << 2)) * bytes, bytes)
+    store<u32>(along, touched)
+    for (let i: u32 = 0; i < size; i++) {
+      memory.copy(rows + <usize>i * bytes, x + <usize>load<u32>(own + ((<usize>i) << 2)) * bytes, bytes)
+      store<u32>(places + ((<usize>i) << 2), i)
+    }
+    growBelow(scratch, rows, kind, stride, places, 0, size, load<u32>(at, 8), sample, steps, mix(seed, from, 0), along)
+    for (let i: usize = 0; i < <usize>size; i++) {
+      store<u32>(own + (i << 2), load<u32>(numbers + ((<usize>load<u32>(places + (i << 2))) << 2)))
+    }
   }
+}
+
+/** Half of the leaves to each side, and of the points in proportion, as the host counts them. */
+function growBelow(
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  members: usize,
+  from: u32,
+  to: u32,
+  cells: u32,
+  sample: u32,
+  steps: u32,
+  seed: u32,
+  along: usize,
+): void {
+  if (cells < 2) return
+  const left = (cells + 1) >> 1
+  const rank = from + <u32>floor((<f64>(to - from) * <f64>left) / <f64>cells + 0.5)
+  splitNode(scratch, x, kind, stride, members, from, to, rank, sample, steps, seed, mix(seed, from, cells), along)
+  growBelow(scratch, x, kind, stride, members, from, rank, left, sample, steps, seed, along)
+  growBelow(scratch, x, kind, stride, members, rank, to, cells - left, sample, steps, seed, along)
 }
 
 /** Where each member lies along the direction. */
@@ -75,7 +166,15 @@ function projectMembers(
   // Bytes times integers: a third of the work of turning every byte into a float.
   const asIntegers = kind === 1 && stride < 8000 && !atHand
   if (asIntegers) quantizeRow(direction, 0, stride, LENGTH, integers)
+  let touched: u32 = 0
   for (let slot = from; slot < to; slot++) {
+    if (((slot - from) & (AHEAD - 1)) === 0) {
+      const stop = min(to, slot + 2 * AHEAD)
+      for (let next = slot + AHEAD; next < stop; next++) {
+        touched += touchRow(x + <usize>load<u32>(members + ((<usize>next) << 2)) * bytes, bytes)
+      }
+      store<u32>(along + ((<usize>slot) << 2), touched)
+    }
     const place = (<usize>slot) << 2
     const row = x + <usize>load<u32>(members + place) * bytes
     let value: f32

@@ -153,7 +153,7 @@ export function dotsFourByTwo(
 }
 
 /** Dot product of two rows of integers. */
-function dotWide(a: usize, b: usize, wide: u32): i32 {
+export function dotWide(a: usize, b: usize, wide: u32): i32 {
   let sum = i32x4.splat(0)
   const end = a + ((<usize>wide) << 1)
   while (a < end) {

@@ -64,6 +64,7 @@ export function flagName(name: string): string {
 
 const START_WORDS: Readonly<Record<StartName, string>> = {
   auto: 'centres chosen by k-means++, or k-means|| where that takes too long',
+  none: 'a random label for every vector',
   random: 'random vectors',
   kpp: 'centres chosen by k-means++',
   parallel: 'centres chosen by k-means||',

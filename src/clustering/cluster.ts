@@ -13,7 +13,6 @@ import { METHODS } from './presets.ts'
 import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import { chooseStart, type Start, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
-import { meanUpdate } from './updates/mean.ts'
 
 /** A round, and a look at what stands after it. The looks are good until the next step is asked for. */
 export interface ClusterStep extends IterationStats {
@@ -156,10 +155,11 @@ async function prepare(
     }
     if (METHODS[resolved.method].keepsTree) state.tree = start.tree
     points.writeLabels(start.labels)
-    // Where centres only step, means are what there is to step from.
-    const first = update.begin ? meanUpdate(state) : update
-    for (const part of points.parts) await first.take(state, part, await points.vectors(part))
-    await first.finish(state)
+    if (update.adopt) await update.adopt(state)
+    else {
+      for (const part of points.parts) await update.take(state, part, await points.vectors(part))
+      await update.finish(state)
+    }
     state.labelled = true
     return true
   } catch (error) {

@@ -66,7 +66,10 @@ async function round(
       part.swapLabels()
       taken.push(part)
       const vectors = await points.vectors(part)
-      looked += (await candidates.assign(state, part, vectors, iteration)) * part.count
+      const seen = await (update.drive
+        ? update.drive(state, candidates, part, vectors, iteration)
+        : candidates.assign(state, part, vectors, iteration))
+      looked += seen * part.count
       await update.take(state, part, vectors)
       const counted = await tally(device, {
         count: part.count,

@@ -12,6 +12,8 @@ export interface MethodOptions {
   readonly trees?: number
   /** closures: begin with one tree and add one when progress slows, or take all at once. */
   readonly neighborhoods?: 'adaptive' | 'static'
+  /** closures: most trees looked at in a round where they are adaptive; the newest first, then all in turn. */
+  readonly visits?: number
   /** closures: add a tree when a round lowers the objective by less than this share. */
   readonly growth?: number
   /** akm, rakm: what searches the centres. */
@@ -32,8 +34,12 @@ export interface MethodOptions {
   readonly nodeRounds?: number
   /** canopy: points nearer than this share of the mean distance share a canopy. */
   readonly canopyRadius?: number
-  /** minibatch, lvq: points taken at a time. */
+  /** minibatch, lvq: points taken at a time; sharp, closures-sharp: points whose moves are proposed at a time. */
   readonly batch?: number
+  /** sharp, closures-sharp: take the first move that pays instead of the best. */
+  readonly fast?: boolean
+  /** sharp: look only at this many clusters nearest to the own one; 0: at all. */
+  readonly nearest?: number
   /** lvq: share of the way a centre goes towards a point. */
   readonly rate?: number
 }

@@ -25,7 +25,7 @@ export interface ClusterOptions extends MethodOptions {
   /** Runs from different starts, of which the best is kept. Default 1. */
   readonly restarts?: number
   /**
-   * Where the centres begin: `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
+   * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
    * idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
    * small k-means), or given centres. Default `auto`: what suits the method.
    */
@@ -70,7 +70,7 @@ export interface ResolvedOptions {
   readonly settings: Settings
 }
 
-export const START_NAMES: readonly StartName[] = ['auto', 'random', 'kpp', 'parallel', 'tree', 'hkm']
+export const START_NAMES: readonly StartName[] = ['auto', 'none', 'random', 'kpp', 'parallel', 'tree', 'hkm']
 
 /** What is taken where nothing is said. */
 export const CLUSTER_DEFAULTS = {

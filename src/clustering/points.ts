@@ -18,6 +18,7 @@ import {
   writeSparseRows,
 } from '../kernels/rows.ts'
 import { tallyWorkspaceBytes } from '../kernels/tally.ts'
+import { sketchRows } from '../trees/sketch.ts'
 import { type Frame, intoFrame, type Watch } from './frame.ts'
 import { cutSparseRows, sparseIntoFrame } from './sparse-points.ts'
 
@@ -89,6 +90,7 @@ export class PointStore {
   /** One buffer a part, or one for all parts when streaming. */
   #vectors: DeviceRows[] = []
   #resident = true
+  readonly #sketches = new Map<PointPart, DeviceRows>()
 
   static async open(device: Device, source: VectorSource, options: PointStoreOptions): Promise<PointStore> {
     const store = new PointStore(device, source, options)
@@ -140,6 +142,17 @@ export class PointStore {
     const index = this.parts.indexOf(part)
     if (this.#resident) return this.#vectors[index]
     return this.#upload(part, this.#vectors[0])
+  }
+
+  /** What trees over a part are grown from; made once, and it stays where vectors are streamed. */
+  async sketch(part: PointPart): Promise<DeviceRows> {
+    const known = this.#sketches.get(part)
+    if (known) return known
+    const vectors = await this.vectors(part)
+    const made = await sketchRows(this.#device, this.#scope, vectors)
+    // Narrow vectors are their own sketch, and may be streamed.
+    if (made !== vectors) this.#sketches.set(part, made)
+    return made
   }
 
   /** Rows as the device holds them, by their numbers. */

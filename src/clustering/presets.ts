@@ -5,10 +5,21 @@ import { canopy } from './methods/canopy.ts'
 import { closures } from './methods/closures.ts'
 import { hkm } from './methods/hkm.ts'
 import { lvq, minibatch } from './methods/minibatch.ts'
+import { closuresSharp, sharp } from './methods/sharp.ts'
 import type { Method } from './run-state.ts'
 import { meanUpdate } from './updates/mean.ts'
 
-export type MethodName = 'lloyd' | 'akm' | 'rakm' | 'hkm' | 'closures' | 'canopy' | 'minibatch' | 'lvq'
+export type MethodName =
+  | 'lloyd'
+  | 'akm'
+  | 'rakm'
+  | 'hkm'
+  | 'closures'
+  | 'closures-sharp'
+  | 'sharp'
+  | 'canopy'
+  | 'minibatch'
+  | 'lvq'
 
 export const METHODS: Readonly<Record<MethodName, Method>> = {
   lloyd: {
@@ -18,7 +29,9 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
     candidates: allCandidates,
     update: meanUpdate,
   },
+  'closures-sharp': closuresSharp,
   closures,
+  sharp,
   canopy,
   minibatch,
   lvq,

@@ -1,6 +1,7 @@
 /** What a run works on, and the two contracts a method is made of: where candidates come from, and what is done with them. */
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { assignWorkspaceBytes } from '../kernels/assign.ts'
+import type { PointGroups } from '../kernels/move-gains.ts'
 import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
 import type { MethodOption, Settings } from './method-options.ts'
 import type { PointPart, PointStore } from './points.ts'
@@ -36,6 +37,11 @@ export interface CandidateSource {
    * without change (or gain) is no reason to stop. Default: true.
    */
   settled?(round: Round): boolean | Promise<boolean>
+  /**
+   * For updates that move points one after another: the part's points in groups that share their
+   * candidates. Each of the groupings is gone through in turn, each holds every point once.
+   */
+  groups?(state: RunState, part: PointPart, round: number): Promise<readonly PointGroups[]>
 }
 
 /** What a round came to. */
@@ -50,6 +56,13 @@ export interface Round {
 export interface Update {
   /** Called before the points choose, where centres move ahead of that; when the round is stopped they are put back. */
   begin?(state: RunState, iteration: number): Promise<void>
+  /** Called where points begin with labels: centres become what they are then. Default: `take`, then `finish`. */
+  adopt?(state: RunState): Promise<void>
+  /**
+   * Lets the points of a part choose, where that is more than taking the nearest candidate. Writes
+   * `labels` and `distances`; returns the mean number of centres looked at per point.
+   */
+  drive?(state: RunState, source: CandidateSource, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
   /** Called for every part of the points, after they chose. */
   take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
   /** Called when all parts were taken: centres become what they are after the round. */
@@ -83,7 +96,7 @@ export interface Method {
 }
 
 /** How centres, or labels, can begin. */
-export type StartName = 'auto' | 'random' | 'kpp' | 'parallel' | 'tree' | 'hkm'
+export type StartName = 'auto' | 'none' | 'random' | 'kpp' | 'parallel' | 'tree' | 'hkm'
 
 export function createRunState(
   device: Device,

@@ -1,6 +1,7 @@
 /**
  * Where the centres begin.
  *
+ * - none: a random label for every point, so that centres are all near the mean (k-means#).
  * - random: different points, drawn evenly.
  * - kpp: k-means++ (Arthur and Vassilvitskii 2007): each next centre is drawn with a chance in
  *   proportion to the squared distance to the nearest one so far. k passes over the data.
@@ -48,6 +49,7 @@ export async function chooseStart(
   const { points, k } = state
   const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
   if (cells) return { labels: cells }
+  if (start === 'none') return { labels: randomLabels(points.rows, k, random) }
   if (start === 'hkm') {
     const { labels, root } = await hkmStart(state, random, onProgress)
     return { labels, tree: flattenLabels(root) }
@@ -61,6 +63,17 @@ export async function chooseStart(
         ? await plusPlusStart(state, random, weights, onProgress)
         : await parallelStart(state, random, weights, onProgress)
   return { centers: await points.gather(indices) }
+}
+
+/** A random label for every point, and a point for every label. */
+function randomLabels(n: number, k: number, random: Random): Uint32Array {
+  const order = Uint32Array.from({ length: n }, (_, i) => i)
+  shuffle(random, order)
+  const labels = new Uint32Array(n)
+  order.forEach((point, i) => {
+    labels[point] = i < k ? i : random.below(k)
+  })
+  return labels
 }
 
 /** Different points with weight, in random order. There are enough: the caller has checked. */

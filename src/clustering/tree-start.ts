@@ -12,7 +12,7 @@ export async function treeStartLabels(state: RunState, seed: number): Promise<Ui
   if (points.parts.length > 1) return undefined
   const scope = new BufferScope(device)
   try {
-    const tree = await growCells(device, scope, await points.vectors(points.parts[0]), k, seed)
+    const tree = await growCells(device, scope, await points.sketch(points.parts[0]), k, seed)
     const members = new Uint32Array(await device.read(tree.members))
     const offsets = new Uint32Array(await device.read(tree.offsets))
     const labels = new Uint32Array(points.rows)

@@ -204,6 +204,7 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
     items: mostPieces(points.rows),
     grain: 4,
     args: [...rows, k, offsets, pieces, order, ...partials],
+    scratchBytes: points.stride * 2 + 32,
   }
   yield {
     entry: 'sumClusters',
@@ -221,5 +222,6 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
       memory.address(counts),
       args.add ? 1 : 0,
     ],
+    scratchBytes: points.stride * 2 + 32,
   }
 }

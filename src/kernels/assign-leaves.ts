@@ -1,9 +1,10 @@
 /**
  * assign-leaves: candidate-restricted assignment over closure neighbourhoods.
  *
- * All points of a leaf share one candidate set: the labels (of the round before, `previous`) carried
- * by the leaf's members. members: u32 [n], points leaf by leaf; offsets: u32 [leaves + 1]. labels and
- * distances hold the best so far (at first: each point's own centre) and keep the better.
+ * All points of a leaf share one candidate set: the labels carried by the leaf's members when the call
+ * begins. members: u32 [n], points leaf by leaf; offsets: u32 [leaves + 1]. labels and distances hold
+ * the best so far (at first: each point's own centre) and keep the better; a point is in one leaf, so
+ * no leaf sees what another is changing.
  * Cost: 3 d operations for each pair of a point and a different label in its leaf.
  */
 import { assignLeavesShader, collectLeafLabels } from '../../shaders/assign-leaves.ts'
@@ -21,7 +22,6 @@ export interface AssignLeavesArgs {
   readonly leaves: number
   /** Points in the largest leaf. */
   readonly largest: number
-  readonly previous: DeviceBuffer
   readonly labels: DeviceBuffer
   readonly distances: DeviceBuffer
   /** `assignLeavesWorkspaceBytes` long. */
@@ -91,13 +91,13 @@ export function prepareLeafCenters(
 }
 
 export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<void> {
-  const { points, centers, members, offsets, leaves, largest, previous, labels, distances, workspace } = args
+  const { points, centers, members, offsets, leaves, largest, labels, distances, workspace } = args
   return device.run({
     name: 'assign-leaves',
     *webgpu(gpu) {
       yield {
         shader: collectLeafLabels,
-        bindings: [members, offsets, previous, workspace.candidates, workspace.ranges, workspace.looked],
+        bindings: [members, offsets, labels, workspace.candidates, workspace.ranges, workspace.looked],
         params: [leaves],
         groups: gridFor(leaves, THREADS, gpu.limits.workgroups),
         operations: points.rows * largest,
@@ -132,7 +132,6 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
           memory.address(members),
           memory.address(offsets),
           largest,
-          memory.address(previous),
           memory.address(labels),
           memory.address(distances),
           memory.address(workspace.looked),

@@ -12,7 +12,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { project } from './project.ts'
-import { allocateRows, type DeviceRows, denseType, kindOf } from './rows.ts'
+import { allocateRows, type DeviceRows, denseType, kindOf, rowBytesOf } from './rows.ts'
 
 export interface GrowArgs {
   readonly points: DeviceRows
@@ -74,6 +74,38 @@ export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
           memory.address(workspace.along),
         ],
         scratchBytes: (sample + 2) * points.stride * 4,
+      }
+    },
+  })
+}
+
+/**
+ * Nodes of at most `most` points to their leaves at once. Here the table's third number is how many
+ * leaves a node is to become; they are cut as `trees/partition-tree.ts` does. CPU only: where rows are
+ * fetched from far away, growing what fits a cache in one go is several times as fast.
+ */
+export function growSubtrees(device: Device, args: GrowArgs, most: number): Promise<void> {
+  const { points, members, nodes, table, sample, steps, seed } = args
+  return device.run({
+    name: 'grow-subtrees',
+    webgpu: () => [],
+    *cpu(memory) {
+      yield {
+        entry: 'growSubtrees',
+        items: table.length / 3,
+        grain: 1,
+        args: [
+          memory.address(points.buffer),
+          kindOf(points),
+          points.stride,
+          memory.address(members),
+          memory.address(nodes),
+          sample,
+          steps,
+          seed,
+          most,
+        ],
+        scratchBytes: (sample + 2) * points.stride * 4 + most * (rowBytesOf(points.stride, denseType(points)) + 12),
       }
     },
   })

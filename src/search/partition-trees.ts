@@ -41,7 +41,7 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
           `${source.name} does not fit the device in one piece: a tree needs all points at once.`,
         )
       }
-      const rows = await points.vectors(points.parts[0])
+      const rows = await points.sketch(points.parts[0])
       const grown: TreeLeaves[] = []
       for (let t = 0; t < trees; t++) {
         const began = performance.now()

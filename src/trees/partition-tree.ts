@@ -6,7 +6,7 @@
  */
 import { createRandom } from '../core/random.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
-import { createGrowWorkspace, growNodes } from '../kernels/partition-tree.ts'
+import { createGrowWorkspace, growNodes, growSubtrees } from '../kernels/partition-tree.ts'
 import type { DeviceRows } from '../kernels/rows.ts'
 
 /** Points leaf by leaf. */
@@ -23,6 +23,8 @@ export interface PartitionTree {
 /** Points whose spread is looked at, and power steps: more make trees alike without making them better. */
 const SAMPLE = 32
 const STEPS = 3
+/** Nodes of at most this many points are grown to their leaves at once: their rows fit a near cache. */
+const SUBTREE = 1024
 
 interface Node {
   readonly from: number
@@ -54,10 +56,9 @@ export async function growCells(
 ): Promise<PartitionTree> {
   const n = points.rows
   const members = scope.allocate(n * 4, 'points by leaf')
-  device.write(
-    members,
-    Uint32Array.from({ length: n }, (_, i) => i),
-  )
+  const everybody = new Uint32Array(n)
+  for (let i = 0; i < n; i++) everybody[i] = i
+  device.write(members, everybody)
   const temporary = new BufferScope(device)
   try {
     // The last level has about half as many nodes as there will be cells.
@@ -65,27 +66,26 @@ export async function growCells(
     const nodes = temporary.allocate(widest * 12, 'tree nodes')
     const workspace = createGrowWorkspace(device, temporary, points, widest)
     let open: Node[] = [{ from: 0, to: n, cells }]
-    const done: Node[] = []
     const random = createRandom(seed)
     while (open.length > 0) {
       const splitting = open.filter((node) => node.cells > 1)
-      done.push(...open.filter((node) => node.cells === 1))
-      if (splitting.length > 0) {
-        const table = Uint32Array.from(splitting.flatMap((node) => [node.from, node.to, splitRank(node)]))
-        device.write(nodes, table)
-        const seed = random.next()
-        await growNodes(device, { points, members, nodes, table, workspace, sample: SAMPLE, steps: STEPS, seed })
+      if (splitting.length === 0) break
+      const small = device.info.kind === 'cpu' && splitting.every(({ from, to }) => to - from <= SUBTREE)
+      const third = (node: Node): number => (small ? node.cells : splitRank(node))
+      const table = Uint32Array.from(splitting.flatMap((node) => [node.from, node.to, third(node)]))
+      device.write(nodes, table)
+      const step = { points, members, nodes, table, workspace, sample: SAMPLE, steps: STEPS, seed: random.next() }
+      if (small) {
+        await growSubtrees(device, step, SUBTREE)
+        break
       }
+      await growNodes(device, step)
       open = splitting.flatMap(childrenOf)
     }
-    done.sort((a, b) => a.from - b.from)
-    const offsets = Uint32Array.from([...done.map((node) => node.from), n])
-    return {
-      members,
-      offsets: scope.upload(offsets, 'leaves'),
-      leaves: done.length,
-      largest: done.reduce((largest, node) => Math.max(largest, node.to - node.from), 0),
-    }
+    const offsets = cellOffsets(n, cells)
+    let largest = 0
+    for (let cell = 0; cell < cells; cell++) largest = Math.max(largest, offsets[cell + 1] - offsets[cell])
+    return { members, offsets: scope.upload(offsets, 'leaves'), leaves: cells, largest }
   } finally {
     temporary.free()
   }
@@ -95,6 +95,24 @@ export async function growCells(
 function splitRank({ from, to, cells }: Node): number {
   const left = Math.ceil(cells / 2)
   return from + Math.round(((to - from) * left) / cells)
+}
+
+/** Where the cells of n points begin, and the end: known without looking at a point. */
+function cellOffsets(n: number, cells: number): Uint32Array {
+  const offsets = new Uint32Array(cells + 1)
+  const fill = (from: number, to: number, first: number, count: number): void => {
+    if (count === 1) {
+      offsets[first] = from
+      return
+    }
+    const rank = splitRank({ from, to, cells: count })
+    const left = Math.ceil(count / 2)
+    fill(from, rank, first, left)
+    fill(rank, to, first + left, count - left)
+  }
+  fill(0, n, 0, cells)
+  offsets[cells] = n
+  return offsets
 }
 
 function childrenOf(node: Node): Node[] {

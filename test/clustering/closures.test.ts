@@ -73,6 +73,14 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       expect(adaptive.distortion).toBeLessThan(one.distortion)
     })
 
+    test('has converged only when every tree had its turn without a change', async () => {
+      const model = await run(normal(400, 4, 9), { k: 12, trees: 5, visits: 2, iterations: 300, tolerance: 0 })
+      expect(model.facts.stopped).toBe('converged')
+      const moved = model.facts.iterations.map((step) => step.moved)
+      expect(moved.slice(-3)).toEqual([0, 0, 0])
+      expect(moved.at(-4)).toBeGreaterThan(0)
+    })
+
     test('comes close to Lloyd while looking at few centres', async () => {
       const vectors = normal(3000, 8, 6)
       const lloyd = await run(vectors, { k: 150, method: 'lloyd', start: 'tree', iterations: 20 })

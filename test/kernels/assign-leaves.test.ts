@@ -25,7 +25,6 @@ interface Case {
   readonly c: Rows
   readonly members: Uint32Array
   readonly offsets: Uint32Array
-  readonly previous: Uint32Array
   readonly labels: Uint32Array
   readonly distances: Float32Array
 }
@@ -45,9 +44,9 @@ function makeCase(flavour: Flavour, sizes: readonly number[], k: number, d: numb
   ])
   const x = { data: points(flavour, n, d, seed + 1), cols: d }
   const c = { data: centers(flavour, k, d, seed + 2), cols: d }
-  const previous = wholeNumbers(n, k, seed + 3)
-  const distances = Float32Array.from(previous, (label, i) => squaredDistance(x, i, c, label))
-  return { x, c, members, offsets, previous, labels: previous, distances }
+  const labels = wholeNumbers(n, k, seed + 3)
+  const distances = Float32Array.from(labels, (label, i) => squaredDistance(x, i, c, label))
+  return { x, c, members, offsets, labels, distances }
 }
 
 async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32Array; distances: Float32Array }> {
@@ -74,7 +73,6 @@ async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32A
       offsets: buffers.upload(given.offsets),
       leaves: sizes.length,
       largest: Math.max(...sizes),
-      previous: buffers.upload(given.previous),
       labels: labels.buffer,
       distances: distances.buffer,
       workspace,
@@ -82,7 +80,7 @@ async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32A
     // Reading checks the guards.
     for (const output of guarded) await output.bytes()
     const looked = new Uint32Array(await buffers.device.read(workspace.looked)).subarray(0, sizes.length)
-    const carried = leafCandidates(given.members, given.offsets, given.previous)
+    const carried = leafCandidates(given.members, given.offsets, given.labels)
     expect(Array.from(looked)).toEqual(
       sizes.map((size, leaf) => size * (carried[given.members[given.offsets[leaf]]]?.size ?? 0)),
     )
@@ -91,7 +89,7 @@ async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32A
 }
 
 function expected(given: Case): { label: number; distance: number }[] {
-  const candidates = leafCandidates(given.members, given.offsets, given.previous)
+  const candidates = leafCandidates(given.members, given.offsets, given.labels)
   return candidates.map((labels, i) =>
     bestOf(given.x, i, given.c, labels, { label: given.labels[i], distance: given.distances[i] }),
   )
@@ -113,7 +111,7 @@ async function checkExact(opened: OpenedDevice, given: Case): Promise<void> {
 async function checkRough(opened: OpenedDevice, given: Case): Promise<void> {
   const { x, c } = given
   const found = await run(opened, given)
-  const candidates = leafCandidates(given.members, given.offsets, given.previous)
+  const candidates = leafCandidates(given.members, given.offsets, given.labels)
   const reach = longest(c)
   const chosen = Array.from(found.labels, (label, i) => {
     if (label === given.labels[i]) return given.distances[i]
@@ -157,17 +155,16 @@ onEveryDevice((opened) => {
       const one = centers('unit', 1, 6, 4)
       const c = { data: Float32Array.from({ length: 20 * 6 }, (_, i) => one[i % 6]), cols: 6 }
       const given = makeCase('unit', [20], 20, 6, 5)
-      const previous = Uint32Array.from({ length: 20 }, (_, i) => 19 - i)
+      const labels = Uint32Array.from({ length: 20 }, (_, i) => 19 - i)
       const distances = new Float32Array(20).fill(1e6)
-      const found = await run(opened, { ...given, c, previous, labels: previous, distances })
+      const found = await run(opened, { ...given, c, labels, distances })
       expectSame(found.labels, new Uint32Array(20))
     })
 
-    test('keeps a better centre that an earlier tree found', async () => {
+    test('keeps a centre that is nearer than all of the leaf', async () => {
       const given = makeCase('whole', [9, 9], 12, 3, 6)
-      const labels = new Uint32Array(18).fill(99)
-      const distances = Float32Array.from({ length: 18 }, (_, i) => (i % 2 === 0 ? 0 : 1e9))
-      await checkExact(opened, { ...given, labels, distances })
+      const distances = given.distances.map((distance, i) => (i % 2 === 0 ? 0 : distance))
+      await checkExact(opened, { ...given, distances })
     })
 
     test('agrees with the oracle on any leaves', async () => {

@@ -70,11 +70,11 @@ export function bestOf(x: Rows, i: number, c: Rows, candidates: Iterable<number>
 }
 
 /** For every point the different labels in its leaf. */
-export function leafCandidates(members: Uint32Array, offsets: Uint32Array, previous: Uint32Array): Set<number>[] {
+export function leafCandidates(members: Uint32Array, offsets: Uint32Array, carried: Uint32Array): Set<number>[] {
   const result: Set<number>[] = []
   for (let leaf = 0; leaf + 1 < offsets.length; leaf++) {
     const inside = Array.from(members.subarray(offsets[leaf], offsets[leaf + 1]))
-    const labels = new Set(inside.map((point) => previous[point]))
+    const labels = new Set(inside.map((point) => carried[point]))
     for (const point of inside) result[point] = labels
   }
   return result

@@ -1,8 +1,15 @@
 /** Every point looks at every centre. Cost: 2 n k d operations a round. */
+import { createRandom, shuffle } from '../../core/random.ts'
 import { assign } from '../../kernels/assign.ts'
 import type { CandidateSource } from '../run-state.ts'
+import { allocateGroups, type GroupBuffers, writeGroups } from './groups.ts'
+
+/** Points that share a pass over the centres, where points are taken in groups. */
+const GROUP = 16
+const STREAM = 0xa1100000
 
 export function allCandidates(): CandidateSource {
+  let buffers: GroupBuffers | undefined
   return {
     async assign(state, part, vectors) {
       const { points, control } = state
@@ -22,5 +29,17 @@ export function allCandidates(): CandidateSource {
       )
       return state.k
     },
+    async groups(state, part, round) {
+      const order = Uint32Array.from({ length: part.count }, (_, i) => i)
+      shuffle(createRandom(state.seed).fork(STREAM + round), order)
+      const size = Math.min(GROUP, state.settings.batch as number)
+      buffers ??= allocateGroups(state)
+      return [writeGroups(state, buffers, order, evenly(part.count, size), 'all')]
+    },
   }
+}
+
+/** Where groups of `size` begin among n, and the end. */
+function evenly(n: number, size: number): Uint32Array {
+  return Uint32Array.from({ length: Math.ceil(n / size) + 1 }, (_, i) => Math.min(n, i * size))
 }

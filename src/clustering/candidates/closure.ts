@@ -4,10 +4,14 @@
  * trees. Trees are built once; with `adaptive` neighbourhoods there is one at first, and another is
  * added whenever a round lowers the objective by less than the share `growth`.
  *
- * All points look at the labels of the round before, so their order does not matter. Where points
- * start without labels (a start from centres), the first round looks at every centre. Points in
- * several parts have trees of their own for each part. Cost a round: at most 3 n d times leaf size
- * times trees, whatever k.
+ * Two things differ from the paper. A tree sees the labels as the trees before it in the round left
+ * them, so news travels several leaves in a round; the order of points still does not matter. And an
+ * adaptive round visits the newest few trees, later all of them in turn: what an old tree shows has
+ * mostly been seen, and moving the centres in between is worth more than seeing it again.
+ *
+ * Where points start without labels (a start from centres), the first round looks at every centre.
+ * Points in several parts have trees of their own for each part. Cost a round: at most 3 n d times
+ * leaf size times trees visited, whatever k.
  */
 import {
   type AssignLeavesWorkspace,
@@ -16,6 +20,7 @@ import {
   prepareLeafCenters,
 } from '../../kernels/assign-leaves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
+import type { PointGroups } from '../../kernels/move-gains.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import { growTree, type PartitionTree } from '../../trees/partition-tree.ts'
 import type { PointPart } from '../points.ts'
@@ -31,20 +36,26 @@ class ClosureSource implements CandidateSource {
   readonly #trees = new Map<PointPart, PartitionTree[]>()
   readonly #most: number
   readonly #growth: number
+  readonly #visits: number
   #wanted: number
   #last: number | undefined
+  /** Rounds since all trees were there, and how many of the last ones changed nothing. */
+  #complete = 0
+  #quiet = 0
   #workspace: AssignLeavesWorkspace | undefined
 
   constructor({ settings }: RunState) {
     this.#most = settings.trees as number
     this.#growth = settings.growth as number
-    this.#wanted = settings.neighborhoods === 'static' ? this.#most : 1
+    const isStatic = settings.neighborhoods === 'static'
+    this.#visits = isStatic ? this.#most : Math.min(this.#most, settings.visits as number)
+    this.#wanted = isStatic ? this.#most : 1
   }
 
   async assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number> {
     if (!state.labelled) return this.#everything.assign(state, part, vectors, round)
     const { device, centers, control } = state
-    const trees = await this.#treesOf(state, part, vectors)
+    const trees = this.#visited(await this.#treesOf(state, part))
     const { previous, labels, distances } = part
     const workspace = this.#workspaceFor(state)
     await prepareLeafCenters(device, centers, workspace)
@@ -61,7 +72,6 @@ class ClosureSource implements CandidateSource {
         offsets,
         leaves,
         largest,
-        previous,
         labels,
         distances,
         workspace,
@@ -75,21 +85,44 @@ class ClosureSource implements CandidateSource {
     return looked / part.count
   }
 
-  /** More neighbours when progress slows; done only when there are no more to come. */
-  settled({ distortion }: Round): boolean {
-    const fall = this.#last === undefined ? 1 : (this.#last - distortion) / this.#last
-    this.#last = distortion
-    if (this.#wanted >= this.#most) return true
-    if (!(fall >= this.#growth)) this.#wanted++
-    return false
+  async groups(state: RunState, part: PointPart): Promise<PointGroups[]> {
+    const trees = this.#visited(await this.#treesOf(state, part))
+    return trees.map(({ members, offsets, leaves, largest }) => ({
+      members,
+      offsets,
+      groups: leaves,
+      largest,
+      among: 'labels',
+    }))
   }
 
-  async #treesOf(state: RunState, part: PointPart, vectors: DeviceRows): Promise<PartitionTree[]> {
+  /** More neighbours when progress slows; done only when all trees had their turn and there are no more to come. */
+  settled({ distortion, moved }: Round): boolean {
+    const fall = this.#last === undefined ? 1 : (this.#last - distortion) / this.#last
+    this.#last = distortion
+    if (this.#wanted < this.#most) {
+      if (!(fall >= this.#growth)) this.#wanted++
+      return false
+    }
+    this.#complete++
+    this.#quiet = moved === 0 ? this.#quiet + 1 : 0
+    return (moved === 0 ? this.#quiet : this.#complete) * this.#visits >= this.#most
+  }
+
+  /** The newest while trees are added, then all in turn. */
+  #visited(trees: readonly PartitionTree[]): PartitionTree[] {
+    const from = this.#complete * this.#visits
+    const count = Math.min(this.#visits, trees.length)
+    return Array.from({ length: count }, (_, i) => trees[trees.length - 1 - ((from + i) % trees.length)])
+  }
+
+  async #treesOf(state: RunState, part: PointPart): Promise<PartitionTree[]> {
     const trees = this.#trees.get(part) ?? []
     this.#trees.set(part, trees)
     while (trees.length < this.#wanted) {
       const seed = state.seed * 1009 + trees.length + 1
-      trees.push(await growTree(state.device, state.scope, vectors, state.settings.leafSize as number, seed))
+      const rows = await state.points.sketch(part)
+      trees.push(await growTree(state.device, state.scope, rows, state.settings.leafSize as number, seed))
     }
     return trees
   }

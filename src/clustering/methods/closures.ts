@@ -15,6 +15,13 @@ export const CLOSURE_OPTIONS: readonly MethodOption[] = [
     help: 'adaptive adds a tree when progress slows, static takes all at once',
   },
   {
+    name: 'visits',
+    kind: 'whole',
+    fallback: 3,
+    least: 1,
+    help: 'adaptive: most trees looked at in a round, the newest first, then all in turn',
+  },
+  {
     name: 'growth',
     kind: 'real',
     fallback: 0.01,

@@ -1,15 +1,36 @@
 /** Centre = mean of its points (Lloyd); of unit vectors, the mean brought back to length one. */
+import type { DeviceBuffer } from '../../device/contract.ts'
 import { accumulate, createAccumulateWorkspace } from '../../kernels/accumulate.ts'
 import { means } from '../../kernels/means.ts'
+import type { DeviceRows } from '../../kernels/rows.ts'
 import { tally, tallyWorkspaceBytes } from '../../kernels/tally.ts'
-import type { RunState, Update } from '../run-state.ts'
+import type { PointPart } from '../points.ts'
+import type { RunState, Update, UpdateResult } from '../run-state.ts'
 
 export function meanUpdate(state: RunState): Update {
+  const sums = clusterSums(state)
+  return {
+    take: (_state, part, vectors) => sums.take(part, vectors),
+    finish: () => sums.finish(),
+  }
+}
+
+export interface ClusterSums {
+  readonly buffers: { readonly sums: DeviceBuffer; readonly totals: DeviceBuffer; readonly counts: DeviceBuffer }
+  /** Adds a part of the points by their labels; the first part begins anew. */
+  take(part: PointPart, vectors: DeviceRows): Promise<void>
+  /** Centres become the means of what was taken. */
+  finish(): Promise<UpdateResult>
+}
+
+export function clusterSums(state: RunState): ClusterSums {
   const { device, scope, points, k } = state
   const { stride } = points
-  const sums = scope.allocate(k * stride * 4, 'sums of clusters')
-  const totals = scope.allocate(k * 4, 'weights of clusters')
-  const counts = scope.allocate(k * 4, 'sizes of clusters')
+  const buffers = {
+    sums: scope.allocate(k * stride * 4, 'sums of clusters'),
+    totals: scope.allocate(k * 4, 'weights of clusters'),
+    counts: scope.allocate(k * 4, 'sizes of clusters'),
+  }
   const gains = scope.allocate(k * 4, 'gains of clusters')
   const gainSums = scope.allocate(tallyWorkspaceBytes(k), 'sum of gains')
   const empties = scope.allocate(tallyWorkspaceBytes(k), 'empty clusters')
@@ -22,20 +43,12 @@ export function meanUpdate(state: RunState): Update {
     points.source.sparse !== undefined,
   )
   return {
-    async take(_state, part, vectors) {
-      await accumulate(device, {
-        points: vectors,
-        labels: part.labels,
-        weights: part.weights,
-        k,
-        sums,
-        totals,
-        counts,
-        add: part.first > 0,
-        workspace,
-      })
+    buffers,
+    take({ labels, weights, first }, vectors) {
+      return accumulate(device, { points: vectors, labels, weights, k, ...buffers, add: first > 0, workspace })
     },
     async finish() {
+      const { sums, totals, counts } = buffers
       await means(device, { sums, totals, centers: state.centers, gains, unit: state.unit })
       const { sum, different } = await tally(device, {
         count: k,

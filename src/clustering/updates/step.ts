@@ -12,6 +12,7 @@ import { assign } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, denseType, firstRows, rowBytesOf } from '../../kernels/rows.ts'
 import type { RunState, Update } from '../run-state.ts'
+import { meanUpdate } from './mean.ts'
 
 /** How far a centre goes towards a point, 0 to 1; `count` points pulled it before, this one included. */
 export type StepLength = (count: number, iteration: number) => number
@@ -28,6 +29,12 @@ export function stepUpdate(state: RunState, stepLength: StepLength): Update {
       const pulls = await pullsSoFar(state, iteration)
       const step = (center: number): number => stepLength(++pulls[center], iteration)
       await stepThroughPoints(state, iteration, step)
+    },
+    // Means are what there is to step from.
+    async adopt() {
+      const first = meanUpdate(state)
+      for (const part of points.parts) await first.take(state, part, await points.vectors(part))
+      await first.finish(state)
     },
     async take(_state, part) {
       if (part.first === 0) counts.fill(0)

@@ -111,6 +111,17 @@ function abort(): never {
   throw new Error('WebAssembly aborted')
 }
 
+function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let chunk: T[] = []
+  for (const item of items) {
+    chunk.push(item)
+    if (chunk.length < size) continue
+    yield chunk
+    chunk = []
+  }
+  if (chunk.length > 0) yield chunk
+}
+
 interface HeapBuffer extends DeviceBuffer {
   readonly address: number
 }
@@ -173,9 +184,9 @@ class CpuDevice implements Device, CpuMemory {
     this.#checkOpen()
     const jobs = work.cpu(this)
     const done = this.#turn.then(async () => {
-      for (const job of jobs) {
+      for (const queue of chunks(jobs, this.#runner.queue)) {
         control.signal?.throwIfAborted()
-        await this.#runner.run(job, control)
+        await this.#runner.run(queue, control)
         control.signal?.throwIfAborted()
       }
     })

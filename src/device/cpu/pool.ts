@@ -4,14 +4,16 @@ import { platform } from '#platform'
 import type { Thread } from '../../platform/contract.ts'
 import type { CpuJob, RunControl } from '../contract.ts'
 import type { WasmHeap } from './heap.ts'
-import { CONTROL, CONTROL_BYTES, MAX_ARGS, THREAD_SCRIPT } from './thread-script.ts'
+import { CONTROL, CONTROL_BYTES, JOB, JOB_BYTES, MAX_ARGS, MAX_JOBS, THREAD_SCRIPT } from './thread-script.ts'
 
 const PROGRESS_MS = 100
 
 export interface JobRunner {
   readonly threads: number
-  /** Ends early, without an error, when the signal fires; the caller looks at the signal. */
-  run(job: CpuJob, control?: RunControl): Promise<void>
+  /** Most jobs that `run` takes at a time. */
+  readonly queue: number
+  /** One job after the other. Ends early, without an error, when the signal fires; the caller looks at the signal. */
+  run(jobs: readonly CpuJob[], control?: RunControl): Promise<void>
   close(): Promise<void>
 }
 
@@ -20,6 +22,7 @@ type WasmFunction = (start: number, end: number, scratch: number, ...args: numbe
 /** One thread, the caller's own: gives way to the event loop between slices, so that a page stays alive. */
 export class InPlaceRunner implements JobRunner {
   readonly threads = 1
+  readonly queue = 1
   readonly #exports: WebAssembly.Exports
   readonly #heap: WasmHeap
   #lastBreath = 0
@@ -29,7 +32,11 @@ export class InPlaceRunner implements JobRunner {
     this.#heap = heap
   }
 
-  async run(job: CpuJob, control: RunControl = {}): Promise<void> {
+  async run(jobs: readonly CpuJob[], control: RunControl = {}): Promise<void> {
+    for (const job of jobs) await this.#runOne(job, control)
+  }
+
+  async #runOne(job: CpuJob, control: RunControl): Promise<void> {
     const scratch = this.#heap.allocate(job.scratchBytes ?? 0, 'scratch')
     const call = this.#exports[job.entry] as WasmFunction
     try {
@@ -51,11 +58,11 @@ export class InPlaceRunner implements JobRunner {
 }
 
 export class ThreadPool implements JobRunner {
+  readonly queue = MAX_JOBS
   readonly #threads: Thread[]
   readonly #entries: Map<string, number>
   readonly #heap: WasmHeap
   readonly #words: Int32Array
-  readonly #numbers: Float64Array
   #scratch = { address: 0, bytes: 0 }
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined
   #failure: Error | undefined
@@ -72,7 +79,7 @@ export class ThreadPool implements JobRunner {
           new Promise<void>((resolve, reject) => {
             thread.onMessage((message) => 'ready' in (message as object) && resolve())
             thread.onError(reject)
-            thread.post({ module, memory: heap.memory, control, entries, index })
+            thread.post({ module, memory: heap.memory, control, entries, threads: threadCount, index })
           }),
       ),
     )
@@ -84,7 +91,6 @@ export class ThreadPool implements JobRunner {
     this.#entries = new Map(entries.map((name, index) => [name, index]))
     this.#heap = heap
     this.#words = new Int32Array(control)
-    this.#numbers = new Float64Array(control, CONTROL.words * 4)
     for (const thread of threads) {
       thread.onMessage((message) => this.#hear(message as { done?: number; failed?: string }))
       thread.onError((error) => this.#settle?.reject(error))
@@ -97,28 +103,25 @@ export class ThreadPool implements JobRunner {
     return this.#threads.length
   }
 
-  async run(job: CpuJob, control: RunControl = {}): Promise<void> {
-    if (job.items <= 0) return
-    const entry = this.#entries.get(job.entry)
-    if (entry === undefined) throw new Error(`No WebAssembly function ${job.entry}`)
-    if (job.args.length > MAX_ARGS)
-      throw new Error(`${job.entry} takes ${job.args.length} arguments, at most ${MAX_ARGS} fit`)
-    this.#reserveScratch(job.scratchBytes ?? 0)
+  async run(given: readonly CpuJob[], control: RunControl = {}): Promise<void> {
+    const jobs = given.filter((job) => job.items > 0)
+    if (jobs.length === 0) return
+    this.#reserveScratch(jobs.reduce((most, { scratchBytes = 0 }) => Math.max(most, scratchBytes), 0))
     const words = this.#words
-    words[CONTROL.entry] = entry
-    words[CONTROL.items] = job.items
-    words[CONTROL.grain] = job.grain
-    words[CONTROL.next] = 0
+    jobs.forEach((job, i) => {
+      this.#enqueue(job, i)
+    })
+    words[CONTROL.jobs] = jobs.length
     words[CONTROL.running] = this.#threads.length
-    words[CONTROL.argCount] = job.args.length
+    words[CONTROL.met] = 0
+    words[CONTROL.stop] = 0
     words[CONTROL.scratch] = this.#scratch.address
     words[CONTROL.scratchBytes] = this.#scratch.bytes
-    this.#numbers.set(job.args)
     this.#threads[0].keepAlive(true)
     // Nothing left to take: threads finish the slice they are on and report.
-    const stop = (): void => void Atomics.store(words, CONTROL.next, job.items)
+    const stop = (): void => void Atomics.store(words, CONTROL.stop, 1)
     control.signal?.addEventListener('abort', stop)
-    const watch = control.onProgress && setInterval(() => this.#report(control.onProgress, job.items), PROGRESS_MS)
+    const watch = control.onProgress && setInterval(() => this.#report(control.onProgress, jobs), PROGRESS_MS)
     try {
       await new Promise<void>((resolve, reject) => {
         this.#settle = { resolve, reject }
@@ -138,14 +141,32 @@ export class ThreadPool implements JobRunner {
   }
 
   async close(): Promise<void> {
-    this.#words[CONTROL.entry] = -1
+    this.#words[CONTROL.jobs] = -1
     Atomics.add(this.#words, CONTROL.generation, 1)
     Atomics.notify(this.#words, CONTROL.generation)
     await Promise.all(this.#threads.map((thread) => thread.terminate()))
   }
 
-  #report(onProgress: RunControl['onProgress'], items: number): void {
-    onProgress?.(Math.min(1, Atomics.load(this.#words, CONTROL.next) / items))
+  #enqueue(job: CpuJob, place: number): void {
+    const entry = this.#entries.get(job.entry)
+    if (entry === undefined) throw new Error(`No WebAssembly function ${job.entry}`)
+    if (job.args.length > MAX_ARGS)
+      throw new Error(`${job.entry} takes ${job.args.length} arguments, at most ${MAX_ARGS} fit`)
+    const words = this.#words
+    const at = CONTROL.words + (place * JOB_BYTES) / 4
+    words[at + JOB.entry] = entry
+    words[at + JOB.items] = job.items
+    words[at + JOB.grain] = job.grain
+    words[at + JOB.next] = 0
+    words[at + JOB.argCount] = job.args.length
+    new Float64Array(words.buffer, (at + JOB.words) * 4, MAX_ARGS).set(job.args)
+  }
+
+  /** The share of the job that is being done. */
+  #report(onProgress: RunControl['onProgress'], jobs: readonly CpuJob[]): void {
+    const job = Math.min(jobs.length - 1, Math.floor(Atomics.load(this.#words, CONTROL.met) / this.#threads.length))
+    const next = Atomics.load(this.#words, CONTROL.words + (job * JOB_BYTES) / 4 + JOB.next)
+    onProgress?.(Math.min(1, next / jobs[job].items))
   }
 
   #hear(message: { done?: number; failed?: string }): void {

@@ -2,51 +2,81 @@
  * What each thread of the CPU device runs, as text: it starts from a string both in Node and in a
  * page, so no bundler has to know about it. The platform puts `post` and `listen` in front.
  *
- * The control block is shared: words 0 to 7 as named below, then the arguments as 64-bit floats.
- * Threads sleep on the generation, take items `grain` at a time, and the last one to finish reports.
+ * The control block is shared: a header, then a queue of jobs, each with its arguments as 64-bit
+ * floats. Threads sleep on the generation, then go through the queue together: they take a job's items
+ * `grain` at a time and meet before the next one, so that it sees all that was written. The last to
+ * finish reports. A queue costs the host one round trip, however many jobs it holds.
  */
 export const CONTROL = {
   generation: 0,
-  entry: 1, // index of the function, or -1 to end
-  items: 2,
-  grain: 3,
-  next: 4, // first item nobody has taken
-  running: 5, // threads not yet done
-  argCount: 6,
-  scratch: 7, // address of thread 0's scratch
-  scratchBytes: 8,
+  jobs: 1, // in the queue, or -1 to end
+  running: 2, // threads not yet done with the queue
+  met: 3, // threads that finished a job, over all jobs so far
+  stop: 4, // 1: whatever was not begun is left out
+  scratch: 5, // address of thread 0's scratch
+  scratchBytes: 6,
   words: 16,
 } as const
 
+export const JOB = {
+  entry: 0, // index of the function
+  items: 1,
+  grain: 2,
+  next: 3, // first item nobody has taken
+  argCount: 4,
+  words: 8,
+} as const
+
 export const MAX_ARGS = 24
-export const CONTROL_BYTES = CONTROL.words * 4 + MAX_ARGS * 8
+export const MAX_JOBS = 64
+export const JOB_BYTES = JOB.words * 4 + MAX_ARGS * 8
+export const CONTROL_BYTES = CONTROL.words * 4 + MAX_JOBS * JOB_BYTES
 
 export const THREAD_SCRIPT = `
-listen(({ module, memory, control, entries, index }) => {
+listen(({ module, memory, control, entries, threads, index }) => {
   const instance = new WebAssembly.Instance(module, { env: { memory, abort() { throw new Error('abort') } } })
   const functions = entries.map((name) => instance.exports[name])
   const words = new Int32Array(control)
-  const numbers = new Float64Array(control, ${CONTROL.words * 4})
+  // A meeting is mostly over within microseconds; sleeping and waking would take longer than that.
+  const meet = (everybody) => {
+    if (Atomics.add(words, ${CONTROL.met}, 1) + 1 === everybody) {
+      Atomics.notify(words, ${CONTROL.met})
+      return
+    }
+    for (let turn = 0; turn < 300; turn++) if (Atomics.load(words, ${CONTROL.met}) >= everybody) return
+    for (;;) {
+      const here = Atomics.load(words, ${CONTROL.met})
+      if (here >= everybody) return
+      Atomics.wait(words, ${CONTROL.met}, here)
+    }
+  }
+  const take = (at, scratch) => {
+    const items = words[at + ${JOB.items}]
+    const grain = words[at + ${JOB.grain}]
+    const args = Array.from(new Float64Array(control, (at + ${JOB.words}) * 4, words[at + ${JOB.argCount}]))
+    const run = functions[words[at + ${JOB.entry}]]
+    while (Atomics.load(words, ${CONTROL.stop}) === 0) {
+      const start = Atomics.add(words, at + ${JOB.next}, grain)
+      if (start >= items) break
+      run(start, Math.min(start + grain, items), scratch, ...args)
+    }
+  }
   post({ ready: index })
   let seen = 0
   for (;;) {
     Atomics.wait(words, ${CONTROL.generation}, seen)
     seen = Atomics.load(words, ${CONTROL.generation})
-    const entry = words[${CONTROL.entry}]
-    if (entry < 0) break
-    const items = words[${CONTROL.items}]
-    const grain = words[${CONTROL.grain}]
+    const jobs = words[${CONTROL.jobs}]
+    if (jobs < 0) break
     const scratch = (words[${CONTROL.scratch}] >>> 0) + index * words[${CONTROL.scratchBytes}]
-    const args = Array.from(numbers.subarray(0, words[${CONTROL.argCount}]))
-    const run = functions[entry]
-    try {
-      for (;;) {
-        const start = Atomics.add(words, ${CONTROL.next}, grain)
-        if (start >= items) break
-        run(start, Math.min(start + grain, items), scratch, ...args)
+    for (let job = 0; job < jobs; job++) {
+      try {
+        take(${CONTROL.words} + job * ${JOB_BYTES / 4}, scratch)
+      } catch (error) {
+        Atomics.store(words, ${CONTROL.stop}, 1)
+        post({ failed: String(error) })
       }
-    } catch (error) {
-      post({ failed: String(error) })
+      if (job + 1 < jobs) meet((job + 1) * threads)
     }
     if (Atomics.sub(words, ${CONTROL.running}, 1) === 1) post({ done: seen })
   }

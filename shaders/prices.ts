@@ -1,0 +1,24 @@
+/**
+ * What a point pays for belonging to a cluster, shared by the kernels of k-means#: see wasm/prices.ts.
+ * clusters: array<vec2f>, mass and number of points.
+ */
+import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+
+export const prices = wgsl`
+fn priceToJoin(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32) -> f32 {
+  if (unit == 0u) { return distance * weight * (mass / (mass + weight)); }
+  let more = weight * (mass * (squares + 1.0 - distance) + weight * squares);
+  return -more / max(sqrt(max(mass * mass + more, 0.0)) + mass, 1e-30);
+}
+
+fn priceToStay(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32) -> f32 {
+  if (unit == 0u) { return distance * weight * (mass / (mass - weight)); }
+  let less = weight * (mass * (squares + 1.0 - distance) - weight * squares);
+  return -less / max(sqrt(max(mass * mass - less, 0.0)) + mass, 1e-30);
+}
+
+// A cluster keeps its last point, and the last weight it has.
+fn mayLeave(cluster: vec2f, weight: f32) -> bool {
+  return cluster.y > 1.0 && cluster.x > weight * 1.00001;
+}
+`

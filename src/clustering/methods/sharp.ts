@@ -1,0 +1,51 @@
+/**
+ * k-means# (Zhao, Deng, Ngo): a point moves as soon as that lowers the objective. With all clusters as
+ * candidates it is the paper's; with those of a point's neighbours it costs the same whatever k, and
+ * that combination is in none of the papers.
+ */
+import { allCandidates } from '../candidates/all.ts'
+import { closureCandidates } from '../candidates/closure.ts'
+import { nearestCandidates } from '../candidates/nearest.ts'
+import type { MethodOption } from '../method-options.ts'
+import type { Method } from '../run-state.ts'
+import { moveUpdate } from '../updates/move.ts'
+import { CLOSURE_OPTIONS } from './closures.ts'
+
+const MOVE_OPTIONS: readonly MethodOption[] = [
+  {
+    name: 'batch',
+    kind: 'whole',
+    least: 1,
+    fallback: 4096,
+    help: 'vectors whose moves are proposed at a time; 1 takes one vector after the other',
+  },
+  { name: 'fast', kind: 'switch', fallback: false, help: 'take the first move that pays instead of the best' },
+]
+
+export const sharp: Method = {
+  summary: 'k-means#: points move one after another, as soon as that lowers the objective',
+  options: [
+    ...MOVE_OPTIONS,
+    {
+      name: 'nearest',
+      kind: 'whole',
+      least: 0,
+      most: 255,
+      fallback: 0,
+      help: 'look only at this many clusters nearest to the own one; 0: at all',
+    },
+  ],
+  candidates: (state) => {
+    const nearest = state.settings.nearest as number
+    return nearest > 0 ? nearestCandidates(state, nearest) : allCandidates()
+  },
+  update: (state) => moveUpdate(state, { first: state.settings.fast as boolean }),
+}
+
+export const closuresSharp: Method = {
+  summary: 'k-means# among the clusters of neighbours: the best of both for many clusters',
+  options: [...CLOSURE_OPTIONS, ...MOVE_OPTIONS],
+  start: 'tree',
+  candidates: closureCandidates,
+  update: (state) => moveUpdate(state, { first: state.settings.fast as boolean }),
+}

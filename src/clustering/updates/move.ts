@@ -1,0 +1,138 @@
+/**
+ * k-means# (Zhao, Deng, Ngo: "k-means: a revisit"): a point moves as soon as that lowers the objective,
+ * and sums and sizes change at once. Points are taken in random batches: the moves of a batch are
+ * proposed in parallel against sums as they stand, then done one after the other, each measured again,
+ * so the objective never rises and no cluster is emptied. A batch of 1 is the paper's rule.
+ *
+ * Centres move by steps of 32-bit arithmetic within a round; at its end they are the means anew, and
+ * the distances that count are measured, so nothing drifts.
+ */
+import { createRandom, type Random, shuffle } from '../../core/random.ts'
+import { BufferScope, type RunControl } from '../../device/contract.ts'
+import { moveBatches, prepareMoves } from '../../kernels/apply-moves.ts'
+import { assign, assignWorkspaceBytes } from '../../kernels/assign.ts'
+import { assignLists } from '../../kernels/assign-lists.ts'
+import {
+  createMoveWorkspace,
+  createMovingClusters,
+  type MoveBatch,
+  type MovingClusters,
+} from '../../kernels/move-gains.ts'
+import { allocateRows } from '../../kernels/rows.ts'
+import type { RunState, Update, UpdateResult } from '../run-state.ts'
+import { clusterSums } from './mean.ts'
+
+/** Random numbers of their own for each round: a resumed run draws what the unbroken one does. */
+const STREAM = 0x30f30000
+/** Batches between two looks at progress and signal. */
+const AT_ONCE = 32
+
+export interface MoveOptions {
+  /** Take the first move that pays instead of the best. */
+  readonly first: boolean
+}
+
+export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
+  const { device, points, control } = state
+  const sums = clusterSums(state)
+  const own = state.scope.allocate(points.largestPart * 4, 'own labels')
+  let clusters: MovingClusters | undefined
+  /** Masses are those of the labels as they stand. */
+  let prepared = false
+  const finish = async (): Promise<UpdateResult> => {
+    const result = await sums.finish()
+    clusters ??= await movingClusters(state)
+    await prepareMoves(device, { ...sums.buffers, clusters })
+    prepared = true
+    return result
+  }
+  return {
+    async begin() {
+      if (!state.labelled || prepared) return
+      for (const part of points.parts) await sums.take(part, await points.vectors(part))
+      await finish()
+    },
+    async drive(_state, source, part, vectors, round) {
+      // A start from centres: the first labels are the nearest.
+      if (!state.labelled || clusters === undefined) return source.assign(state, part, vectors, round)
+      if (source.groups === undefined) throw new Error('this candidate source has no groups')
+      const { labels, previous, weights, distances, count } = part
+      device.copy(previous, labels)
+      prepared = false
+      const random = createRandom(state.seed).fork(STREAM + round * 1009 + points.parts.indexOf(part))
+      const groupings = await source.groups(state, part, round)
+      let looked = 0
+      for (const [turn, groups] of groupings.entries()) {
+        const before = part.first / points.rows
+        const onProgress = (share: number): void =>
+          control.onProgress?.(before + (count * (turn + share)) / groupings.length / points.rows)
+        const work = { points: vectors, weights, labels, clusters, groups, first }
+        looked += await moveThrough(state, work, random, { signal: control.signal, onProgress })
+      }
+      device.copy(labels, { buffer: own, offset: 0, bytes: count * 4 })
+      await assignLists(device, { points: vectors, centers: state.centers, lists: own, width: 1, labels, distances })
+      return looked / count
+    },
+    take: (_state, part, vectors) => sums.take(part, vectors),
+    finish,
+  }
+}
+
+/** All groups once, in random order, batch after batch. Returns how many pairs were looked at. */
+async function moveThrough(
+  { device, settings }: RunState,
+  work: Omit<MoveBatch, 'order' | 'firstGroup' | 'count' | 'workspace'>,
+  random: Random,
+  control: RunControl,
+): Promise<number> {
+  const { groups, largest } = work.groups
+  const perGroup = work.points.rows / groups
+  const size = Math.min(groups, Math.max(1, Math.floor((settings.batch as number) / perGroup)))
+  const shuffled = Uint32Array.from({ length: groups }, (_, i) => i)
+  shuffle(random, shuffled)
+  const scope = new BufferScope(device)
+  try {
+    const order = scope.upload(shuffled, 'groups in random order')
+    const workspace = createMoveWorkspace(device, scope, groups, size * largest)
+    const batches = Array.from({ length: Math.ceil(groups / size) }, (_, i) => ({
+      ...work,
+      order,
+      firstGroup: i * size,
+      count: Math.min(size, groups - i * size),
+      workspace,
+    }))
+    for (let first = 0; first < batches.length; first += AT_ONCE) {
+      await moveBatches(device, batches.slice(first, first + AT_ONCE), { signal: control.signal })
+      control.signal?.throwIfAborted()
+      control.onProgress?.(Math.min(1, (first + AT_ONCE) / batches.length))
+    }
+    const pairs = new Uint32Array(await device.read(workspace.looked), 0, groups)
+    return pairs.reduce((sum, count) => sum + count, 0)
+  } finally {
+    scope.free()
+  }
+}
+
+/** The longest point, which no mean of points exceeds, says how finely centres can be rounded. */
+async function movingClusters(state: RunState): Promise<MovingClusters> {
+  const { device, points, centers, unit } = state
+  const scope = new BufferScope(device)
+  try {
+    const zero = allocateRows(scope, 1, points.cols, 'f32', 'zero')
+    device.clear(zero.buffer)
+    const labels = scope.allocate(points.largestPart * 4, 'labels of no use')
+    const distances = scope.allocate(points.largestPart * 4, 'squared lengths')
+    const workspace = scope.allocate(assignWorkspaceBytes(zero), 'zero, prepared')
+    let longest = 0
+    for (const part of unit ? [] : points.parts) {
+      const vectors = await points.vectors(part)
+      await assign(device, { points: vectors, centers: zero, labels, distances, workspace })
+      const squares = new Float32Array(await device.read(distances), 0, part.count)
+      longest = squares.reduce((most, value) => Math.max(most, value), longest)
+    }
+    const { type } = points.frame
+    return createMovingClusters(device, state.scope, centers, { type, unit, longest: Math.sqrt(longest) })
+  } finally {
+    scope.free()
+  }
+}

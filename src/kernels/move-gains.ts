@@ -1,0 +1,193 @@
+/**
+ * move-gains: k-means# (k-means: a revisit). For every point of a batch, the cluster in which it would
+ * lower the objective most, as sums and sizes stand now; `apply-moves` then does what still pays.
+ *
+ * Points come in groups that share their candidates. members: u32 [n], points group by group; offsets:
+ * u32 [groups + 1]; a batch is a run of `order`, which lists the groups. Cost: 3 d operations a pair.
+ */
+import { collectMoves, moveGainsShader } from '../../shaders/move-gains.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import type { ElementType } from '../core/matrix.ts'
+import {
+  type BufferScope,
+  type ComputePass,
+  type CpuJob,
+  type CpuMemory,
+  type Device,
+  type DeviceBuffer,
+  type GpuTarget,
+  slice,
+} from '../device/contract.ts'
+import { gridFor } from '../device/plan.ts'
+import { rowPasses } from './row-passes.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
+
+/** Which clusters the points of a group look at: those of its points, all, or a list a group. */
+export type Among = 'labels' | 'all' | { readonly lists: DeviceBuffer; readonly width: number }
+
+export interface PointGroups {
+  readonly members: DeviceBuffer
+  readonly offsets: DeviceBuffer
+  readonly groups: number
+  /** Points of the largest group. */
+  readonly largest: number
+  readonly among: Among
+}
+
+/** Clusters as moves see and change them. */
+export interface MovingClusters {
+  readonly centers: DeviceRows
+  /** f32 [k][2]: weight (or, of unit vectors, length of the sum) and number of points. */
+  readonly masses: DeviceBuffer
+  /** CPU only: scales, centres as integers, their starting values. */
+  readonly quantized: DeviceBuffer
+  /** Vectors and centres have length one. */
+  readonly unit: boolean
+}
+
+export interface MoveBatch {
+  readonly points: DeviceRows
+  readonly weights?: DeviceBuffer | undefined
+  readonly labels: DeviceBuffer
+  readonly clusters: MovingClusters
+  readonly groups: PointGroups
+  /** u32 [groups] */
+  readonly order: DeviceBuffer
+  readonly firstGroup: number
+  readonly count: number
+  /** Take the first move that pays instead of the best. */
+  readonly first: boolean
+  readonly workspace: MoveWorkspace
+}
+
+export interface MoveWorkspace {
+  /** u32 [groups of a batch][largest], 0xffffffff for a point that stays. */
+  readonly proposals: DeviceBuffer
+  /** u32 [groups]: pairs of a point and a cluster that were looked at. */
+  readonly looked: DeviceBuffer
+  /** WebGPU only. */
+  readonly gpu?: { readonly batch: DeviceBuffer; readonly candidates: DeviceBuffer }
+}
+
+/** Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. */
+export function createMoveWorkspace(device: Device, scope: BufferScope, groups: number, places: number): MoveWorkspace {
+  const proposals = scope.allocate(places * 4, 'proposed moves')
+  const looked = scope.allocate(groups * 4, 'pairs looked at')
+  if (device.info.kind === 'cpu') return { proposals, looked }
+  const batch = scope.allocate(places * 16, 'points of a batch')
+  return { proposals, looked, gpu: { batch, candidates: scope.allocate(places * 4, 'candidates of a batch') } }
+}
+
+const HEADER_BYTES = 64
+/** Scaled lengths stay under this: see wasm/quantized.ts. */
+const LENGTH = 30000
+
+/** Where things stand in `MovingClusters.quantized`. */
+export function quantizedLayout({ rows, stride }: DeviceRows): { rows: number; starts: number; bytes: number } {
+  const starts = HEADER_BYTES + rows * Math.ceil(stride / 8) * 16
+  return { rows: HEADER_BYTES, starts, bytes: starts + rows * 4 }
+}
+
+/** For points of a type; `longest`: length of the longest point, which no centre exceeds. */
+export function createMovingClusters(
+  device: Device,
+  scope: BufferScope,
+  centers: DeviceRows,
+  options: { readonly type: ElementType; readonly unit: boolean; readonly longest: number },
+): MovingClusters {
+  const { type, unit } = options
+  const longest = unit ? 1.001 : options.longest * 1.001
+  const masses = scope.allocate(centers.rows * 8, 'masses of clusters')
+  const quantized = scope.allocate(quantizedLayout(centers).bytes, 'centres as integers')
+  const scale = longest > 0 ? LENGTH / longest : 1
+  // Bytes are whole numbers already.
+  const pointScale = type === 'u8' && longest < LENGTH ? 1 : scale
+  const worst = 0.5 * Math.sqrt(centers.stride)
+  device.write(quantized, Float32Array.of(scale, pointScale, worst, LENGTH + worst))
+  return { centers, masses, quantized, unit }
+}
+
+/** The passes of one batch, to be run among others. */
+export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<ComputePass> {
+  const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
+  const { centers, masses, unit } = clusters
+  const { members, offsets, largest, among } = groups
+  const work = workspace.gpu
+  if (work === undefined) throw new Error('this workspace was made for another device')
+  const mode = modeOf(among)
+  const width = widthOf(among, centers.rows, 0)
+  yield {
+    shader: collectMoves,
+    bindings: [members, offsets, order, labels, work.batch, work.candidates, workspace.looked],
+    params: [firstGroup, count, largest, mode, width],
+    groups: gridFor(count, THREADS, gpu.limits.workgroups),
+    operations: count * largest * largest,
+  }
+  const places = count * largest
+  yield* rowPasses(gpu, {
+    rows: places,
+    perRow: 3 * (widthOf(among, centers.rows, largest) + 1) * points.stride,
+    atLeast: THREADS,
+    pass: (first, rows) => ({
+      shader: moveGainsShader(denseType(points)),
+      bindings: [
+        points.buffer,
+        centers.buffer,
+        masses,
+        work.batch,
+        typeof among === 'object' ? among.lists : work.candidates,
+        labels,
+        weights ?? masses,
+        workspace.proposals,
+      ],
+      params: [first, rows, points.stride / 4, mode, unit ? 1 : 0, batch.first ? 1 : 0, weights ? 1 : 0],
+      groups: gridFor(rows, THREADS, gpu.limits.workgroups),
+    }),
+  })
+}
+
+export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<CpuJob> {
+  const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
+  const { centers, masses, quantized, unit } = clusters
+  const { members, offsets, largest, among } = groups
+  const layout = quantizedLayout(centers)
+  const header = memory.address(quantized)
+  const width = widthOf(among, centers.rows, largest)
+  yield {
+    entry: 'moveGains',
+    items: count,
+    grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(1e6 / (largest * width * points.stride)))),
+    args: [
+      memory.address(points.buffer),
+      kindOf(points),
+      points.stride,
+      memory.address(centers.buffer),
+      memory.address(masses),
+      header,
+      header + layout.rows,
+      header + layout.starts,
+      memory.address(members),
+      memory.address(offsets),
+      memory.address(slice(order, firstGroup * 4, count * 4)),
+      largest,
+      modeOf(among),
+      typeof among === 'object' ? memory.address(among.lists) : 0,
+      width,
+      unit ? 1 : 0,
+      batch.first ? 1 : 0,
+      weights ? memory.address(weights) : 0,
+      memory.address(labels),
+      memory.address(workspace.proposals),
+      memory.address(workspace.looked),
+    ],
+    scratchBytes: Math.ceil(points.stride / 8) * 64 + 160 + largest * 4 + width * 16,
+  }
+}
+
+function modeOf(among: Among): number {
+  return among === 'labels' ? 0 : among === 'all' ? 1 : 2
+}
+
+function widthOf(among: Among, k: number, ofLabels: number): number {
+  return typeof among === 'object' ? among.width : among === 'all' ? k : ofLabels
+}

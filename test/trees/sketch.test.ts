@@ -1,0 +1,94 @@
+/** A sketch keeps who is near whom, in a quarter of the columns or less, whatever the data. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createRandom } from '../../src/core/random.ts'
+import { BufferScope, type Device } from '../../src/device/contract.ts'
+import { openDevice } from '../../src/device/open.ts'
+import { allocateRows, type DeviceRows, writeRows } from '../../src/kernels/rows.ts'
+import { sketchRows } from '../../src/trees/sketch.ts'
+import { CLUSTERING_DEVICES } from '../clustering/devices.ts'
+
+/** Rows with most of their spread in a few directions, far from zero. */
+function flatCloud(n: number, cols: number, directions: number): Float32Array {
+  const random = createRandom(n + cols)
+  const basis = Array.from({ length: directions }, () => Float64Array.from({ length: cols }, () => random.normal()))
+  const rows = new Float32Array(n * cols)
+  for (let i = 0; i < n; i++) {
+    const place = basis.map(() => random.normal())
+    for (let j = 0; j < cols; j++) {
+      rows[i * cols + j] = 100 + basis.reduce((sum, row, t) => sum + row[j] * place[t], 0) + random.normal() * 0.01
+    }
+  }
+  return rows
+}
+
+function distance(data: ArrayLike<number>, cols: number, a: number, b: number): number {
+  let sum = 0
+  for (let j = 0; j < cols; j++) sum += (data[a * cols + j] - data[b * cols + j]) ** 2
+  return Math.sqrt(sum)
+}
+
+for (const { name, options } of CLUSTERING_DEVICES) {
+  describe(`sketches on ${name}`, () => {
+    let device: Device
+    beforeAll(async () => {
+      device = await openDevice(options)
+    })
+    afterAll(() => device.close())
+
+    const sketched = async <T>(
+      data: Float32Array | Uint8Array,
+      cols: number,
+      use: (sketch: DeviceRows, points: DeviceRows, bytes: Uint8Array) => T,
+    ): Promise<T> => {
+      const scope = new BufferScope(device)
+      try {
+        const type = data instanceof Uint8Array ? 'u8' : 'f32'
+        const points = allocateRows(scope, data.length / cols, cols, type, 'points')
+        writeRows(device, points, data)
+        const sketch = await sketchRows(device, scope, points)
+        return use(sketch, points, new Uint8Array(await device.read(sketch.buffer)))
+      } finally {
+        scope.free()
+      }
+    }
+
+    test.each([
+      [1, 64],
+      [33, 65],
+      [300, 128],
+      [517, 131],
+    ])('%i x %i: distances keep their proportions', async (n, cols) => {
+      const data = flatCloud(n, cols, 12)
+      await sketched(data, cols, (sketch, _points, bytes) => {
+        expect([sketch.rows, sketch.cols, sketch.type]).toEqual([n, 32, 'u8'])
+        const ratios: number[] = []
+        for (let i = 1; i < n; i++) ratios.push(distance(bytes, 32, i, i - 1) / distance(data, cols, i, i - 1))
+        if (ratios.length > 0) expect(Math.max(...ratios) / Math.min(...ratios)).toBeLessThan(1.25)
+      })
+    })
+
+    test('bytes as well as floats, and rows beyond one chunk in their places', async () => {
+      const cols = 64
+      const data = new Uint8Array(16_500 * cols)
+      // Two kinds of rows in turn: every sketch must say which.
+      for (let i = 0; i < data.length; i++) data[i] = Math.floor(i / cols) % 2 === 0 ? 10 : 200
+      await sketched(data, cols, (_sketch, _points, bytes) => {
+        for (let i = 2; i < 16_500; i++) {
+          const same = bytes.subarray((i - 2) * 32, (i - 1) * 32)
+          expect(bytes.subarray(i * 32, (i + 1) * 32).join()).toBe(same.join())
+        }
+        expect(distance(bytes, 32, 0, 1)).toBeGreaterThan(100)
+      })
+    })
+
+    test('equal points have equal sketches', async () => {
+      await sketched(new Float32Array(100 * 70).fill(3), 70, (_sketch, _points, bytes) => {
+        expect(new Set(bytes)).toEqual(new Set([128]))
+      })
+    })
+
+    test('narrow points are their own', async () => {
+      await sketched(flatCloud(20, 63, 3), 63, (sketch, points) => expect(sketch).toBe(points))
+    })
+  })
+}

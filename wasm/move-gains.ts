@@ -1,0 +1,292 @@
+/**
+ * k-means#: for every point of a batch the cluster it should move to, as sums and sizes stand now.
+ * Points come in groups that share their candidates. Items are the batch's groups.
+ *
+ * As in assign-leaves.ts, distances are first taken in 16-bit integers, and every candidate that may
+ * still be the best is measured exactly; most points are done after the integers.
+ *
+ * Scratch: four rows of integers, 32 bytes of dot products, 128 of lanes, then candidates (u32) and
+ * their prices (16 bytes each), as many as a group can have.
+ */
+import { joinRows, massOf, mayLeave, pricesToJoin, priceToStay, weightOf } from './prices'
+import { dotsFourByTwo, dotWide, quantizeRow, widenBytes, wideStride } from './quantized-rows'
+import { rowBytes, squaredDistance, squaredLength } from './simd'
+import { touchPoints } from './touch'
+
+const NONE: u32 = 0xffffffff
+/** Where candidates come from: the labels in the group, everything, or a list for each group. */
+const AMONG_LABELS: u32 = 0
+const AMONG_ALL: u32 = 1
+
+/** Numbers of four points, side by side: byte offsets into the lanes. */
+const SQUARES: usize = 0
+const SLACK: usize = 16
+const WEIGHT: usize = 32
+const OWN: usize = 48
+const POINT: usize = 64
+/** The least a point may ask for staying, if it is known before the candidates are looked at. */
+const STAY: usize = 80
+const LANES: usize = 96
+
+/** proposals: u32 [groups of the batch][largest], NONE for a point that stays. With `first` the first move that pays. */
+export function moveGains(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  x: usize,
+  kind: u32,
+  stride: u32,
+  centers: usize,
+  clusters: usize,
+  header: usize,
+  quantized: usize,
+  starts: usize,
+  members: usize,
+  offsets: usize,
+  batch: usize,
+  largest: u32,
+  among: u32,
+  lists: usize,
+  width: u32,
+  unit: u32,
+  first: u32,
+  weights: usize,
+  labels: usize,
+  proposals: usize,
+  looked: usize,
+): void {
+  const bytes = rowBytes(stride, kind)
+  const wide = wideStride(stride)
+  const rowSize = (<usize>wide) << 1
+  const rows = scratch
+  const dots = rows + 4 * rowSize
+  const lanes = dots + 32
+  const found = lanes + LANES
+  const prices = found + (((<usize>(among === AMONG_LABELS ? largest : 0) + 3) >> 2) << 4)
+  const pointScale = load<f32>(header, 4)
+  const back = f32x4.splat(<f32>2 / (load<f32>(header) * pointScale))
+  let touched: u32 = 0
+  for (let g = start; g < end; g++) {
+    const group = load<u32>(batch + ((<usize>g) << 2))
+    if (g + 1 < end) touched += touchGroup(x, bytes, members, offsets, load<u32>(batch + ((<usize>g) << 2), 4), labels)
+    const from = load<u32>(offsets + ((<usize>group) << 2))
+    const to = load<u32>(offsets + ((<usize>group) << 2), 4)
+    let out = proposals + ((<usize>g * largest) << 2)
+    memory.fill(out, 0xff, (<usize>(to - from)) << 2)
+    let count = width
+    let list: usize = 0
+    if (among === AMONG_LABELS) {
+      list = found
+      count = collectLabels(members, labels, from, to, found)
+      store<u32>(looked + ((<usize>group) << 2), count * (to - from))
+      // Nothing but the label everybody has: nobody can move.
+      if (count < 2) continue
+    } else store<u32>(looked + ((<usize>group) << 2), width * (to - from))
+    if (among > AMONG_ALL) list = lists + ((<usize>group * width) << 2)
+    for (let at = from; at < to; at += 4) {
+      const present = min(<u32>4, to - at)
+      for (let lane: u32 = 0; lane < present; lane++) {
+        const point = load<u32>(members + ((<usize>(at + lane)) << 2))
+        const row = x + <usize>point * bytes
+        const own = load<u32>(labels + ((<usize>point) << 2))
+        const weight = weightOf(weights, point)
+        const slot = lanes + ((<usize>lane) << 2)
+        store<u32>(slot, point, POINT)
+        store<u32>(slot, own, OWN)
+        store<f32>(slot, weight, WEIGHT)
+        loadPoint(row, kind, stride, header, rows + <usize>lane * rowSize, slot)
+        let stay: f32 = -Infinity
+        if (mayLeave(clusters, own, weight)) {
+          const distance = first
+            ? squaredDistance(row, kind, centers + ((<usize>own * stride) << 2), stride)
+            : <f32>Infinity
+          stay = first ? priceToStay(distance, load<f32>(slot), massOf(clusters, own), weight, unit) : <f32>Infinity
+        }
+        store<f32>(slot, stay, STAY)
+      }
+      const r1 = present > 1 ? rows + rowSize : rows
+      const r2 = present > 2 ? r1 + rowSize : rows
+      const r3 = present > 3 ? r2 + rowSize : rows
+      const xx = v128.load(lanes)
+      const slack = f32x4.mul(v128.load(lanes, SLACK), back)
+      v128.store(lanes, slack, SLACK)
+      const weight = v128.load(lanes, WEIGHT)
+      const own = v128.load(lanes, OWN)
+      const below = f32x4.add(v128.load(lanes, STAY), slack)
+      let undecided: u32 = (1 << present) - 1
+      let best = f32x4.splat(Infinity)
+      // Stays infinite where the own cluster is no candidate: measured exactly then.
+      let ownDistance = best
+      // Everybody beginning with the same candidate would send all to it.
+      const turn: u32 = first ? (at * 2654435761) % count : 0
+      for (let j: u32 = 0; j < count; j += 2) {
+        const one = candidateAt(list, j, turn, count)
+        const other = candidateAt(list, min(j + 1, count - 1), turn, count)
+        dotsFourByTwo(
+          rows,
+          r1,
+          r2,
+          r3,
+          quantized + <usize>one * rowSize,
+          quantized + <usize>other * rowSize,
+          wide,
+          dots,
+        )
+        for (let half: u32 = 0; half < min<u32>(2, count - j); half++) {
+          const label = half ? other : one
+          const begin = <i32>(load<f32>(starts + ((<usize>label) << 2)) * pointScale)
+          const score = i32x4.add(v128.load(dots + ((<usize>half) << 4)), i32x4.splat(begin))
+          const distance = f32x4.max(f32x4.sub(xx, f32x4.mul(f32x4.convert_i32x4_s(score), back)), f32x4.splat(0))
+          const mine = i32x4.eq(own, i32x4.splat(<i32>label))
+          const asked = pricesToJoin(distance, xx, massOf(clusters, label), weight, unit)
+          const price = v128.bitselect(f32x4.splat(Infinity), asked, mine)
+          ownDistance = v128.bitselect(distance, ownDistance, mine)
+          best = f32x4.min(best, price)
+          v128.store(prices + ((<usize>(j + half)) << 4), price)
+          if (!first) continue
+          let maybe = <u32>i32x4.bitmask(f32x4.lt(price, below)) & undecided
+          while (maybe) {
+            const lane = <u32>ctz(maybe)
+            maybe &= maybe - 1
+            const slot = lanes + ((<usize>lane) << 2)
+            if (
+              !(
+                joinRows(
+                  x,
+                  bytes,
+                  kind,
+                  stride,
+                  centers,
+                  clusters,
+                  unit,
+                  label,
+                  load<u32>(slot, POINT),
+                  load<f32>(slot, WEIGHT),
+                ) < load<f32>(slot, STAY)
+              )
+            )
+              continue
+            store<u32>(out + ((<usize>lane) << 2), label)
+            undecided &= ~(1 << lane)
+          }
+        }
+        if (undecided === 0) break
+      }
+      if (!first) {
+        v128.store(dots, best)
+        v128.store(dots, ownDistance, 16)
+        for (let lane: u32 = 0; lane < present; lane++) {
+          const slot = lanes + ((<usize>lane) << 2)
+          const place = (<usize>lane) << 2
+          const label = settle(
+            x,
+            bytes,
+            kind,
+            stride,
+            centers,
+            clusters,
+            unit,
+            slot,
+            load<f32>(dots + place),
+            load<f32>(dots + place, 16),
+            list,
+            count,
+            prices + place,
+          )
+          store<u32>(out + place, label)
+        }
+      }
+      out += 16
+    }
+  }
+  store<u32>(dots, touched)
+}
+
+function touchGroup(x: usize, bytes: usize, members: usize, offsets: usize, group: u32, labels: usize): u32 {
+  const at = offsets + ((<usize>group) << 2)
+  return touchPoints(x, bytes, members, load<u32>(at), load<u32>(at, 4), labels)
+}
+
+/** The point as integers, its squared length, and by how much a score may miss. */
+function loadPoint(row: usize, kind: u32, stride: u32, header: usize, out: usize, slot: usize): void {
+  const scale = load<f32>(header, 4)
+  const worst = load<f32>(header, 8)
+  if (kind === 1 && scale === 1) {
+    widenBytes(row, stride, out)
+    const squares = <f32>dotWide(out, out, wideStride(stride))
+    store<f32>(slot, squares, SQUARES)
+    store<f32>(slot, Mathf.sqrt(squares) * worst * <f32>1.001 + 100, SLACK)
+    return
+  }
+  const error = quantizeRow(row, kind, stride, scale, out)
+  const squares = squaredLength(row, kind, stride)
+  store<f32>(slot, squares, SQUARES)
+  store<f32>(
+    slot,
+    ((Mathf.sqrt(squares) * scale + error) * worst + error * load<f32>(header, 12)) * <f32>1.001 + 100,
+    SLACK,
+  )
+}
+
+function candidateAt(list: usize, j: u32, turn: u32, count: u32): u32 {
+  const place = j + turn < count ? j + turn : j + turn - count
+  return list ? load<u32>(list + ((<usize>place) << 2)) : place
+}
+
+/** The best move, exactly, or NONE. `best`: the lowest price by integers; `distance`: to the own centre, likewise. */
+function settle(
+  x: usize,
+  bytes: usize,
+  kind: u32,
+  stride: u32,
+  centers: usize,
+  clusters: usize,
+  unit: u32,
+  slot: usize,
+  best: f32,
+  distance: f32,
+  list: usize,
+  count: u32,
+  prices: usize,
+): u32 {
+  if (load<f32>(slot, STAY) < 0) return NONE
+  const own = load<u32>(slot, OWN)
+  const weight = load<f32>(slot, WEIGHT)
+  const slack = load<f32>(slot, SLACK)
+  const squares = load<f32>(slot, SQUARES)
+  const mass = massOf(clusters, own)
+  const missing = slack * weight
+  // Surely nobody asks for less: the point stays, and nothing is measured.
+  if (priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing) return NONE
+  const row = x + <usize>load<u32>(slot, POINT) * bytes
+  const exact = squaredDistance(row, kind, centers + ((<usize>own * stride) << 2), stride)
+  let lowest = priceToStay(exact, squares, mass, weight, unit)
+  let label = NONE
+  const enough = min(best + 2 * missing, lowest + missing)
+  for (let j: u32 = 0; j < count; j++) {
+    if (!(load<f32>(prices + ((<usize>j) << 4)) <= enough)) continue
+    const candidate = candidateAt(list, j, 0, count)
+    if (candidate === own) continue
+    const price = joinRows(x, bytes, kind, stride, centers, clusters, unit, candidate, load<u32>(slot, POINT), weight)
+    if (price < lowest || (price === lowest && label !== NONE && candidate < label)) {
+      lowest = price
+      label = candidate
+    }
+  }
+  return label
+}
+
+/** Different labels of the group's points, in order of appearance. */
+function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
+  let count: u32 = 0
+  for (let at = from; at < to; at++) {
+    const point = load<u32>(members + ((<usize>at) << 2))
+    const label = load<u32>(labels + ((<usize>point) << 2))
+    let seen: u32 = 0
+    while (seen < count && load<u32>(out + ((<usize>seen) << 2)) !== label) seen++
+    if (seen < count) continue
+    store<u32>(out + ((<usize>count) << 2), label)
+    count++
+  }
+  return count
+}

@@ -1,0 +1,74 @@
+/**
+ * What a point of weight w pays for belonging to a cluster; moving pays off where another asks for
+ * less than its own. `mass` is the cluster's weight W, or, with `unit` (vectors and centres of length
+ * one), the length L of the sum of its points.
+ *
+ * Squared distances: joining costs w W / (W + w) d^2, staying costs w W / (W - w) d^2: exactly what the
+ * sum of squares changes by. Unit: joining gives |D + w x| - |D|, leaving takes |D| - |D - w x|.
+ */
+import { squaredDistance, squaredLength } from './simd'
+
+/** clusters: f32 [k][2], mass and number of points. */
+const CLUSTER_BYTES: usize = 8
+
+export function massOf(clusters: usize, cluster: u32): f32 {
+  return load<f32>(clusters + <usize>cluster * CLUSTER_BYTES)
+}
+
+export function setCluster(clusters: usize, cluster: u32, mass: f32, more: f32): void {
+  const at = clusters + <usize>cluster * CLUSTER_BYTES
+  store<f32>(at, mass)
+  store<f32>(at, load<f32>(at, 4) + more, 4)
+}
+
+/** A cluster keeps its last point, and the last weight it has. */
+export function mayLeave(clusters: usize, cluster: u32, weight: f32): bool {
+  const count = load<f32>(clusters + <usize>cluster * CLUSTER_BYTES, 4)
+  return count > 1 && massOf(clusters, cluster) > weight * <f32>1.00001
+}
+
+export function weightOf(weights: usize, point: u32): f32 {
+  return weights ? load<f32>(weights + ((<usize>point) << 2)) : 1
+}
+
+/** squares: squared length of the point. Written so that no digits cancel when the mass is large. */
+export function priceToJoin(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
+  if (!unit) return distance * weight * (mass / (mass + weight))
+  const more = weight * (mass * (squares + 1 - distance) + weight * squares)
+  return -more / max<f32>(Mathf.sqrt(max<f32>(mass * mass + more, 0)) + mass, 1e-30)
+}
+
+export function priceToStay(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
+  if (!unit) return distance * weight * (mass / (mass - weight))
+  const less = weight * (mass * (squares + 1 - distance) - weight * squares)
+  return -less / max<f32>(Mathf.sqrt(max<f32>(mass * mass - less, 0)) + mass, 1e-30)
+}
+
+/** priceToJoin for four points at once. */
+export function pricesToJoin(distance: v128, squares: v128, mass: f32, weight: v128, unit: u32): v128 {
+  const all = f32x4.splat(mass)
+  if (!unit) return f32x4.mul(f32x4.mul(distance, weight), f32x4.div(all, f32x4.add(all, weight)))
+  const along = f32x4.sub(f32x4.add(squares, f32x4.splat(1)), distance)
+  const more = f32x4.mul(weight, f32x4.add(f32x4.mul(all, along), f32x4.mul(weight, squares)))
+  const length = f32x4.sqrt(f32x4.max(f32x4.add(f32x4.mul(all, all), more), f32x4.splat(0)))
+  return f32x4.neg(f32x4.div(more, f32x4.max(f32x4.add(length, all), f32x4.splat(1e-30))))
+}
+
+/** The exact price of joining a cluster for the point and weight noted at `slot`. */
+export function joinRows(
+  x: usize,
+  bytes: usize,
+  kind: u32,
+  stride: u32,
+  centers: usize,
+  clusters: usize,
+  unit: u32,
+  cluster: u32,
+  point: u32,
+  weight: f32,
+): f32 {
+  const row = x + <usize>point * bytes
+  const distance = squaredDistance(row, kind, centers + ((<usize>cluster * stride) << 2), stride)
+  const squares = unit ? squaredLength(row, kind, stride) : 0
+  return priceToJoin(distance, squares, massOf(clusters, cluster), weight, unit)
+}

@@ -7,26 +7,8 @@ import type { ElementType } from '../src/core/matrix.ts'
 import type { Shader } from '../src/device/contract.ts'
 import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const assignMany = (type: ElementType, capacity: number): Shader => ({
-  name: `assign-many-${capacity}-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  centers: u32,
-  firstCenter: u32,
-  merge: u32,
-  m: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> starts: array<f32>;
-@group(0) @binding(3) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(5) var<uniform> params: Params;
-${threadNumber}
-
+/** Sorted lists of up to `capacity`: of scores in private memory, of distances in the result. Needs params.m. */
+export const nearestLists = (capacity: number): string => wgsl`
 const LOWEST = -3.4e38f;
 const NONE = 0xffffffffu;
 const FAR = 3.4e38f;
@@ -62,6 +44,29 @@ fn insertDistance(base: u32, label: u32, distance: f32) {
     distances[base + place] = distance;
   }
 }
+`
+
+export const assignMany = (type: ElementType, capacity: number): Shader => ({
+  name: `assign-many-${capacity}-${type}`,
+  code: () => wgsl`
+struct Params {
+  firstRow: u32,
+  rows: u32,
+  quads: u32,
+  centers: u32,
+  firstCenter: u32,
+  merge: u32,
+  m: u32,
+}
+${rowsBinding(0, type)}
+@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
+@group(0) @binding(2) var<storage, read> starts: array<f32>;
+@group(0) @binding(3) var<storage, read_write> labels: array<u32>;
+@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
+@group(0) @binding(5) var<uniform> params: Params;
+${threadNumber}
+
+${nearestLists(capacity)}
 
 @compute @workgroup_size(${THREADS})
 fn main(${threadBuiltins}) {

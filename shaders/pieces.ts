@@ -23,6 +23,15 @@ fn ${name}Part(row: u32, t: u32, quads: u32) -> vec4f {
 #endif
 `
 
+/**
+ * Sparse rows at two bindings: row i has entries places[i] to places[i + 1]; the column of an entry
+ * stands `columnsAt` further on than its number.
+ */
+export const sparseBindings = (binding: number): string => wgsl`
+@group(0) @binding(${binding}) var<storage, read> values: array<f32>;
+@group(0) @binding(${binding + 1}) var<storage, read> places: array<u32>;
+`
+
 /** The number of this thread in a grid that may be folded into two dimensions. */
 export const threadNumber = wgsl`
 fn threadNumber(workgroup: vec3u, groups: vec3u, local: u32) -> u32 {

@@ -23,7 +23,8 @@ export {
   type VectorSource,
 } from './core/matrix.ts'
 export { createRandom, type Random } from './core/random.ts'
-export { type Integers, openVectors, readIntegers, readVectors } from './data/read.ts'
+export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
+export { type Integers, openVectors, readIntegers, readSparse, readVectors } from './data/read.ts'
 export { blobs } from './data/synthetic.ts'
 export { type WriteOptions, writeLabels, writeVectors } from './data/write.ts'
 export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/contract.ts'

@@ -41,6 +41,14 @@ export function distanceBound(d: number, squared: number): number {
 }
 
 /**
+ * A squared distance of a sparse row: what a centre has where the row is zero is |c|^2 less other
+ * squares, each wrong by up to d u |c|^2, and a GPU takes less than 1e-6 |c|^2 for nothing.
+ */
+export function sparseDistanceBound(d: number, pointLength: number, centerLength: number): number {
+  return 1e-6 * centerLength ** 2 + 2 * (d + 4) * UNIT * (pointLength + centerLength) ** 2 + d * SMALLEST
+}
+
+/**
  * By how much a centre chosen by scores x . c - |c|^2 / 2 may be farther than the nearest:
  * a score is wrong by at most (d + 4) u (|x| |c| + |c|^2), a squared distance holds the score
  * twice, and two scores are compared: 4 (d + 4) u (|x| |c| + |c|^2) with the longer |c|.

@@ -223,7 +223,7 @@ export function assignNearestMany(
   }
 }
 
-function fillAbsent(labels: usize, distances: usize, m: u32): void {
+export function fillAbsent(labels: usize, distances: usize, m: u32): void {
   for (let place: usize = 0; place < <usize>m; place++) {
     store<u32>(labels + (place << 2), 0xffffffff)
     store<f32>(distances + (place << 2), Infinity)
@@ -231,7 +231,7 @@ function fillAbsent(labels: usize, distances: usize, m: u32): void {
 }
 
 /** Keeps a list of (score, index) sorted by falling score; a later equal goes behind. */
-function insertScore(list: usize, m: u32, score: f32, index: u32): void {
+export function insertScore(list: usize, m: u32, score: f32, index: u32): void {
   let place = m
   while (place > 0 && load<f32>(list + ((<usize>place - 1) << 3)) < score) place--
   if (place === m) return
@@ -243,7 +243,7 @@ function insertScore(list: usize, m: u32, score: f32, index: u32): void {
 }
 
 /** The same over two arrays by rising distance; a tie goes to the lower label. */
-function insertDistance(labels: usize, distances: usize, m: u32, label: u32, distance: f32): void {
+export function insertDistance(labels: usize, distances: usize, m: u32, label: u32, distance: f32): void {
   let place = m
   while (place > 0) {
     const before = (<usize>place - 1) << 2

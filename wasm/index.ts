@@ -1,11 +1,13 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
 export { sortByLabel, sumClusters, sumPieces } from './accumulate'
+export { sumSparse } from './accumulate-sparse'
 export { applyMoves, prepareMoves } from './apply-moves'
 export { assignNearest, assignNearestMany } from './assign'
 export { assignGroups } from './assign-groups'
 export { assignLeaves } from './assign-leaves'
 export { assignLists } from './assign-lists'
 export { assignQuantized, packQuantized } from './assign-quantized'
+export { assignSparse, assignSparseLists, assignSparseMany, centerSquares, packWide } from './assign-sparse'
 export { distanceMatrix } from './distances'
 export { encode } from './encode'
 export { gramSlabs, gramSum, matmulRows } from './matmul'

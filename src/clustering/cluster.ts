@@ -7,7 +7,7 @@ import { requireDistinct } from './distinct.ts'
 import { chooseFrame, type Frame, intoFrame, outOfFrame } from './frame.ts'
 import { iterate } from './loop.ts'
 import { ClusterModel, type ModelFacts } from './model.ts'
-import { type ClusterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { type ClusterOptions, type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
@@ -35,8 +35,10 @@ export async function* clusterSteps(
   options: ClusterOptions,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
   const source = toSource(vectors)
-  const resolved = resolveOptions(options, source.rows, source.cols)
+  const { rows, cols, sparse } = source
+  const resolved = resolveOptions(options, { rows, cols, sparse: sparse !== undefined })
   if (options.resume) checkResume(options.resume, source, resolved)
+  requireSparseOptions(source, resolved)
   const began = performance.now()
   const { onProgress } = options
   const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }

@@ -1,6 +1,7 @@
 /** Telling equal rows apart: for starts without duplicates, and for the error when there are too few different points. */
 import { CentroidalError } from '../core/errors.ts'
 import type { VectorData, VectorSource } from '../core/matrix.ts'
+import type { SparseMatrix } from '../core/sparse.ts'
 import { chunks, type Watch } from './frame.ts'
 
 /** Remembers rows by a 53-bit hash of their numbers; two different rows that collide are one in 10^15. */
@@ -16,6 +17,27 @@ export class RowSet {
     const before = this.#seen.size
     this.#seen.add(hash(row))
     return this.#seen.size > before
+  }
+
+  /** The same for a row of a source, which is read only if it is not sparse. */
+  async addFrom(source: VectorSource, index: number): Promise<boolean> {
+    return source.sparse ? this.addSparse(source.sparse, index) : this.add(await source.read(index, index + 1))
+  }
+
+  addSparse(m: SparseMatrix, index: number): boolean {
+    const start = m.offsets[index]
+    const end = m.offsets[index + 1]
+    const bits = new Uint32Array(m.values.buffer, m.values.byteOffset, m.values.length)
+    const words = new Float32Array(2 * (end - start))
+    const pairs = new Uint32Array(words.buffer)
+    let filled = 0
+    for (let at = start; at < end; at++) {
+      // A zero that was written down is the same as one that was not.
+      if (m.values[at] === 0) continue
+      pairs[filled++] = m.columns[at]
+      pairs[filled++] = bits[at]
+    }
+    return this.add(words.subarray(0, filled))
   }
 }
 
@@ -36,14 +58,23 @@ function hash(row: VectorData): number {
 /** Fails with their number if there are fewer different rows than clusters. Stops looking as soon as there are enough. */
 export async function requireDistinct(source: VectorSource, k: number, watch: Watch = {}): Promise<void> {
   const rows = new RowSet()
+  for (let row = 0; source.sparse && row < source.rows; row++) {
+    rows.addSparse(source.sparse, row)
+    if (rows.size >= k) return
+  }
+  if (source.sparse) throw tooFew(source, k, rows.size)
   for await (const { data } of chunks(source, watch)) {
     for (let at = 0; at < data.length; at += source.cols) {
       rows.add(data.subarray(at, at + source.cols))
       if (rows.size >= k) return
     }
   }
-  throw new CentroidalError(
+  throw tooFew(source, k, rows.size)
+}
+
+function tooFew(source: VectorSource, k: number, different: number): CentroidalError {
+  return new CentroidalError(
     'bad-option',
-    `Option k is ${k}: ${source.name} has only ${rows.size} different vectors; give at most that many clusters.`,
+    `Option k is ${k}: ${source.name} has only ${different} different vectors; give at most that many clusters.`,
   )
 }

@@ -5,6 +5,7 @@
  */
 import { CentroidalError } from '../core/errors.ts'
 import type { ElementType, VectorData, VectorSource } from '../core/matrix.ts'
+import type { SparseMatrix } from '../core/sparse.ts'
 
 export interface Frame {
   /** Subtracted first; undefined: nothing. */
@@ -39,6 +40,7 @@ export async function chooseFrame(
 ): Promise<Frame> {
   if (source.rows === 0) throw new CentroidalError('bad-data', `${source.name} holds no vectors: give at least one.`)
   const unit = metric === 'cosine'
+  if (source.sparse) return chooseSparseFrame(source.sparse, unit, source.name)
   if (source.type === 'u8' && !unit) return { shift: undefined, scale: 1, unit, type: 'u8' }
   const moments = new Moments(source.cols)
   const every = Math.max(1, Math.floor(source.rows / SAMPLED_ROWS))
@@ -50,8 +52,23 @@ export async function chooseFrame(
     for (let row = (every - (first % every)) % every; row * cols < data.length; row += every)
       moments.add(data, row * cols)
   }
-  const scale = largest > LARGE || (largest < SMALL && largest > 0) ? 2 ** -Math.round(Math.log2(largest)) : 1
-  return { shift: unit ? undefined : moments.farMean(), scale: unit ? 1 : scale, unit, type: 'f32' }
+  return { shift: unit ? undefined : moments.farMean(), scale: unit ? 1 : scaleFor(largest), unit, type: 'f32' }
+}
+
+function scaleFor(largest: number): number {
+  return largest > LARGE || (largest < SMALL && largest > 0) ? 2 ** -Math.round(Math.log2(largest)) : 1
+}
+
+/** Sparse rows lie around zero, and a shift would leave no zeros. That all numbers are finite is known by now. */
+function chooseSparseFrame({ rows, offsets, values }: SparseMatrix, unit: boolean, name: string): Frame {
+  let largest = 0
+  for (const value of values) largest = Math.max(largest, Math.abs(value))
+  for (let row = 0; unit && row < rows; row++) {
+    let at = offsets[row]
+    while (at < offsets[row + 1] && values[at] === 0) at++
+    if (at === offsets[row + 1]) throw noDirection(row, name)
+  }
+  return { shift: undefined, scale: unit ? 1 : scaleFor(largest), unit, type: 'f32' }
 }
 
 /**
@@ -82,13 +99,15 @@ function requireDirections(data: VectorData, first: number, source: VectorSource
   for (let at = 0; at < data.length; at += source.cols) {
     let column = 0
     while (column < source.cols && data[at + column] === 0) column++
-    if (column === source.cols) {
-      throw new CentroidalError(
-        'bad-data',
-        `Row ${first + at / source.cols} of ${source.name} is all zeros and has no direction: drop it or use metric euclidean.`,
-      )
-    }
+    if (column === source.cols) throw noDirection(first + at / source.cols, source.name)
   }
+}
+
+function noDirection(row: number, name: string): CentroidalError {
+  return new CentroidalError(
+    'bad-data',
+    `Row ${row} of ${name} is all zeros and has no direction: drop it or use metric euclidean.`,
+  )
 }
 
 function notFinite(data: VectorData, first: number, source: VectorSource): CentroidalError {

@@ -15,7 +15,8 @@ const MANY_CLUSTERS = 100
 /** Operations of a round over every centre: some hundredths of a second. */
 const CHEAP_ROUND = 2e9
 
-export function chooseMethod(k: number, rows: number, cols: number): MethodChoice {
+export function chooseMethod(k: number, rows: number, cols: number, sparse: boolean): MethodChoice {
+  if (sparse) return { method: 'lloyd', reason: 'chosen by auto: exact, because the rows are sparse' }
   if (k < MANY_CLUSTERS) {
     return { method: 'lloyd', reason: `chosen by auto: exact, because there are fewer than ${MANY_CLUSTERS} clusters` }
   }

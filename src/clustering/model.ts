@@ -30,7 +30,7 @@ export interface PredictOptions {
   readonly device?: DeviceChoice
   readonly signal?: AbortSignal
   readonly onProgress?: (share: number) => void
-  /** Descend the model's tree instead of looking at every centre. Default: where the model has a tree (hkm, bisecting that was not refined). */
+  /** Descend the model's tree instead of looking at every centre. Default: where there is one (hkm, bisecting that was not refined) and the vectors are dense. */
   readonly descend?: boolean
 }
 

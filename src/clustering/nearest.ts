@@ -41,7 +41,7 @@ export async function nearestInFrame(
   try {
     const rows = allocateRows(scope, centers.rows, centers.cols, 'f32', 'centres')
     writeRows(device, rows, centers.data)
-    const workspace = scope.allocate(assignWorkspaceBytes(rows), 'prepared centres')
+    const workspace = scope.allocate(assignWorkspaceBytes(rows, source.sparse !== undefined), 'prepared centres')
     for (const part of points.parts) {
       const report = onProgress && ((share: number) => onProgress((part.first + share * part.count) / points.rows))
       const { labels, distances } = part

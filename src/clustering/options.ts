@@ -1,6 +1,6 @@
 /** What a caller may ask of a clustering, with the defaults and why they are what they are. */
 import { badOption, CentroidalError, show } from '../core/errors.ts'
-import { isMatrix, type Matrix } from '../core/matrix.ts'
+import { isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
 import { chooseMethod } from './method-choice.ts'
@@ -117,7 +117,10 @@ const KNOWN = new Set<string>([
   'resume',
 ])
 
-export function resolveOptions(options: ClusterOptions, rows: number, cols: number): ResolvedOptions {
+export function resolveOptions(
+  options: ClusterOptions,
+  { rows, cols, sparse = false }: { readonly rows: number; readonly cols: number; readonly sparse?: boolean },
+): ResolvedOptions {
   const { k } = options
   if (!Number.isInteger(k) || k < 1) throw badOption('k', k, 'give a whole number of clusters, at least 1.')
   if (k > rows) {
@@ -127,7 +130,7 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
   if (method !== 'auto' && !(method in METHODS)) {
     throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
   }
-  const choice = method === 'auto' ? chooseMethod(k, rows, cols) : undefined
+  const choice = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
   const name = choice?.method ?? (method as MethodName)
   checkNames(options, name)
   if (options.weights && METHODS[name].weights === false)
@@ -158,6 +161,23 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
     weights: checkWeights(options.weights, rows),
     empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
     settings: resolveSettings(name, METHODS[name].options, options),
+  }
+}
+
+/** Sparse rows go only where every kernel takes them, so that they are never made dense. */
+export function requireSparseOptions(source: VectorSource, { method, start }: ResolvedOptions): void {
+  if (source.sparse === undefined) return
+  if (!METHODS[method].sparse) {
+    const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].sparse)
+    const takers = names.length > 1 ? `these do: ${names.join(', ')}` : `${names[0]} does`
+    throw badOption('method', method, `it does not take sparse rows, and ${source.name} holds such; ${takers}.`)
+  }
+  if (start === 'tree' || start === 'hkm') {
+    throw badOption(
+      'start',
+      start,
+      `it does not take sparse rows, and ${source.name} holds such; give random, kpp or parallel.`,
+    )
   }
 }
 

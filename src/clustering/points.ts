@@ -3,15 +3,25 @@
  * distances that go with them. Where all vectors fit the device's memory they stay there; otherwise
  * they are streamed through one buffer, part after part, and only labels and distances stay.
  */
-import { elementBytes, type VectorSource } from '../core/matrix.ts'
+import { elementBytes, matrix, sparseSource, toSource, type VectorSource } from '../core/matrix.ts'
+import { pickRows } from '../core/sparse.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { cutRows, rowsWithin } from '../device/plan.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import { allocateRows, type DeviceRows, firstRows, paddedCols, writeRows } from '../kernels/rows.ts'
+import {
+  allocateRows,
+  allocateSparseRows,
+  type DeviceRows,
+  firstRows,
+  paddedCols,
+  writeRows,
+  writeSparseRows,
+} from '../kernels/rows.ts'
 import { tallyWorkspaceBytes } from '../kernels/tally.ts'
 import type { TreePoints } from '../trees/group-lloyd.ts'
 import { sketchRows } from '../trees/sketch.ts'
 import { type Frame, intoFrame, type Watch } from './frame.ts'
+import { cutSparseRows, sparseIntoFrame } from './sparse-points.ts'
 
 /** Rows first to first + count, on the device. */
 export class PointPart {
@@ -70,6 +80,8 @@ export class PointStore {
   readonly rows: number
   readonly cols: number
   readonly stride: number
+  /** Numbers a pass over the points reads. */
+  readonly numbers: number
   readonly parts: readonly PointPart[]
   /** Rows of the largest part. */
   readonly largestPart: number
@@ -102,16 +114,19 @@ export class PointStore {
     this.#device = device
     this.#scope = new BufferScope(device)
     const { limits } = device.info
+    const { sparse } = source
     const rowBytes = this.stride * elementBytes(frame.type)
-    this.#resident = source.rows * rowBytes <= limits.memoryBytes
+    this.numbers = sparse ? sparse.values.length : source.rows * this.stride
+    // Sparse rows take two words an entry and one for where the row begins.
+    const bytes = sparse ? 8 * this.numbers + 4 * (source.rows + 1) : source.rows * rowBytes
+    this.#resident = bytes <= limits.memoryBytes
     const room = this.#resident ? limits.bindingBytes : Math.min(limits.bindingBytes, limits.memoryBytes)
     // Labels take 4 bytes a row, and the digits of the sort a little more than 4.
-    const most = Math.min(
-      rowsWithin(room, rowBytes, 'vectors'),
-      Math.floor(limits.bindingBytes / (4 * neighbors)) - 256,
-    )
-    const ranges = cutRows(source.rows, Math.max(1, most))
-    this.largestPart = ranges[0].end - ranges[0].start
+    const most = Math.max(1, Math.floor(limits.bindingBytes / (4 * neighbors)) - 256)
+    const ranges = sparse
+      ? cutSparseRows(sparse, most, room)
+      : cutRows(source.rows, Math.min(most, rowsWithin(room, rowBytes, 'vectors')))
+    this.largestPart = Math.max(...ranges.map(({ start, end }) => end - start))
     this.parts = ranges.map(({ start, end }) => {
       const own = weights && this.#scope.upload(weights.subarray(start, end), 'weights')
       return new PointPart(this.#scope, start, end - start, neighbors, own)
@@ -127,9 +142,7 @@ export class PointStore {
   async vectors(part: PointPart): Promise<DeviceRows> {
     const index = this.parts.indexOf(part)
     if (this.#resident) return this.#vectors[index]
-    const rows = firstRows(this.#vectors[0], part.count)
-    await this.#upload(part, rows)
-    return rows
+    return this.#upload(part, this.#vectors[0])
   }
 
   /** The parts as kernels and trees go through them. */
@@ -168,6 +181,15 @@ export class PointStore {
     return out
   }
 
+  /** Some of the points as a source, in the frame; sparse if they are. */
+  async pick(indices: ArrayLike<number>): Promise<VectorSource> {
+    const { sparse } = this.source
+    if (sparse === undefined) return toSource(matrix(await this.gather(indices), indices.length, this.cols))
+    const picked = pickRows(sparse, indices)
+    const values = sparseIntoFrame(picked, 0, picked.rows, this.frame)
+    return sparseSource({ ...picked, values }, this.source.name)
+  }
+
   /** All labels, in the order of the points. */
   async readLabels(): Promise<Uint32Array> {
     const m = this.#neighbors
@@ -204,19 +226,36 @@ export class PointStore {
   }
 
   async #fill(watch: Watch): Promise<void> {
-    const { type } = this.frame
     if (!this.#resident) {
-      this.#vectors = [allocateRows(this.#scope, this.largestPart, this.cols, type, 'streamed vectors')]
+      this.#vectors = [this.#allocate(this.parts, 'streamed vectors')]
       return
     }
     for (const part of this.parts) {
-      const rows = allocateRows(this.#scope, part.count, this.cols, type, 'vectors')
-      await this.#upload(part, rows, watch)
-      this.#vectors.push(rows)
+      const rows = this.#allocate([part], 'vectors')
+      this.#vectors.push(await this.#upload(part, rows, watch))
     }
   }
 
-  async #upload(part: PointPart, to: DeviceRows, { signal, onProgress }: Watch = {}): Promise<void> {
+  /** Room for the largest of some parts. */
+  #allocate(parts: readonly PointPart[], label: string): DeviceRows {
+    const rows = Math.max(...parts.map(({ count }) => count))
+    const { sparse } = this.source
+    if (sparse === undefined) return allocateRows(this.#scope, rows, this.cols, this.frame.type, label)
+    const entries = parts.map(({ first, count }) => sparse.offsets[first + count] - sparse.offsets[first])
+    return allocateSparseRows(this.#scope, rows, this.cols, Math.max(...entries), label)
+  }
+
+  /** The rows of the part, in the memory of `to`. */
+  async #upload(part: PointPart, to: DeviceRows, { signal, onProgress }: Watch = {}): Promise<DeviceRows> {
+    const { sparse } = this.source
+    const last = part.first + part.count
+    if (sparse) {
+      signal?.throwIfAborted()
+      const values = sparseIntoFrame(sparse, part.first, last, this.frame)
+      const rows = writeSparseRows(this.#device, to, sparse, part.first, last, values)
+      onProgress?.(last / this.rows)
+      return rows
+    }
     const step = Math.max(1, Math.floor(UPLOAD_BYTES / (this.stride * elementBytes(this.frame.type))))
     for (let row = 0; row < part.count; row += step) {
       signal?.throwIfAborted()
@@ -225,5 +264,6 @@ export class PointStore {
       writeRows(this.#device, to, intoFrame(data, this.cols, this.frame), row)
       onProgress?.((part.first + end) / this.rows)
     }
+    return firstRows(to, part.count)
   }
 }

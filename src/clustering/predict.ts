@@ -8,20 +8,25 @@ import { searchableTree } from '../trees/label-tree.ts'
 import { chooseFrame, type Frame, isIdentity } from './frame.ts'
 import type { Settings } from './method-options.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
-import { nearestInFrame } from './nearest.ts'
+import { exactNearest, nearestInFrame } from './nearest.ts'
 import { PointStore } from './points.ts'
 
 export async function predictClusters(
   device: Device,
   source: VectorSource,
   model: ClusterModel,
-  { signal, onProgress, descend = !isRefined(model) }: PredictOptions,
+  { signal, onProgress, descend = !source.sparse && !isRefined(model) }: PredictOptions,
 ): Promise<Prediction> {
   // Looks at the new vectors too, for NaN and zeros; the frame stays that of the centres.
   const own = await chooseFrame(source, model.facts.metric)
   const { frame, centers } = model.state
   const raw = isIdentity(frame) && !frame.unit
   const fitting: Frame = { ...frame, type: raw ? own.type : 'f32' }
+  if (source.sparse && frame.shift) {
+    // Sparse rows stay where they are; moving the centres instead changes no distance.
+    const unmoved: Frame = { ...fitting, shift: undefined }
+    return exactNearest(device, source, model.centers, unmoved, 1, { signal, onProgress })
+  }
   if (model.tree && descend) return descendTree(device, source, model, model.tree, fitting, { signal, onProgress })
   const rows = matrix(centers, model.centers.rows, model.centers.cols)
   return nearestInFrame(device, source, rows, fitting, 1, { signal, onProgress })

@@ -27,6 +27,7 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
   lloyd: {
     summary: 'exact k-means: every point looks at every centre',
     options: [],
+    sparse: true,
     candidates: allCandidates,
     update: meanUpdate,
   },

@@ -87,6 +87,8 @@ export interface Method {
   readonly start?: StartName
   /** True where the tree the start gave stays that of the clusters, and is kept with the model. Default: false. */
   readonly keepsTree?: boolean
+  /** True where every kernel it runs takes sparse rows. Default: false. */
+  readonly sparse?: boolean
   /** False where weights make no sense. Default: true. */
   readonly weights?: boolean
   readonly candidates: (state: RunState) => CandidateSource
@@ -114,7 +116,10 @@ export function createRunState(
     tree: undefined,
     ...options,
     scope,
-    assignWorkspace: scope.allocate(assignWorkspaceBytes(centers), 'prepared centres'),
+    assignWorkspace: scope.allocate(
+      assignWorkspaceBytes(centers, points.source.sparse !== undefined),
+      'prepared centres',
+    ),
   }
 }
 

@@ -12,7 +12,6 @@
  */
 
 import { TALLY_BLOCK } from '../../shaders/tally.ts'
-import { matrix, toSource } from '../core/matrix.ts'
 import { createRandom, type Random, sampleDistinct, shuffle } from '../core/random.ts'
 import { BufferScope } from '../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
@@ -55,7 +54,7 @@ export async function chooseStart(
     const { labels, root } = await hierarchyStart(state, start, random, onProgress)
     return { labels, tree: flattenLabels(root) }
   }
-  const cheap = points.rows * points.stride * k <= CHEAP_READS
+  const cheap = points.numbers * k <= CHEAP_READS
   const name = start === 'auto' || start === 'tree' ? (cheap ? 'kpp' : 'parallel') : start
   const indices =
     name === 'random'
@@ -86,7 +85,7 @@ async function randomStart(state: RunState, random: Random, weights?: Float32Arr
   const order = sampleDistinct(random, points.rows, Math.min(points.rows, 2 * k + 100))
   const take = async (index: number): Promise<void> => {
     if (weights && weights[index] === 0) return
-    if (rows.add(await points.source.read(index, index + 1))) chosen.push(index)
+    if (await rows.addFrom(points.source, index)) chosen.push(index)
   }
   for (let i = 0; i < order.length && chosen.length < k; i++) await take(order[i])
   if (chosen.length < k) {
@@ -95,7 +94,7 @@ async function randomStart(state: RunState, random: Random, weights?: Float32Arr
     for (let i = 0; i < all.length && chosen.length < k; i++) await take(all[i])
     // Only weightless points are left to tell apart.
     for (let i = 0; i < all.length && chosen.length < k; i++) {
-      if (rows.add(await points.source.read(all[i], all[i] + 1))) chosen.push(all[i])
+      if (await rows.addFrom(points.source, all[i])) chosen.push(all[i])
     }
   }
   return chosen
@@ -162,10 +161,10 @@ async function reduce(state: RunState, candidates: readonly number[], random: Ra
   const labels = await points.readLabels()
   const weights = new Float32Array(candidates.length)
   for (const label of labels) weights[label]++
-  const rows = await points.gather(candidates)
-  const source = toSource(matrix(rows, candidates.length, points.cols))
-  const frame = { shift: undefined, scale: 1, unit: false, type: 'f32' } as const
-  const sample = await PointStore.open(device, source, { frame, weights })
+  const sample = await PointStore.open(device, await points.pick(candidates), {
+    frame: { shift: undefined, scale: 1, unit: false, type: 'f32' },
+    weights,
+  })
   try {
     const chosen = await plusPlusStart({ ...state, points: sample, k }, random, weights)
     return chosen.map((index) => candidates[index])
@@ -187,7 +186,7 @@ async function fillUp(state: RunState, chosen: readonly number[], random: Random
   shuffle(random, others)
   const order = [...chosen, ...others]
   for (let i = 0; i < order.length && result.length < k; i++) {
-    if (rows.add(await points.source.read(order[i], order[i] + 1))) result.push(order[i])
+    if (await rows.addFrom(points.source, order[i])) result.push(order[i])
   }
   return result
 }
@@ -218,7 +217,10 @@ class DistanceSampler {
     this.#capacity = capacity
     this.#scope = new BufferScope(state.device)
     this.#centers = allocateRows(this.#scope, capacity, state.points.cols, 'f32', 'new centres')
-    this.#workspace = this.#scope.allocate(assignWorkspaceBytes(this.#centers), 'prepared new centres')
+    this.#workspace = this.#scope.allocate(
+      assignWorkspaceBytes(this.#centers, state.points.source.sparse !== undefined),
+      'prepared new centres',
+    )
   }
 
   free(): void {
@@ -321,7 +323,7 @@ class DistanceSampler {
     const drawn: number[] = []
     for (let i = 0; i < distances.length; i++) {
       if (random.uniform() * total >= count * chance(i)) continue
-      if (rows.add(await points.source.read(i, i + 1))) drawn.push(i)
+      if (await rows.addFrom(points.source, i)) drawn.push(i)
     }
     return drawn
   }

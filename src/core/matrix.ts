@@ -4,6 +4,7 @@
  */
 
 import { CentroidalError, show } from './errors.ts'
+import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
 export type ElementType = 'f32' | 'u8'
 export type VectorData = Float32Array | Uint8Array
@@ -22,13 +23,20 @@ export interface VectorSource {
   readonly type: ElementType
   /** Names the source in errors: a path, or "the input". */
   readonly name: string
+  /** The rows where they are sparse, all of them. `read` then gives them with their zeros: ask it for few at a time. */
+  readonly sparse?: SparseMatrix | undefined
   /** Rows start (inclusive) to end (exclusive), row-major. */
   read(start: number, end: number): Promise<VectorData>
   close?(): Promise<void>
 }
 
 /** What the public functions take. */
-export type VectorInput = Matrix | VectorSource | readonly (readonly number[])[] | readonly Float32Array[]
+export type VectorInput =
+  | Matrix
+  | SparseMatrix
+  | VectorSource
+  | readonly (readonly number[])[]
+  | readonly Float32Array[]
 
 export function matrix(data: VectorData, rows: number, cols: number): Matrix {
   if (!Number.isInteger(rows) || !Number.isInteger(cols) || rows < 0 || cols < 1) {
@@ -71,6 +79,7 @@ export function rowsOf(m: Matrix, start: number, end: number): VectorData {
 /** Any accepted input as a source; arrays of arrays become one Float32Array. */
 export function toSource(input: VectorInput, name = 'the input'): VectorSource {
   if (isSource(input)) return input
+  if (isSparse(input)) return sparseSource(sparseMatrix(input, input.rows, input.cols, name), name)
   const m = isMatrix(input) ? matrix(input.data, input.rows, input.cols) : fromRows(input, name)
   return {
     rows: m.rows,
@@ -81,11 +90,17 @@ export function toSource(input: VectorInput, name = 'the input'): VectorSource {
   }
 }
 
+/** A checked sparse matrix as a source. */
+export function sparseSource(sparse: SparseMatrix, name: string): VectorSource {
+  const { rows, cols } = sparse
+  return { rows, cols, type: 'f32', name, sparse, read: async (start, end) => denseRows(sparse, start, end) }
+}
+
 function fromRows(rows: readonly ArrayLike<number>[], name: string): Matrix {
   if (!Array.isArray(rows)) {
     throw new CentroidalError(
       'bad-data',
-      `${capital(name)} is ${show(rows)}: give a Matrix ({ data, rows, cols }), an array of arrays of numbers, or a source with read(start, end).`,
+      `${capital(name)} is ${show(rows)}: give a Matrix ({ data, rows, cols }), a SparseMatrix, an array of arrays of numbers, or a source with read(start, end).`,
     )
   }
   const cols = rows[0]?.length ?? 0

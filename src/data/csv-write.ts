@@ -59,7 +59,8 @@ function putFloat(bytes: Uint8Array, at: number, value: number): number {
   return putText(bytes, at, shortest(value))
 }
 
-function shortest(value: number): string {
+/** The fewest digits that give the same 32-bit float back. */
+export function shortest(value: number): string {
   const candidates = FLOAT_DIGITS.map((digits) => Number(value.toPrecision(digits)))
   return String(candidates.find((candidate) => Math.fround(candidate) === value) ?? value)
 }

@@ -1,9 +1,13 @@
 /** Which file is read and written how: by the extension of its name. */
 import type { ByteSource } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
+import type { Matrix } from '../core/matrix.ts'
+import type { SparseMatrix } from '../core/sparse.ts'
+import { clutoBytes, readCluto } from './cluto.ts'
 import { openCsv } from './csv.ts'
 import { csvEncoder } from './csv-write.ts'
 import { npyEncoder, openNpy } from './npy.ts'
+import { npzBytes, readNpz } from './npz.ts'
 import type { Encoder, StoredType, Table } from './table.ts'
 import type { VecsKind } from './vecs.ts'
 import { openVecs, vecsEncoder, vecsType } from './vecs.ts'
@@ -37,6 +41,18 @@ const FORMATS: readonly Format[] = [
   text('.tsv', '\t'),
 ]
 
+/** Sparse rows, read as a whole. */
+export interface SparseFormat {
+  readonly extension: string
+  read(source: ByteSource): Promise<SparseMatrix | Matrix>
+  bytes(m: SparseMatrix): Uint8Array
+}
+
+const SPARSE_FORMATS: readonly SparseFormat[] = [
+  { extension: '.npz', read: readNpz, bytes: npzBytes },
+  { extension: '.mat', read: readCluto, bytes: clutoBytes },
+]
+
 function vecs(kind: VecsKind): Format {
   return {
     extension: `.${kind}`,
@@ -62,7 +78,8 @@ function text(extension: string, separator: string): Format {
 /** The format of a path, a URL, or a Blob that has a name (a File). */
 export function formatOf(location: string | URL | Blob, use: 'vectors' | 'labels' = 'vectors'): Format {
   const usable = FORMATS.filter((format) => use === 'vectors' || format.holdsLabels)
-  const extensions = usable.map((format) => format.extension).join(' ')
+  const listed = use === 'vectors' ? [...usable, ...SPARSE_FORMATS] : usable
+  const extensions = listed.map((format) => format.extension).join(' ')
   const name = nameOf(location)
   if (name === undefined) {
     throw new CentroidalError(
@@ -70,16 +87,30 @@ export function formatOf(location: string | URL | Blob, use: 'vectors' | 'labels
       `A Blob without a name does not tell its format: give a File whose name ends in one of ${extensions}.`,
     )
   }
-  // A path may hold ? and #; an address may have a query after its name. The plain reading goes first.
-  const found = [name, name.replace(/[?#].*$/s, '')]
-    .map((candidate) => usable.find((format) => candidate.toLowerCase().endsWith(format.extension)))
-    .find((format) => format !== undefined)
+  const found = byExtension(usable, name)
   if (found) return found
+  const sparse = byExtension(SPARSE_FORMATS, name)
+  if (sparse && use === 'vectors') {
+    throw new CentroidalError('bad-file', `${JSON.stringify(name)}: a ${sparse.extension} file holds no dense rows.`)
+  }
   const instead = use === 'labels' ? 'Labels go into' : 'The formats are known by'
   throw new CentroidalError(
     'bad-file',
     `${JSON.stringify(name)} has no extension that works here. ${instead} ${extensions}.`,
   )
+}
+
+/** Undefined where the name is not that of a file of sparse rows. */
+export function sparseFormatOf(location: string | URL | Blob): SparseFormat | undefined {
+  const name = nameOf(location)
+  return name === undefined ? undefined : byExtension(SPARSE_FORMATS, name)
+}
+
+function byExtension<T extends { readonly extension: string }>(formats: readonly T[], name: string): T | undefined {
+  // A path may hold ? and #; an address may have a query after its name. The plain reading goes first.
+  return [name, name.replace(/[?#].*$/s, '')]
+    .map((candidate) => formats.find((format) => candidate.toLowerCase().endsWith(format.extension)))
+    .find((format) => format !== undefined)
 }
 
 function nameOf(location: string | URL | Blob): string | undefined {

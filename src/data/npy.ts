@@ -160,7 +160,12 @@ function narrow(source: ByteSource, bytes: Uint8Array, out: Int32Array, firstRow
 /** The bytes before the numbers, as np.save writes them. */
 export function npyHeader(shape: readonly number[], type: StoredType): Uint8Array {
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ')
-  const text = `{'descr': '${DESCRIPTIONS[type]}', 'fortran_order': False, 'shape': (${sizes}), }`
+  return npyBytes(DESCRIPTIONS[type], `(${sizes})`)
+}
+
+/** The same for any description and shape, in Python's words. */
+export function npyBytes(description: string, shape: string): Uint8Array {
+  const text = `{'descr': '${description}', 'fortran_order': False, 'shape': ${shape}, }`
   // The header ends with a newline, and on a multiple of 64 so that the numbers can be mapped into memory.
   const total = Math.ceil((10 + text.length + 1) / ALIGNMENT) * ALIGNMENT
   const padded = `${text.padEnd(total - 11)}\n`

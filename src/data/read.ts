@@ -1,10 +1,12 @@
 /** Vectors and whole numbers from files, Blobs and URLs. */
 import { platform } from '#platform'
 import type { Location } from '../core/bytes.ts'
+import { CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
-import { readAll } from '../core/matrix.ts'
+import { isMatrix, readAll, sparseSource, toSource } from '../core/matrix.ts'
+import type { SparseMatrix } from '../core/sparse.ts'
 import { notRepresentable, readAs } from './convert.ts'
-import { formatOf } from './formats.ts'
+import { formatOf, type SparseFormat, sparseFormatOf } from './formats.ts'
 import type { Table } from './table.ts'
 import { allocate, bytesPerValue, rowsPerPiece } from './table.ts'
 
@@ -15,8 +17,16 @@ export interface Integers {
   readonly data: Int32Array | Uint32Array
 }
 
-/** Reads rows on demand; close() it afterwards. Types other than f32 and u8 become f32, where that is exact. */
+/**
+ * Reads rows on demand; close() it afterwards. Types other than f32 and u8 become f32, where that is
+ * exact. Sparse rows (.npz, .mat) are read at once and stay sparse.
+ */
 export async function openVectors(location: Location): Promise<VectorSource> {
+  const format = sparseFormatOf(location)
+  if (format) {
+    const { read, name } = await readWhole(location, format)
+    return isMatrix(read) ? toSource(read, name) : sparseSource(read, name)
+  }
   const table = await openTable(location)
   const { rows, cols, type, name } = table
   const close = (): Promise<void> => table.close()
@@ -29,10 +39,41 @@ export async function openVectors(location: Location): Promise<VectorSource> {
 
 export async function readVectors(location: Location): Promise<Matrix> {
   const source = await openVectors(location)
+  if (source.sparse) {
+    throw new CentroidalError(
+      'bad-file',
+      `${JSON.stringify(source.name)} holds sparse rows, dense ones are needed here: read them with readSparse or openVectors.`,
+    )
+  }
   try {
     return await readAll(source)
   } finally {
     await source.close?.()
+  }
+}
+
+/** Sparse rows: .npz as SciPy writes it, or .mat as CLUTO does. */
+export async function readSparse(location: Location): Promise<SparseMatrix> {
+  const format = sparseFormatOf(location)
+  if (format === undefined) {
+    // Says which formats there are if there is none by that name.
+    const { extension } = formatOf(location)
+    throw new CentroidalError('bad-file', `A ${extension} file holds dense rows: read it with readVectors.`)
+  }
+  const { read, name } = await readWhole(location, format)
+  if (!isMatrix(read)) return read
+  throw new CentroidalError('bad-file', `${JSON.stringify(name)} holds dense rows: read it with readVectors.`)
+}
+
+async function readWhole(
+  location: Location,
+  format: SparseFormat,
+): Promise<{ read: SparseMatrix | Matrix; name: string }> {
+  const source = await platform.openBytes(location)
+  try {
+    return { read: await format.read(source), name: source.name }
+  } finally {
+    await source.close()
   }
 }
 

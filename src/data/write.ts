@@ -4,9 +4,10 @@ import type { ByteSink } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { toSource } from '../core/matrix.ts'
+import type { SparseMatrix } from '../core/sparse.ts'
 import { convertInto } from './convert.ts'
-import type { Format } from './formats.ts'
-import { formatOf } from './formats.ts'
+import type { Format, SparseFormat } from './formats.ts'
+import { formatOf, sparseFormatOf } from './formats.ts'
 import type { StoredData, StoredType } from './table.ts'
 import { allocate, rowsPerPiece } from './table.ts'
 
@@ -23,10 +24,13 @@ interface Rows {
   read(start: number, end: number): Promise<StoredData>
 }
 
-/** bvecs and ivecs take floats only if all of them are whole and fit. A source stays open: who opened it closes it. */
+/**
+ * bvecs and ivecs take floats only if all of them are whole and fit; .npz and .mat take sparse rows
+ * only, and sparse rows go with their zeros into the others. A source stays open: who opened it closes it.
+ */
 export async function writeVectors(
   location: string,
-  input: Matrix | VectorSource,
+  input: Matrix | SparseMatrix | VectorSource,
   options: WriteOptions = {},
 ): Promise<void> {
   await (await stageVectors(location, input, options)).close()
@@ -35,14 +39,39 @@ export async function writeVectors(
 /** Everything written, nothing visible yet: close() puts it in place, abort() leaves nothing behind. */
 export async function stageVectors(
   location: string,
-  input: Matrix | VectorSource,
+  input: Matrix | SparseMatrix | VectorSource,
   options: WriteOptions = {},
 ): Promise<ByteSink> {
-  const format = formatOf(location)
   const source = toSource(input)
+  const sparse = sparseFormatOf(location)
+  if (sparse) return stageSparse(location, sparse, source, options)
+  const format = formatOf(location)
   const { rows, cols, type, name } = source
   const read = (start: number, end: number): Promise<StoredData> => source.read(start, end)
   return stageRows(location, format, { name, shape: [rows, cols], type, read }, options)
+}
+
+async function stageSparse(
+  location: string,
+  format: SparseFormat,
+  { sparse, rows, name }: VectorSource,
+  { onProgress }: WriteOptions,
+): Promise<ByteSink> {
+  if (sparse === undefined) {
+    throw new CentroidalError(
+      'bad-data',
+      `${JSON.stringify(location)} would hold sparse rows, and ${name} has dense ones: write them as .npy.`,
+    )
+  }
+  const sink = await platform.createBytes(location)
+  try {
+    await sink.write(format.bytes(sparse))
+    onProgress?.(rows, rows)
+    return sink
+  } catch (error) {
+    await sink.abort()
+    throw error
+  }
 }
 
 /** One label per row: .npy (uint32), .ivecs, .csv or .tsv. */

@@ -28,7 +28,8 @@ import {
   slice,
 } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { sumSparseJobs, sumSparsePasses } from './accumulate-sparse.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 import { scanPasses, scanWorkspaceBytes } from './scan.ts'
 
 export interface AccumulateArgs {
@@ -43,7 +44,7 @@ export interface AccumulateArgs {
   readonly workspace: AccumulateWorkspace
 }
 
-/** Memory for sorting and partial sums, for up to n points of `stride` columns in k clusters. */
+/** Memory for sorting and partial sums, for up to n points of `stride` columns in k clusters. Sparse rows have no partial sums. */
 export interface AccumulateWorkspace {
   readonly order: DeviceBuffer
   /** Where each cluster's points begin in `order` after the call: u32 [k + 1]. */
@@ -65,13 +66,14 @@ export function createAccumulateWorkspace(
   n: number,
   stride: number,
   k: number,
+  sparse = false,
 ): AccumulateWorkspace {
-  const pieces = mostPieces(n)
+  const pieces = sparse ? 1 : mostPieces(n)
   const runs = Math.ceil(n / RUN)
   const common = {
     order: scope.allocate(n * 4, 'points by cluster'),
     tables: scope.allocate(2 * tableBytes(k), 'cluster ranges'),
-    partials: scope.allocate(pieces * (stride + 4) * 4, 'partial sums'),
+    partials: scope.allocate(sparse ? 4 : pieces * (stride + 4) * 4, 'partial sums'),
     partialTotals: scope.allocate(pieces * 4, 'partial weights'),
   }
   if (device.info.kind === 'cpu') return common
@@ -107,13 +109,14 @@ function tableBytes(k: number): number {
 function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<ComputePass> {
   const { points, weights, k, sums, totals, counts, workspace } = args
   yield* sortPasses(gpu, args)
+  if (points.type === 'csr') return yield* sumSparsePasses(gpu, args)
   const quads = points.stride / 4
   const rowBytes = points.stride * 4
   const common = [points.buffer, weights ?? workspace.order, workspace.order, workspace.tables]
   const flags = [quads, tableBytes(k) / 4, weights ? 1 : 0, args.add ? 1 : 0]
   if (points.rows > PIECE) {
     yield {
-      shader: sumPieces(points.type),
+      shader: sumPieces(denseType(points)),
       bindings: [...common, workspace.partials],
       params: [0, k, ...flags],
       groups: gridFor(mostPieces(points.rows) * quads, THREADS, gpu.limits.workgroups),
@@ -122,7 +125,7 @@ function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<Comp
   }
   for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'sums')) {
     yield {
-      shader: sumClusters(points.type),
+      shader: sumClusters(denseType(points)),
       bindings: [
         ...common,
         workspace.partials,
@@ -187,14 +190,15 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
   const offsets = memory.address(workspace.tables)
   const pieces = offsets + tableBytes(k)
   const order = memory.address(workspace.order)
-  const rows = [memory.address(points.buffer), kindOf(points), points.stride, weights ? memory.address(weights) : 0]
-  const partials = [memory.address(workspace.partials), memory.address(workspace.partialTotals)]
   yield {
     entry: 'sortByLabel',
     items: 1,
     grain: 1,
     args: [memory.address(labels), points.rows, k, offsets, pieces, order],
   }
+  if (points.type === 'csr') return yield* sumSparseJobs(memory, args)
+  const rows = [memory.address(points.buffer), kindOf(points), points.stride, weights ? memory.address(weights) : 0]
+  const partials = [memory.address(workspace.partials), memory.address(workspace.partialTotals)]
   yield {
     entry: 'sumPieces',
     items: mostPieces(points.rows),

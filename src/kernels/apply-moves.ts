@@ -17,7 +17,7 @@ import {
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { type MoveBatch, type MovingClusters, moveGainsJobs, moveGainsPasses, quantizedLayout } from './move-gains.ts'
-import { kindOf } from './rows.ts'
+import { denseType, kindOf } from './rows.ts'
 
 /** Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. */
 export function moveBatches(device: Device, batches: Iterable<MoveBatch>, control?: RunControl): Promise<void> {
@@ -47,7 +47,7 @@ function applyMovesPass(_gpu: GpuTarget, batch: MoveBatch): ComputePass {
   if (workspace.gpu === undefined) throw new Error('this workspace was made for another device')
   const places = count * groups.largest
   return {
-    shader: applyMovesShader(points.type),
+    shader: applyMovesShader(denseType(points)),
     bindings: [
       points.buffer,
       centers.buffer,

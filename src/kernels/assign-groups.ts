@@ -11,7 +11,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 export interface AssignGroupsArgs {
   readonly points: DeviceRows
@@ -35,7 +35,7 @@ export function assignGroups(device: Device, args: AssignGroupsArgs, control?: R
           perRow: 3 * work,
           atLeast: THREADS,
           pass: (first, count) => ({
-            shader: assignGroupsShader(points.type),
+            shader: assignGroupsShader(denseType(points)),
             bindings: [points.buffer, centers.buffer, groups, places, labels],
             params: [first, count, points.stride / 4],
             groups: gridFor(count, THREADS, gpu.limits.workgroups),

@@ -12,7 +12,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 export interface AssignLeavesArgs {
   readonly points: DeviceRows
@@ -107,7 +107,7 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
         perRow: 3 * largest * points.stride,
         atLeast: THREADS,
         pass: (first, count) => ({
-          shader: assignLeavesShader(points.type),
+          shader: assignLeavesShader(denseType(points)),
           bindings: [points.buffer, centers.buffer, members, workspace.ranges, workspace.candidates, labels, distances],
           params: [first, count, points.stride / 4],
           groups: gridFor(count, THREADS, gpu.limits.workgroups),

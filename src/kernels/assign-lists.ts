@@ -9,8 +9,9 @@ import { assignListsShader } from '../../shaders/assign-lists.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
+import { assignListsOfSparse } from './assign-sparse.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 /** The label of a point that has none. */
 export const NO_LABEL = 0xffffffff
@@ -27,6 +28,7 @@ export interface AssignListsArgs {
 
 export function assignLists(device: Device, args: AssignListsArgs): Promise<void> {
   const { points, centers, lists, width, labels, distances } = args
+  if (points.type === 'csr') return assignListsOfSparse(device, args)
   const merge = args.merge ? 1 : 0
   return device.run({
     name: 'assign-lists',
@@ -36,7 +38,7 @@ export function assignLists(device: Device, args: AssignListsArgs): Promise<void
         perRow: 3 * width * points.stride,
         atLeast: THREADS,
         pass: (first, count) => ({
-          shader: assignListsShader(points.type),
+          shader: assignListsShader(denseType(points)),
           bindings: [points.buffer, centers.buffer, lists, labels, distances],
           params: [first, count, points.stride / 4, width, merge],
           groups: gridFor(count, THREADS, gpu.limits.workgroups),

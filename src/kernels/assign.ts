@@ -21,8 +21,10 @@ import {
   slice,
 } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
+import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
+import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 export interface AssignArgs {
   readonly points: DeviceRows
@@ -41,7 +43,6 @@ export interface AssignArgs {
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
 export const MOST_NEAREST = 256
-const PANEL = 8
 const MAX_GROUPS = 8
 const BLOCK_FLOATS = 4096
 
@@ -51,14 +52,11 @@ const QUANTIZED_HEADER = 64
 const QUANTIZED_POINTS = 32
 const QUANTIZED_CHUNK = 128
 
-export function assignWorkspaceBytes(centers: { rows: number; stride: number }): number {
+/** `sparse`: for points that are sparse rows. */
+export function assignWorkspaceBytes(centers: { rows: number; stride: number }, sparse = false): number {
+  if (sparse) return sparseWorkspaceBytes(centers)
   // The CPU packs centres into panels of 8; the GPU needs only their norms.
   return panelsBytes(centers) + quantizedBytes(centers)
-}
-
-/** Bytes of centres packed by `packCentersJob`. */
-export function panelsBytes({ rows, stride }: { rows: number; stride: number }): number {
-  return Math.ceil(rows / PANEL) * (stride + 1) * PANEL * 4
 }
 
 function quantizedBytes({ rows, stride }: { rows: number; stride: number }): number {
@@ -71,10 +69,11 @@ export function assign(device: Device, args: AssignArgs, control?: RunControl): 
   if (!Number.isInteger(m) || m < 1 || m > MOST_NEAREST) {
     throw badOption('m', m, `give a whole number from 1 to ${MOST_NEAREST}.`)
   }
+  const sparse = args.points.type === 'csr'
   const work = {
     name: 'assign',
-    webgpu: (gpu: GpuTarget) => assignPasses(gpu, args, m),
-    cpu: (memory: CpuMemory) => assignJobs(memory, args, m),
+    webgpu: (gpu: GpuTarget) => (sparse ? assignSparsePasses(gpu, args, m) : assignPasses(gpu, args, m)),
+    cpu: (memory: CpuMemory) => (sparse ? assignSparseJobs(memory, args, m) : assignJobs(memory, args, m)),
   }
   return device.run(work, control)
 }
@@ -83,8 +82,8 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
   const { points, centers, labels, distances, workspace } = args
   const firstLabel = args.firstLabel ?? 0
   const quads = points.stride / 4
-  const shader =
-    m > 1 ? assignMany(points.type, capacityFor(m)) : gpu.tiled ? assignTiles(points.type) : assignBlocks(points.type)
+  const type = denseType(points)
+  const shader = m > 1 ? assignMany(type, listCapacity(m)) : gpu.tiled ? assignTiles(type) : assignBlocks(type)
   const pointsPerGroup = m > 1 ? THREADS : gpu.tiled ? TILE.points : THREADS * BLOCK_POINTS
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
@@ -112,12 +111,6 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
       }),
     })
   }
-}
-
-function capacityFor(m: number): number {
-  let capacity = 4
-  while (capacity < m) capacity *= 2
-  return capacity
 }
 
 function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
@@ -169,16 +162,5 @@ function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<
       args: [x, kind, stride, header, quantized, ...others, merge],
       scratchBytes: QUANTIZED_POINTS * (32 + QUANTIZED_CHUNK * 16 + points.stride * 2) + nearestBytes,
     }
-  }
-}
-
-/** Centres in the order the CPU's micro-kernel reads them; shared with the other kernels that use it. */
-export function packCentersJob(start: number, stride: number, count: number, norms: boolean, packed: number): CpuJob {
-  return {
-    entry: 'packCenters',
-    items: Math.ceil(count / PANEL),
-    grain: 64,
-    args: [start, stride, count, norms ? 1 : 0, packed],
-    scratchBytes: 32,
   }
 }

@@ -7,7 +7,7 @@ import { distancesShader } from '../../shaders/distances.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { alignmentRows, gridFor, rowsWithin, rowsWithinOperations } from '../device/plan.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 export interface DistancesArgs {
   readonly points: DeviceRows
@@ -27,7 +27,7 @@ export function distances(device: Device, { points, centers, out }: DistancesArg
         const wanted = Math.min(most, rowsWithinOperations(gpu.operationsPerPass, perRow, align))
         const rows = Math.min(points.rows - row, Math.max(align, Math.floor(wanted / align) * align))
         yield {
-          shader: distancesShader(points.type),
+          shader: distancesShader(denseType(points)),
           bindings: [points.buffer, centers.buffer, slice(out, row * k * 4, rows * k * 4)],
           params: [row, rows, points.stride / 4, k],
           groups: gridFor(rows * Math.ceil(k / 4), THREADS, gpu.limits.workgroups),

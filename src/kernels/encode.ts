@@ -9,9 +9,9 @@ import { encodeShader } from '../../shaders/encode.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
-import { packCentersJob, panelsBytes } from './assign.ts'
+import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf, paddedCols } from './rows.ts'
+import { type DeviceRows, denseType, kindOf, paddedCols } from './rows.ts'
 
 export interface EncodeArgs {
   readonly points: DeviceRows
@@ -55,7 +55,7 @@ export async function encode(device: Device, args: EncodeArgs): Promise<void> {
           perRow: 3 * codewords * points.stride,
           atLeast: THREADS,
           pass: (first, count) => ({
-            shader: encodeShader(points.type, codewords > 256),
+            shader: encodeShader(denseType(points), codewords > 256),
             bindings: [points.buffer, rangeBuffer, books, codes],
             params: [first, count, points.stride, m, codewords, stride, codeStride(m)],
             groups: gridFor((count * codeStride(m)) / 4, THREADS, gpu.limits.workgroups),

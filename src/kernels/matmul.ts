@@ -6,9 +6,9 @@ import { gramSlabsShader, gramSumShader, matmulRowsShader } from '../../shaders/
 import { THREADS } from '../../shaders/pieces.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
-import { packCentersJob, panelsBytes } from './assign.ts'
+import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 export interface MatmulArgs {
   /** n x d */
@@ -32,7 +32,7 @@ export async function matmul(device: Device, { a, b, out }: MatmulArgs): Promise
           perRow: 2 * b.rows * a.stride,
           atLeast: THREADS,
           pass: (first, count) => ({
-            shader: matmulRowsShader(a.type),
+            shader: matmulRowsShader(denseType(a)),
             bindings: [a.buffer, b.buffer, out.buffer],
             params: [first, count, a.stride / 4, b.rows, outQuads],
             groups: gridFor(Math.ceil(count / 4) * outQuads, THREADS, gpu.limits.workgroups),
@@ -93,7 +93,7 @@ export async function gram(device: Device, { a, b, out }: GramArgs): Promise<voi
         const quadsB = b.stride / 4
         for (let slab = 0; slab < slabs; slab++) {
           yield {
-            shader: gramSlabsShader(a.type, b.type),
+            shader: gramSlabsShader(denseType(a), denseType(b)),
             bindings: [a.buffer, b.buffer, partials],
             params: [n, slabRows, slab, 1, quadsA, quadsB],
             groups: gridFor(quadsA * quadsB, THREADS, gpu.limits.workgroups),

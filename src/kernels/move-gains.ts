@@ -7,7 +7,7 @@
  */
 import { collectMoves, moveGainsShader } from '../../shaders/move-gains.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import type { ElementType } from '../core/matrix.ts'
+
 import {
   type BufferScope,
   type ComputePass,
@@ -20,7 +20,7 @@ import {
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf, type RowType } from './rows.ts'
 
 /** Which clusters the points of a group look at: those of its points, all, or a list a group. */
 export type Among = 'labels' | 'all' | { readonly lists: DeviceBuffer; readonly width: number }
@@ -93,7 +93,7 @@ export function createMovingClusters(
   device: Device,
   scope: BufferScope,
   centers: DeviceRows,
-  options: { readonly type: ElementType; readonly unit: boolean; readonly longest: number },
+  options: { readonly type: RowType; readonly unit: boolean; readonly longest: number },
 ): MovingClusters {
   const { type, unit } = options
   const longest = unit ? 1.001 : options.longest * 1.001
@@ -129,7 +129,7 @@ export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<Co
     perRow: 3 * (widthOf(among, centers.rows, largest) + 1) * points.stride,
     atLeast: THREADS,
     pass: (first, rows) => ({
-      shader: moveGainsShader(points.type),
+      shader: moveGainsShader(denseType(points)),
       bindings: [
         points.buffer,
         centers.buffer,

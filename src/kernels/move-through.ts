@@ -1,11 +1,10 @@
 /** All groups of points once, in random order, batch after batch: how updates and trees use the kernels of k-means#. */
-import type { ElementType } from '../core/matrix.ts'
 import { type Random, shuffle } from '../core/random.ts'
 import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
 import { moveBatches } from './apply-moves.ts'
 import { assign, assignWorkspaceBytes } from './assign.ts'
 import { createMoveWorkspace, type MoveBatch } from './move-gains.ts'
-import { allocateRows, type DeviceRows } from './rows.ts'
+import { allocateRows, type DeviceRows, type RowType } from './rows.ts'
 
 /** Batches between two looks at progress and signal. */
 const AT_ONCE = 32
@@ -59,7 +58,7 @@ export interface PartedPoints {
 export async function measurePoints(
   device: Device,
   { cols, parts }: PartedPoints,
-): Promise<{ type: ElementType; longest: number }> {
+): Promise<{ type: RowType; longest: number }> {
   const scope = new BufferScope(device)
   try {
     const most = parts.reduce((largest, { count }) => Math.max(largest, count), 0)
@@ -67,9 +66,9 @@ export async function measurePoints(
     device.clear(zero.buffer)
     const labels = scope.allocate(most * 4, 'labels of no use')
     const distances = scope.allocate(most * 4, 'squared lengths')
-    const workspace = scope.allocate(assignWorkspaceBytes(zero), 'zero, prepared')
+    const workspace = scope.allocate(assignWorkspaceBytes(zero, true), 'zero, prepared')
     let longest = 0
-    let type: ElementType = 'f32'
+    let type: RowType = 'f32'
     for (const part of parts) {
       const points = await part.vectors()
       type = points.type

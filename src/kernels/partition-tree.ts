@@ -12,7 +12,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { project } from './project.ts'
-import { allocateRows, type DeviceRows, kindOf, rowBytesOf } from './rows.ts'
+import { allocateRows, type DeviceRows, denseType, kindOf, rowBytesOf } from './rows.ts'
 
 export interface GrowArgs {
   readonly points: DeviceRows
@@ -105,7 +105,7 @@ export function growSubtrees(device: Device, args: GrowArgs, most: number): Prom
           seed,
           most,
         ],
-        scratchBytes: (sample + 2) * points.stride * 4 + most * (rowBytesOf(points.stride, points.type) + 12),
+        scratchBytes: (sample + 2) * points.stride * 4 + most * (rowBytesOf(points.stride, denseType(points)) + 12),
       }
     },
   })
@@ -125,7 +125,7 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: NonNullable<GrowWo
     name: 'principal-directions',
     *webgpu(target) {
       yield {
-        shader: principalDirectionsShader(points.type),
+        shader: principalDirectionsShader(denseType(points)),
         bindings: [points.buffer, members, nodes, gpu.directions.buffer, gpu.notes],
         params: [count, points.stride / 4, sample, steps, seed],
         groups: gridFor(count, THREADS, target.limits.workgroups),

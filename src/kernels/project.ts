@@ -7,7 +7,7 @@ import { projectShader } from '../../shaders/project.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 export interface ProjectArgs {
   readonly points: DeviceRows
@@ -25,7 +25,7 @@ export function project(device: Device, { points, directions, nodes, out }: Proj
         perRow: 2 * points.stride,
         atLeast: THREADS,
         pass: (first, count) => ({
-          shader: projectShader(points.type),
+          shader: projectShader(denseType(points)),
           bindings: [points.buffer, directions.buffer, nodes, out],
           params: [first, count, points.stride / 4],
           groups: gridFor(count, THREADS, gpu.limits.workgroups),

@@ -1,8 +1,10 @@
 /**
- * Vectors on a device: rows padded with zeros to a multiple of 4 columns, floats or bytes. One
- * buffer that fits one binding; larger sets are several of these.
+ * Vectors on a device: rows padded with zeros to a multiple of 4 columns, floats or bytes; or sparse
+ * rows. Each buffer fits one binding; larger sets are several of these.
  */
+import { CentroidalError } from '../core/errors.ts'
 import { type ElementType, elementBytes, type VectorData } from '../core/matrix.ts'
+import type { SparseMatrix } from '../core/sparse.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 
 export interface DeviceRows {
@@ -11,7 +13,22 @@ export interface DeviceRows {
   readonly cols: number
   /** Columns with padding. */
   readonly stride: number
-  readonly type: ElementType
+  readonly type: RowType
+  /** Only of sparse rows, whose `buffer` holds the values alone. */
+  readonly sparse?: SparsePlaces
+}
+
+/** `csr`: sparse rows. */
+export type RowType = ElementType | 'csr'
+
+/** Where the values of sparse rows belong. */
+export interface SparsePlaces {
+  /** u32: the first entry of each row and the end of the last, [rows + 1]; then the column of each entry, rising in a row. */
+  readonly places: DeviceBuffer
+  /** Where the columns begin in `places`. */
+  readonly columnsAt: number
+  /** Entries of all rows. */
+  readonly entries: number
 }
 
 export function paddedCols(cols: number): number {
@@ -24,7 +41,16 @@ export function rowBytesOf(cols: number, type: ElementType): number {
 
 /** The code the WebAssembly kernels use for an element type. */
 export function kindOf(rows: DeviceRows): number {
-  return rows.type === 'u8' ? 1 : 0
+  return denseType(rows) === 'u8' ? 1 : 0
+}
+
+/** The element type, for kernels that know only dense rows. */
+export function denseType({ type }: DeviceRows): ElementType {
+  if (type !== 'csr') return type
+  throw new CentroidalError(
+    'bad-option',
+    'Sparse rows are not known to this step: use a method that takes them, such as lloyd, or give dense vectors.',
+  )
 }
 
 export function allocateRows(
@@ -46,7 +72,7 @@ export function firstRows(of: DeviceRows, rows: number): DeviceRows {
 /** Writes whole rows from `first` on, padding them. */
 export function writeRows(device: Device, to: DeviceRows, data: VectorData, first = 0): void {
   const rows = data.length / to.cols
-  const offset = first * to.stride * elementBytes(to.type)
+  const offset = first * to.stride * elementBytes(denseType(to))
   device.write(to.buffer, padRows(data, rows, to.cols), offset)
 }
 
@@ -69,4 +95,43 @@ export async function readRows(device: Device, from: DeviceRows): Promise<Float3
     data.set(padded.subarray(i * from.stride, i * from.stride + from.cols), i * from.cols)
   }
   return data
+}
+
+/** Room for up to `rows` sparse rows with up to `entries` values in all. */
+export function allocateSparseRows(
+  device: { allocate(bytes: number, label: string): DeviceBuffer },
+  rows: number,
+  cols: number,
+  entries: number,
+  label: string,
+): DeviceRows {
+  return {
+    // A binding of no bytes is none.
+    buffer: device.allocate(Math.max(1, entries) * 4, label),
+    rows,
+    cols,
+    stride: paddedCols(cols),
+    type: 'csr',
+    sparse: { places: device.allocate((rows + 1 + entries) * 4, `places of ${label}`), columnsAt: rows + 1, entries },
+  }
+}
+
+/** Writes rows first to end of `from`, with other values if given; the result says where they lie in the buffers of `to`. */
+export function writeSparseRows(
+  device: Device,
+  to: DeviceRows,
+  from: SparseMatrix,
+  first = 0,
+  end = from.rows,
+  values = from.values.subarray(from.offsets[first], from.offsets[end]),
+): DeviceRows {
+  if (to.sparse === undefined) throw new Error('These rows are not sparse')
+  const begin = from.offsets[first]
+  const offsets = from.offsets.slice(first, end + 1)
+  for (let i = 0; i < offsets.length; i++) offsets[i] -= begin
+  const { places } = to.sparse
+  device.write(places, offsets)
+  device.write(places, from.columns.subarray(begin, from.offsets[end]), offsets.length * 4)
+  device.write(to.buffer, values)
+  return { ...to, rows: end - first, sparse: { places, columnsAt: offsets.length, entries: values.length } }
 }

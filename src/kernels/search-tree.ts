@@ -12,7 +12,7 @@ import { searchTreeShader } from '../../shaders/search-tree.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
 /** Marks a leaf in the second word of a node. */
 export const LEAF = 0x80000000
@@ -54,7 +54,7 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
     {
       name: 'search-tree',
       *webgpu(gpu) {
-        const shader = searchTreeShader(points.type, queueFor(tree.nodeCount))
+        const shader = searchTreeShader(denseType(points), queueFor(tree.nodeCount))
         yield* rowPasses(gpu, {
           rows: points.rows,
           perRow,

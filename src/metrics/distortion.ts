@@ -1,35 +1,59 @@
 /** How well centers stand for their vectors, and how evenly the vectors are shared out. */
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix } from '../core/matrix.ts'
+import { isSparse, type SparseMatrix } from '../core/sparse.ts'
 
 /** Mean squared distance from every vector to the center it is labeled with, weighted if weights are given. */
 export function distortion(
-  vectors: Matrix,
+  vectors: Matrix | SparseMatrix,
   centers: Matrix,
   labels: ArrayLike<number>,
   weights?: ArrayLike<number>,
 ): number {
   checkShapes(vectors, centers, labels, weights)
-  const { rows, cols, data } = vectors
+  const squared = isSparse(vectors) ? sparseDistances(vectors, centers) : denseDistances(vectors, centers)
   let sum = 0
   let weightSum = 0
-  for (let row = 0; row < rows; row++) {
-    const center = labels[row] * cols
-    let squared = 0
-    for (let col = 0; col < cols; col++) {
-      const difference = data[row * cols + col] - centers.data[center + col]
-      squared += difference * difference
-    }
+  for (let row = 0; row < vectors.rows; row++) {
     const weight = weights === undefined ? 1 : weights[row]
-    sum += weight * squared
+    sum += weight * squared(row, labels[row])
     weightSum += weight
   }
   if (weightSum === 0) throw bad('All weights are 0: at least one vector has to count.')
   return sum / weightSum
 }
 
+type SquaredDistance = (row: number, center: number) => number
+
+function denseDistances({ cols, data }: Matrix, centers: Matrix): SquaredDistance {
+  return (row, center) => {
+    let squared = 0
+    for (let col = 0; col < cols; col++) {
+      const difference = data[row * cols + col] - centers.data[center * cols + col]
+      squared += difference * difference
+    }
+    return squared
+  }
+}
+
+/** Differences where the row has entries, and the squares of the centre everywhere else. */
+function sparseDistances({ cols, offsets, columns, values }: SparseMatrix, centers: Matrix): SquaredDistance {
+  const squares = new Float64Array(centers.rows)
+  for (let at = 0; at < centers.data.length; at++) squares[Math.floor(at / cols)] += centers.data[at] ** 2
+  return (row, center) => {
+    let apart = 0
+    let inside = 0
+    for (let at = offsets[row]; at < offsets[row + 1]; at++) {
+      const other = centers.data[center * cols + columns[at]]
+      apart += (values[at] - other) ** 2
+      inside += other * other
+    }
+    return apart + Math.max(0, squares[center] - inside)
+  }
+}
+
 function checkShapes(
-  vectors: Matrix,
+  vectors: Pick<Matrix, 'rows' | 'cols'>,
   centers: Matrix,
   labels: ArrayLike<number>,
   weights: ArrayLike<number> | undefined,

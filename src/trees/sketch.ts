@@ -6,7 +6,7 @@
 import { createRandom } from '../core/random.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { gram, matmul } from '../kernels/matmul.ts'
-import { allocateRows, type DeviceRows, readRows, rowBytesOf, writeRows } from '../kernels/rows.ts'
+import { allocateRows, type DeviceRows, denseType, readRows, rowBytesOf, writeRows } from '../kernels/rows.ts'
 
 /** Columns of a sketch. Points with less than twice as many are their own. */
 const COLUMNS = 32
@@ -34,7 +34,8 @@ export async function sketchRows(device: Device, scope: BufferScope, points: Dev
 
 /** One row of floats a sampled point. */
 async function sampleRows(device: Device, points: DeviceRows): Promise<Float32Array> {
-  const { rows, cols, stride, type, buffer } = points
+  const { rows, cols, stride, buffer } = points
+  const type = denseType(points)
   const length = Math.min(RUN_ROWS, rows)
   const runs = Math.min(RUNS, Math.ceil(rows / length))
   const rowBytes = rowBytesOf(cols, type)
@@ -139,7 +140,8 @@ async function projectAll(
   basis: readonly Float64Array[],
   { offsets, scale }: ByteScale,
 ): Promise<DeviceRows> {
-  const { rows, cols, type } = points
+  const { rows, cols } = points
+  const type = denseType(points)
   const directions = allocateRows(temporary, COLUMNS, cols, 'f32', 'directions of the sketch')
   writeRows(device, directions, Float32Array.from(basis.flatMap((row) => Array.from(row))))
   const sketch = allocateRows(scope, rows, COLUMNS, 'u8', 'sketch')

@@ -19,7 +19,7 @@ describe('formatOf', () => {
 
   test('an extension that does not work', async () => {
     expect(await failure(() => formatOf('dir/data.parquet'))).toBe(
-      'bad-file: "dir/data.parquet" has no extension that works here. The formats are known by .fvecs .bvecs .ivecs .npy .csv .tsv.',
+      'bad-file: "dir/data.parquet" has no extension that works here. The formats are known by .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat.',
     )
     expect(await failure(() => formatOf('npy'))).toContain('"npy" has no extension')
   })
@@ -32,7 +32,7 @@ describe('formatOf', () => {
 
   test('a Blob without a name', async () => {
     expect(await failure(() => formatOf(new Blob([])))).toBe(
-      'bad-file: A Blob without a name does not tell its format: give a File whose name ends in one of .fvecs .bvecs .ivecs .npy .csv .tsv.',
+      'bad-file: A Blob without a name does not tell its format: give a File whose name ends in one of .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat.',
     )
   })
 })

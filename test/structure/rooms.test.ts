@@ -118,10 +118,12 @@ describe('what stands where', () => {
       new Set(readdirSync(join(ROOT, folder)).map((name) => name.replace(/(\.test)?\.ts$/, '')))
     const kernels = [
       'accumulate',
+      'accumulate-sparse',
       'assign',
       'assign-groups',
       'assign-leaves',
       'assign-lists',
+      'assign-sparse',
       'distances',
       'encode',
       'matmul',

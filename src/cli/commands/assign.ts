@@ -25,7 +25,7 @@ export function addAssignCommand(program: Command, session: Session): void {
     .summary('put more vectors into the clusters of a run')
     .description('Gives every vector of a file the number of the nearest centre of a finished run.')
     .argument('<run>', 'the folder that centroidal cluster wrote')
-    .argument('<vectors>', 'the vectors to assign: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('<vectors>', 'the vectors to assign: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
     .requiredOption('-o, --out <file>', 'where the labels go: .npy .ivecs .csv .tsv')
     .action((run: string, vectors: string, flags: AssignFlags) => assign(session, run, vectors, flags))
     .addHelpText('after', '\nExample:\n  centroidal assign run more.npy --out labels.npy')

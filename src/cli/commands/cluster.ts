@@ -22,7 +22,7 @@ export function addClusterCommand(program: Command, session: Session): void {
     .description(
       'Groups vectors into k clusters around their means, and writes centres, labels and a report with pictures into a folder. Ctrl-C saves what was reached; --resume goes on from there.',
     )
-    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
     .action((vectors: string, flags: ClusterFlags) => clusterFile(session, vectors, flags))
     .addHelpText(
       'after',

@@ -12,7 +12,7 @@ export function addConvertCommand(program: Command, session: Session): void {
     .command('convert')
     .summary('write vectors in another file format')
     .description(
-      'Reads vectors from one file and writes them to another, piece by piece, so they may be larger than memory. The formats are known by the extensions: .npy .fvecs .bvecs .ivecs .csv .tsv. Numbers that the target cannot hold are refused, never rounded.',
+      'Reads vectors from one file and writes them to another, piece by piece, so they may be larger than memory. The formats are known by the extensions: .npy .fvecs .bvecs .ivecs .csv .tsv, and for sparse rows .npz (SciPy) and .mat (CLUTO). Numbers that the target cannot hold are refused, never rounded.',
     )
     .argument('<input>', 'the file to read')
     .argument('<output>', 'the file to write')

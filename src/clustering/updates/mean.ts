@@ -34,7 +34,14 @@ export function clusterSums(state: RunState): ClusterSums {
   const gains = scope.allocate(k * 4, 'gains of clusters')
   const gainSums = scope.allocate(tallyWorkspaceBytes(k), 'sum of gains')
   const empties = scope.allocate(tallyWorkspaceBytes(k), 'empty clusters')
-  const workspace = createAccumulateWorkspace(device, scope, points.largestPart, stride, k)
+  const workspace = createAccumulateWorkspace(
+    device,
+    scope,
+    points.largestPart,
+    stride,
+    k,
+    points.source.sparse !== undefined,
+  )
   return {
     buffers,
     take({ labels, weights, first }, vectors) {

@@ -10,7 +10,7 @@ import { createRandom, shuffle } from '../../core/random.ts'
 import { BufferScope } from '../../device/contract.ts'
 import { assign } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
-import { allocateRows, type DeviceRows, firstRows, rowBytesOf } from '../../kernels/rows.ts'
+import { allocateRows, type DeviceRows, denseType, firstRows, rowBytesOf } from '../../kernels/rows.ts'
 import type { RunState, Update } from '../run-state.ts'
 import { meanUpdate } from './mean.ts'
 
@@ -95,7 +95,7 @@ async function stepThroughPoints(state: RunState, iteration: number, step: (cent
 }
 
 function copyRows({ device }: RunState, from: DeviceRows, indices: Uint32Array, to: DeviceRows): void {
-  const bytes = rowBytesOf(from.cols, from.type)
+  const bytes = rowBytesOf(from.cols, denseType(from))
   indices.forEach((row, i) => {
     device.copy({ buffer: from.buffer, offset: row * bytes, bytes }, { buffer: to.buffer, offset: i * bytes, bytes })
   })

@@ -1,0 +1,49 @@
+/** Sparse rows on their way to a device: into the frame, and in parts that each fit one binding. */
+import { CentroidalError } from '../core/errors.ts'
+import type { SparseMatrix } from '../core/sparse.ts'
+import { cutRows, type Range } from '../device/plan.ts'
+import type { Frame } from './frame.ts'
+
+/** Values of rows start to end as the device gets them. There is no shift: it would leave no zeros. */
+export function sparseIntoFrame(m: SparseMatrix, start: number, end: number, frame: Frame): Float32Array {
+  const first = m.offsets[start]
+  const values = m.values.subarray(first, m.offsets[end])
+  if (frame.shift !== undefined) throw new Error('Sparse rows cannot be shifted')
+  if (frame.scale === 1 && !frame.unit) return values
+  const out = new Float32Array(values.length)
+  for (let row = start; row < end; row++) {
+    const from = m.offsets[row] - first
+    const to = m.offsets[row + 1] - first
+    let factor = frame.scale
+    if (frame.unit) {
+      let squares = 0
+      for (let at = from; at < to; at++) squares += values[at] * values[at]
+      factor = squares > 0 ? 1 / Math.sqrt(squares) : 0
+    }
+    for (let at = from; at < to; at++) out[at] = values[at] * factor
+  }
+  return out
+}
+
+/** Ranges of at most `most` rows whose offsets and columns together fit `bytes`. */
+export function cutSparseRows({ rows, offsets }: SparseMatrix, most: number, bytes: number): Range[] {
+  const words = Math.floor(bytes / 4)
+  const ranges: Range[] = []
+  for (const { start, end } of cutRows(rows, most)) {
+    let first = start
+    for (let row = start; row < end; row++) {
+      const fits = (from: number): boolean => offsets[row + 1] - offsets[from] + row + 2 - from <= words
+      if (fits(first)) continue
+      if (!fits(row)) {
+        throw new CentroidalError(
+          'out-of-memory',
+          `Row ${row} has ${offsets[row + 1] - offsets[row]} entries and the device binds at most ${bytes} bytes: use another device.`,
+        )
+      }
+      ranges.push({ start: first, end: row })
+      first = row
+    }
+    ranges.push({ start: first, end })
+  }
+  return ranges
+}

@@ -1,0 +1,253 @@
+/**
+ * assign-sparse: the nearest or m nearest of all centres, or the nearest of explicit candidates, for every sparse row. What
+ * `assign` and `assignLists` do when they are given such rows; called through them.
+ *
+ * Distances are exact to rounding against |x|^2 + |c|^2: in 64 bits on the CPU, in 32 on the GPU, where
+ * a distance below about 1e-6 |c|^2 may come out as what differs at the entries alone.
+ * Cost: 2 k operations for each entry, and k d to prepare the centres.
+ */
+import {
+  assignSparseLists,
+  assignSparseMany,
+  assignSparseShader,
+  centerSquares,
+  panelColumns,
+  panelStarts,
+} from '../../shaders/assign-sparse.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import {
+  BufferScope,
+  type ComputePass,
+  type CpuJob,
+  type CpuMemory,
+  type Device,
+  type GpuTarget,
+  slice,
+} from '../device/contract.ts'
+import { cutForBinding, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
+import type { AssignArgs } from './assign.ts'
+import type { AssignListsArgs } from './assign-lists.ts'
+import { listCapacity, PANEL, packCentersJob } from './panels.ts'
+import { rowPasses } from './row-passes.ts'
+import type { DeviceRows, SparsePlaces } from './rows.ts'
+
+const BINDING_ALIGNMENT = 256
+const WIDE = 32
+/** Slices this many for the rows at least, so that threads share well. */
+const SLICES = 64
+/** A slice keeps m places of 8 bytes a row while the panels pass. */
+const MOST_PLACES = 8192
+
+/** Panels, and behind them on the CPU the squared lengths of the centres. */
+export function sparseWorkspaceBytes(centers: { rows: number; stride: number }): number {
+  const panels = Math.ceil(centers.rows / PANEL)
+  return Math.max(packedBytes(centers) + centers.rows * 8, panels * alignedPanelBytes(centers.stride))
+}
+
+/** Centres of a panel on the CPU: wide ones read whole cache lines at a column, which pays when they fill. */
+function lanesFor(k: number): number {
+  return k > WIDE / 2 ? WIDE : PANEL
+}
+
+function packedBytes({ rows, stride }: { rows: number; stride: number }): number {
+  const lanes = lanesFor(rows)
+  return Math.ceil(rows / lanes) * lanes * (stride + 1) * 4
+}
+
+function alignedPanelBytes(stride: number): number {
+  return Math.ceil(((stride + 1) * PANEL * 4) / BINDING_ALIGNMENT) * BINDING_ALIGNMENT
+}
+
+export function sparsePlaces({ sparse }: DeviceRows): SparsePlaces {
+  if (sparse === undefined) throw new Error('These rows are not sparse')
+  return sparse
+}
+
+export function meanEntries(rows: DeviceRows): number {
+  return Math.ceil(sparsePlaces(rows).entries / Math.max(1, rows.rows)) + 1
+}
+
+export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
+  const { points, centers, labels, distances, workspace } = args
+  const { places, columnsAt } = sparsePlaces(points)
+  const quads = centers.stride / 4
+  const rowBytes = centers.stride * 4
+  const panelBytes = alignedPanelBytes(centers.stride)
+  const all = Math.ceil(centers.rows / PANEL)
+  // Pairs of panels: the bytes of 16 rows of whole quads begin where a binding may.
+  const most = 2 * rowsWithin(gpu.limits.bindingBytes, 2 * panelBytes, 'prepared centres')
+  for (const { start, end } of cutRows(all, most, 2)) {
+    const first = start * PANEL
+    const here = Math.min(centers.rows, end * PANEL) - first
+    const count = end - start
+    const rows = slice(centers.buffer, first * rowBytes, here * rowBytes)
+    const panels = slice(workspace, start * panelBytes, count * panelBytes)
+    const shape = [here, quads, panelBytes / 16]
+    yield {
+      shader: panelStarts,
+      bindings: [rows, panels],
+      params: [...shape, count * PANEL],
+      groups: gridFor(count * PANEL, THREADS, gpu.limits.workgroups),
+      operations: 2 * here * centers.stride,
+    }
+    yield {
+      shader: panelColumns,
+      bindings: [rows, panels],
+      params: [...shape, count],
+      groups: gridFor(count * quads, THREADS, gpu.limits.workgroups),
+      operations: 2 * here * centers.stride,
+    }
+    yield* rowPasses(gpu, {
+      rows: points.rows,
+      perRow: 2 * (here + PANEL + m) * meanEntries(points),
+      atLeast: THREADS,
+      pass: (row, rows) => ({
+        shader: m > 1 ? assignSparseMany(listCapacity(m)) : assignSparseShader,
+        bindings: [points.buffer, places, panels, labels, distances],
+        params: [
+          row,
+          rows,
+          columnsAt,
+          panelBytes / 16,
+          count,
+          (args.firstLabel ?? 0) + first,
+          first > 0 || args.merge ? 1 : 0,
+          m,
+        ],
+        groups: gridFor(rows, THREADS, gpu.limits.workgroups),
+        share: (first + (here * (row + rows)) / points.rows) / centers.rows,
+      }),
+    })
+  }
+}
+
+export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
+  const { points, centers, labels, distances, workspace } = args
+  const start = memory.address(centers.buffer)
+  const packed = memory.address(workspace)
+  const squares = packed + packedBytes(centers)
+  const lanes = lanesFor(centers.rows)
+  if (lanes === PANEL) yield packCentersJob(start, centers.stride, centers.rows, true, packed)
+  else {
+    yield {
+      entry: 'packWide',
+      items: Math.ceil(centers.rows / WIDE),
+      grain: 1,
+      args: [start, centers.stride, centers.rows, packed],
+    }
+  }
+  yield squaresJob(start, centers, squares)
+  const grain = sliceRows(points, centers.rows, m)
+  yield {
+    entry: m > 1 ? 'assignSparseMany' : 'assignSparse',
+    items: points.rows,
+    grain,
+    args: [
+      ...entryArgs(memory, points),
+      lanes,
+      packed,
+      start,
+      squares,
+      args.firstLabel ?? 0,
+      centers.rows,
+      memory.address(labels),
+      memory.address(distances),
+      ...(m > 1 ? [m] : []),
+      args.merge ? 1 : 0,
+    ],
+    scratchBytes: WIDE * 4 + grain * m * 8,
+  }
+}
+
+/**
+ * A million operations or more: a panel of many columns does not stay in a cache for long, so its
+ * columns should be met several times by the rows of a slice once it is there.
+ */
+function sliceRows(points: DeviceRows, k: number, m: number): number {
+  const entries = meanEntries(points)
+  const enough = Math.round(2e6 / (2 * k * entries))
+  const reused = Math.min((4 * points.stride) / entries, points.rows / SLICES)
+  return Math.ceil(Math.max(1, Math.min(Math.max(4, enough, reused), MOST_PLACES / m)))
+}
+
+function squaresJob(start: number, { rows, stride }: DeviceRows, squares: number): CpuJob {
+  return {
+    entry: 'centerSquares',
+    items: rows,
+    grain: Math.max(1, Math.round(2e5 / stride)),
+    args: [start, stride, squares],
+  }
+}
+
+/** Values, places, where the columns begin, and the stride of whatever is dense. */
+export function entryArgs(memory: CpuMemory, points: DeviceRows): number[] {
+  const { places, columnsAt } = sparsePlaces(points)
+  return [memory.address(points.buffer), memory.address(places), columnsAt, points.stride]
+}
+
+export async function assignListsOfSparse(device: Device, args: AssignListsArgs): Promise<void> {
+  const { points, centers, lists, width, labels, distances } = args
+  const merge = args.merge ? 1 : 0
+  const scope = new BufferScope(device)
+  try {
+    const squares = scope.allocate(centers.rows * 8, 'squared lengths of centres')
+    await device.run({
+      name: 'assign-sparse-lists',
+      *webgpu(gpu) {
+        const rowBytes = centers.stride * 4
+        for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
+          yield {
+            shader: centerSquares,
+            bindings: [
+              slice(centers.buffer, start * rowBytes, (end - start) * rowBytes),
+              slice(squares, start * 4, (end - start) * 4),
+            ],
+            params: [end - start, centers.stride / 4],
+            groups: gridFor(end - start, THREADS, gpu.limits.workgroups),
+            operations: 2 * (end - start) * centers.stride,
+          }
+        }
+        yield* rowPasses(gpu, {
+          rows: points.rows,
+          perRow: 5 * width * meanEntries(points),
+          atLeast: THREADS,
+          pass: (first, count) => ({
+            shader: assignSparseLists,
+            bindings: [
+              points.buffer,
+              sparsePlaces(points).places,
+              centers.buffer,
+              slice(squares, 0, centers.rows * 4),
+              lists,
+              labels,
+              distances,
+            ],
+            params: [first, count, sparsePlaces(points).columnsAt, centers.stride, width, merge],
+            groups: gridFor(count, THREADS, gpu.limits.workgroups),
+          }),
+        })
+      },
+      *cpu(memory) {
+        const start = memory.address(centers.buffer)
+        yield squaresJob(start, centers, memory.address(squares))
+        yield {
+          entry: 'assignSparseLists',
+          items: points.rows,
+          grain: Math.max(16, Math.round(5e5 / (Math.max(1, width) * 5 * meanEntries(points)))),
+          args: [
+            ...entryArgs(memory, points),
+            start,
+            memory.address(squares),
+            memory.address(lists),
+            width,
+            memory.address(labels),
+            memory.address(distances),
+            merge,
+          ],
+        }
+      },
+    })
+  } finally {
+    scope.free()
+  }
+}

@@ -1,0 +1,39 @@
+/** Documents as sparse rows, through the command line. */
+import { writeFile } from 'node:fs/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { readIntegers, sparseMatrix, writeVectors } from '../../src/index.ts'
+import { temporaryFolder } from '../data/temporary-folder.ts'
+import { result, runCli } from './run-cli.ts'
+
+const path = temporaryFolder()
+const CLASSES = 4
+
+/** Document i is about topic i mod 4, and uses ten words of its topic. */
+beforeAll(async () => {
+  const [rows, words] = [200, 10]
+  const columns = Array.from({ length: rows * words }, (_, at) => {
+    const row = Math.floor(at / words)
+    return (row % CLASSES) * 20 + ((row * 7 + (at % words) * 3) % 20)
+  })
+  const offsets = Array.from({ length: rows + 1 }, (_, i) => i * words)
+  const documents = sparseMatrix({ offsets, columns, values: columns.map(() => 1) }, rows, CLASSES * 20)
+  await writeVectors(path('docs.npz'), documents)
+  await writeFile(path('classes.csv'), Array.from({ length: rows }, (_, i) => i % CLASSES).join('\n'))
+})
+
+test('clusters, assigns and converts', async () => {
+  const args = ['-k', '4', '--metric', 'cosine', '--restarts', '5', '--truth', path('classes.csv')]
+  const made = result(await runCli('cluster', path('docs.npz'), ...args, '--json', '--out', path('run')))
+  expect(made).toMatchObject({ rows: 200, cols: 80, method: 'lloyd', metric: 'cosine', nmi: 1 })
+  result(await runCli('convert', path('docs.npz'), path('docs.mat'), '--json'))
+  const assigned = await runCli('assign', path('run'), path('docs.mat'), '--out', path('labels.npy'), '--json')
+  expect(result(assigned)).toMatchObject({ rows: 200, k: 4 })
+  const [first, second] = [await readIntegers(path('labels.npy')), await readIntegers(path('run/labels.npy'))]
+  expect(first.data).toEqual(second.data)
+})
+
+test('a method that does not take sparse rows says which does', async () => {
+  const { code, stderr } = await runCli('cluster', path('docs.npz'), '-k', '4', '--method', 'akm', '--out', path('no'))
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/akm.* does not take sparse rows, and .*docs\.npz holds such; .*lloyd/)
+})

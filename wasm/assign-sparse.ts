@@ -1,0 +1,292 @@
+/**
+ * Nearest centres of sparse rows. A row is its entries: values [from, to) and, in `columns`, where they
+ * belong. Centres are dense, and packed in panels of 8 (see panels.ts) or 32, so an entry meets that many
+ * centres at a time. Scores only choose. The distance of the winner is the squared differences at the entries
+ * plus what the centre has elsewhere, |c|^2 less its squares at the entries, all in 64 bits.
+ */
+import { fillAbsent, insertDistance, insertScore } from './assign'
+import { PANEL } from './panels'
+import { madd, startScore, storeTransposed } from './simd'
+
+/** Centres of a wide panel. */
+const WIDE: u32 = 32
+
+/** Of |c|^2: what is left elsewhere and is smaller than this is rounding, and counts as nothing. */
+const ROUNDING: f64 = 1e-12
+
+/** |c|^2 in 64 bits; an item is a centre. */
+export function centerSquares(start: u32, end: u32, scratch: usize, centers: usize, stride: u32, squares: usize): void {
+  for (let index = start; index < end; index++) {
+    const row = centers + ((<usize>index * stride) << 2)
+    let sum: f64 = 0
+    for (let at: usize = 0; at < (<usize>stride) << 2; at += 4) {
+      const value = <f64>load<f32>(row + at)
+      sum += value * value
+    }
+    store<f64>(squares + ((<usize>index) << 3), sum)
+  }
+}
+
+/** Squared distance of the entries from..to to a centre whose squared length is `square`. */
+export function sparseDistance(values: usize, columns: usize, from: u32, to: u32, center: usize, square: f64): f32 {
+  let apart: f64 = 0
+  let inside: f64 = 0
+  for (let entry = <usize>from; entry < <usize>to; entry++) {
+    const value = <f64>load<f32>(values + (entry << 2))
+    const other = <f64>load<f32>(center + ((<usize>load<u32>(columns + (entry << 2))) << 2))
+    apart += (value - other) * (value - other)
+    inside += other * other
+  }
+  const elsewhere = square - inside
+  return <f32>(elsewhere > square * ROUNDING ? apart + elsewhere : apart)
+}
+
+/** Entries from..to against a panel: 8 scores. */
+function scoreEight(values: usize, columns: usize, from: u32, to: u32, panel: usize, out: usize): void {
+  let left = v128.load(panel)
+  let right = v128.load(panel, 16)
+  for (let entry = <usize>from; entry < <usize>to; entry++) {
+    const value = v128.load32_splat(values + (entry << 2))
+    const at = panel + 32 + ((<usize>load<u32>(columns + (entry << 2))) << 5)
+    left = madd(value, v128.load(at), left)
+    right = madd(value, v128.load(at, 16), right)
+  }
+  v128.store(out, left)
+  v128.store(out, right, 16)
+}
+
+/** The same against a wide panel: 32 scores in 8 registers, from 128 bytes side by side. */
+function scoreWide(values: usize, columns: usize, from: u32, to: u32, panel: usize, out: usize): void {
+  let a = v128.load(panel)
+  let b = v128.load(panel, 16)
+  let c = v128.load(panel, 32)
+  let d = v128.load(panel, 48)
+  let e = v128.load(panel, 64)
+  let f = v128.load(panel, 80)
+  let g = v128.load(panel, 96)
+  let h = v128.load(panel, 112)
+  for (let entry = <usize>from; entry < <usize>to; entry++) {
+    const value = v128.load32_splat(values + (entry << 2))
+    const at = panel + 128 + ((<usize>load<u32>(columns + (entry << 2))) << 7)
+    a = madd(value, v128.load(at), a)
+    b = madd(value, v128.load(at, 16), b)
+    c = madd(value, v128.load(at, 32), c)
+    d = madd(value, v128.load(at, 48), d)
+    e = madd(value, v128.load(at, 64), e)
+    f = madd(value, v128.load(at, 80), f)
+    g = madd(value, v128.load(at, 96), g)
+    h = madd(value, v128.load(at, 112), h)
+  }
+  v128.store(out, a)
+  v128.store(out, b, 16)
+  v128.store(out, c, 32)
+  v128.store(out, d, 48)
+  v128.store(out, e, 64)
+  v128.store(out, f, 80)
+  v128.store(out, g, 96)
+  v128.store(out, h, 112)
+}
+
+/** Panels of 32 centres, otherwise as in panels.ts: a column of many centres is then read in one go. Items are panels. */
+export function packWide(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  centers: usize,
+  stride: u32,
+  count: u32,
+  packed: usize,
+): void {
+  const rowBytes = (<usize>stride) << 2
+  const zero = f32x4.splat(0)
+  for (let panel = start; panel < end; panel++) {
+    const base = packed + ((<usize>panel * (<usize>stride + 1)) << 7)
+    for (let lane: u32 = 0; lane < WIDE; lane += 4) {
+      const first = panel * WIDE + lane
+      const r0 = centers + <usize>first * rowBytes
+      const r1 = r0 + rowBytes
+      const r2 = r1 + rowBytes
+      const r3 = r2 + rowBytes
+      const out = base + ((<usize>lane) << 2)
+      for (let i: u32 = 0; i < 4; i++) {
+        const score: f32 = first + i < count ? startScore(r0 + <usize>i * rowBytes, stride, 1) : <f32>-Infinity
+        store<f32>(out + ((<usize>i) << 2), score)
+      }
+      for (let at: usize = 0; at < rowBytes; at += 16) {
+        storeTransposed(
+          first < count ? v128.load(r0 + at) : zero,
+          first + 1 < count ? v128.load(r1 + at) : zero,
+          first + 2 < count ? v128.load(r2 + at) : zero,
+          first + 3 < count ? v128.load(r3 + at) : zero,
+          out + 128 + (at << 5),
+          128,
+        )
+      }
+    }
+  }
+}
+
+/** Items are rows. Scratch: 128 bytes, then 8 bytes for each row of a slice. */
+export function assignSparse(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  values: usize,
+  places: usize,
+  columnsAt: u32,
+  stride: u32,
+  lanes: u32,
+  packed: usize,
+  centers: usize,
+  squares: usize,
+  firstLabel: u32,
+  count: u32,
+  labels: usize,
+  distances: usize,
+  merge: u32,
+): void {
+  const columns = places + ((<usize>columnsAt) << 2)
+  const bests = scratch + 128
+  for (let row = start; row < end; row++) {
+    const best = bests + ((<usize>(row - start)) << 3)
+    store<f32>(best, -Infinity)
+    store<u32>(best, 0, 4)
+  }
+  // Panel after panel, so that the columns the rows of a slice share are read while they are near.
+  for (let first: u32 = 0; first < count; first += lanes) {
+    const base = packed + ((<usize>first * (<usize>stride + 1)) << 2)
+    for (let row = start; row < end; row++) {
+      const at = places + ((<usize>row) << 2)
+      if (lanes === PANEL) scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      else scoreWide(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      const best = bests + ((<usize>(row - start)) << 3)
+      for (let lane: u32 = 0; lane < lanes; lane += 4) {
+        keepBest(v128.load(scratch + ((<usize>lane) << 2)), first + lane, best)
+      }
+    }
+  }
+  for (let row = start; row < end; row++) {
+    const winner = load<u32>(bests + ((<usize>(row - start)) << 3), 4)
+    const from = load<u32>(places + ((<usize>row) << 2))
+    const to = load<u32>(places + ((<usize>row) << 2), 4)
+    const center = centers + ((<usize>winner * stride) << 2)
+    const distance = sparseDistance(values, columns, from, to, center, load<f64>(squares + ((<usize>winner) << 3)))
+    const at = (<usize>row) << 2
+    if (merge && !(distance < load<f32>(distances + at))) continue
+    store<u32>(labels + at, firstLabel + winner)
+    store<f32>(distances + at, distance)
+  }
+}
+
+/** The m nearest, as in assign.ts. Items are rows. Scratch: 128 bytes, then m * 8 bytes for each row of a slice. */
+export function assignSparseMany(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  values: usize,
+  places: usize,
+  columnsAt: u32,
+  stride: u32,
+  lanes: u32,
+  packed: usize,
+  centers: usize,
+  squares: usize,
+  firstLabel: u32,
+  count: u32,
+  labels: usize,
+  distances: usize,
+  m: u32,
+  merge: u32,
+): void {
+  const columns = places + ((<usize>columnsAt) << 2)
+  const lists = scratch + 128
+  const listBytes = (<usize>m) << 3
+  for (let slot: usize = 0; slot < <usize>(end - start) * m; slot++) {
+    store<f32>(lists + (slot << 3), -Infinity)
+    store<u32>(lists + (slot << 3), 0xffffffff, 4)
+  }
+  for (let first: u32 = 0; first < count; first += lanes) {
+    const base = packed + ((<usize>first * (<usize>stride + 1)) << 2)
+    const inPanel = min(lanes, count - first)
+    for (let row = start; row < end; row++) {
+      const at = places + ((<usize>row) << 2)
+      if (lanes === PANEL) scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      else scoreWide(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      const list = lists + <usize>(row - start) * listBytes
+      for (let lane: u32 = 0; lane < inPanel; lane++) {
+        insertScore(list, m, load<f32>(scratch + ((<usize>lane) << 2)), first + lane)
+      }
+    }
+  }
+  for (let row = start; row < end; row++) {
+    const list = lists + <usize>(row - start) * listBytes
+    const from = load<u32>(places + ((<usize>row) << 2))
+    const to = load<u32>(places + ((<usize>row) << 2), 4)
+    const out = (<usize>row * m) << 2
+    if (!merge) fillAbsent(labels + out, distances + out, m)
+    for (let place: u32 = 0; place < m; place++) {
+      const index = load<u32>(list + ((<usize>place) << 3), 4)
+      if (index === 0xffffffff) break
+      const center = centers + ((<usize>index * stride) << 2)
+      const distance = sparseDistance(values, columns, from, to, center, load<f64>(squares + ((<usize>index) << 3)))
+      insertDistance(labels + out, distances + out, m, firstLabel + index, distance)
+    }
+  }
+}
+
+/** Strictly better only, in rising order: a tie keeps the lowest. */
+function keepBest(scores: v128, first: u32, best: usize): void {
+  const mask = i32x4.bitmask(f32x4.gt(scores, v128.load32_splat(best)))
+  if (mask === 0) return
+  keepLane(f32x4.extract_lane(scores, 0), first, best)
+  keepLane(f32x4.extract_lane(scores, 1), first + 1, best)
+  keepLane(f32x4.extract_lane(scores, 2), first + 2, best)
+  keepLane(f32x4.extract_lane(scores, 3), first + 3, best)
+}
+
+function keepLane(score: f32, index: u32, best: usize): void {
+  if (score > load<f32>(best)) {
+    store<f32>(best, score)
+    store<u32>(best, index, 4)
+  }
+}
+
+/** Nearest among explicit candidates, as in assign-lists.ts. Items are rows. */
+export function assignSparseLists(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  values: usize,
+  places: usize,
+  columnsAt: u32,
+  stride: u32,
+  centers: usize,
+  squares: usize,
+  lists: usize,
+  width: u32,
+  labels: usize,
+  distances: usize,
+  merge: u32,
+): void {
+  const columns = places + ((<usize>columnsAt) << 2)
+  for (let row = start; row < end; row++) {
+    const at = (<usize>row) << 2
+    const from = load<u32>(places + at)
+    const to = load<u32>(places + at, 4)
+    let best = merge ? load<f32>(distances + at) : <f32>Infinity
+    let label: u32 = merge ? load<u32>(labels + at) : 0xffffffff
+    for (let place: u32 = 0; place < width; place++) {
+      const candidate = load<u32>(lists + ((<usize>row * width + place) << 2))
+      if (candidate === 0xffffffff || candidate === label) continue
+      const center = centers + ((<usize>candidate * stride) << 2)
+      const square = load<f64>(squares + ((<usize>candidate) << 3))
+      const distance = sparseDistance(values, columns, from, to, center, square)
+      if (distance < best || (distance === best && candidate < label)) {
+        best = distance
+        label = candidate
+      }
+    }
+    store<u32>(labels + at, label)
+    store<f32>(distances + at, best)
+  }
+}

@@ -24,6 +24,9 @@ const MOVE_OPTIONS: readonly MethodOption[] = [
   { name: 'fast', kind: 'switch', fallback: false, help: 'take the first move that pays instead of the best' },
 ]
 
+/** Moves make more of neighbours than means do: larger leaves than in the closures paper pay off. */
+const LEAF_SIZE = 16
+
 export const sharp: Method = {
   summary: 'k-means#: points move one after another, as soon as that lowers the objective',
   options: [
@@ -46,7 +49,10 @@ export const sharp: Method = {
 
 export const closuresSharp: Method = {
   summary: 'k-means# among the clusters of neighbours: the best of both for many clusters',
-  options: [...CLOSURE_OPTIONS, ...MOVE_OPTIONS],
+  options: [
+    ...CLOSURE_OPTIONS.map((option) => (option.name === 'leafSize' ? { ...option, fallback: LEAF_SIZE } : option)),
+    ...MOVE_OPTIONS,
+  ],
   start: 'tree',
   candidates: closureCandidates,
   update: (state) => moveUpdate(state, { first: state.settings.fast as boolean }),

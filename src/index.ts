@@ -31,5 +31,17 @@ export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/cont
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'
+export { averagePrecision, meanAveragePrecision, nsScore } from './metrics/ranking.ts'
+export {
+  buildIndex,
+  ImageIndex,
+  INDEX_VERSION,
+  type IndexOptions,
+  loadIndex,
+  type QueryOptions,
+  type QueryRanking,
+} from './retrieval/image-index.ts'
+export type { Ranking } from './retrieval/inverted-file.ts'
+export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
 export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'

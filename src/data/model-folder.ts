@@ -48,9 +48,13 @@ async function stageJson(
     undefined,
     2,
   )
+  return stageText(path, `${text}\n`)
+}
+
+export async function stageText(path: string, text: string): Promise<ByteSink> {
   const sink = await platform.createBytes(path)
   try {
-    await sink.write(new TextEncoder().encode(`${text}\n`))
+    await sink.write(new TextEncoder().encode(text))
     return sink
   } catch (error) {
     await sink.abort()
@@ -59,7 +63,7 @@ async function stageJson(
 }
 
 /** Tells files that belong together from files of two different saves. */
-function fingerprintOf(...parts: readonly ArrayBufferView[]): string {
+export function fingerprintOf(...parts: readonly ArrayBufferView[]): string {
   let hash = 0x811c9dc5
   for (const part of parts) {
     const words = new Uint32Array(part.buffer, part.byteOffset, part.byteLength >>> 2)
@@ -119,7 +123,7 @@ function checkShape(folder: string, file: string, found: readonly number[], want
   }
 }
 
-async function readJson(path: string): Promise<Record<string, unknown>> {
+export async function readJson(path: string): Promise<Record<string, unknown>> {
   const source = await platform.openBytes(path)
   try {
     const text = new TextDecoder().decode(await source.read(0, source.size))
@@ -128,7 +132,7 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
     return value as Record<string, unknown>
   } catch (error) {
     if (error instanceof CentroidalError) throw error
-    throw new CentroidalError('bad-file', `${path} is not JSON (${(error as Error).message}): make the model again.`, {
+    throw new CentroidalError('bad-file', `${path} is not JSON (${(error as Error).message}): make the folder again.`, {
       cause: error,
     })
   } finally {

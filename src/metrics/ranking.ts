@@ -1,0 +1,89 @@
+/** How good ranked lists are, where it is known what should have been found. */
+import { CentroidalError } from '../core/errors.ts'
+
+/** Images a group has in the set that the N-S score was made for. */
+const GROUP = 4
+
+/**
+ * The mean, over everything relevant, of the precision of the list down to where it stands; what the list does not
+ * hold adds 0. 1: all of it comes first.
+ *
+ * @example
+ * ```ts
+ * averagePrecision([7, 3, 9], [7, 9]) // (1/1 + 2/3) / 2
+ * ```
+ */
+export function averagePrecision(ranked: ArrayLike<number>, relevant: Iterable<number>): number {
+  const wanted = new Set(relevant)
+  if (wanted.size === 0) {
+    throw new CentroidalError('bad-data', 'Nothing is relevant: leave out queries that have nothing to find.')
+  }
+  const seen = distinct(ranked)
+  let found = 0
+  let sum = 0
+  let rank = 0
+  for (const id of seen) {
+    rank++
+    if (wanted.has(id)) sum += ++found / rank
+  }
+  return sum / wanted.size
+}
+
+/**
+ * mAP: the mean of {@link averagePrecision} over queries.
+ *
+ * @example
+ * ```ts
+ * meanAveragePrecision([[1, 2], [5, 6]], [[1], [6]]) // (1 + 1/2) / 2
+ * ```
+ */
+export function meanAveragePrecision(
+  ranked: readonly ArrayLike<number>[],
+  relevant: readonly Iterable<number>[],
+): number {
+  requirePairs(ranked, relevant)
+  return ranked.reduce((sum, list, query) => sum + averagePrecision(list, relevant[query]), 0) / ranked.length
+}
+
+/**
+ * N-S score: how many of the first four are relevant, in the mean over queries. For groups of four images that are all
+ * in the index, the query among them: 4 is perfect, 1 is finding only itself.
+ *
+ * @example
+ * ```ts
+ * nsScore([[1, 2, 9, 3, 4]], [[1, 2, 3, 4]]) // 3
+ * ```
+ */
+export function nsScore(ranked: readonly ArrayLike<number>[], relevant: readonly Iterable<number>[]): number {
+  requirePairs(ranked, relevant)
+  let sum = 0
+  ranked.forEach((list, query) => {
+    const wanted = new Set(relevant[query])
+    for (const id of [...distinct(list)].slice(0, GROUP)) if (wanted.has(id)) sum++
+  })
+  return sum / ranked.length
+}
+
+/** In order. Something found twice would count twice. */
+function distinct(ranked: ArrayLike<number>): Set<number> {
+  const seen = new Set<number>()
+  for (let rank = 0; rank < ranked.length; rank++) {
+    if (seen.has(ranked[rank])) {
+      throw new CentroidalError(
+        'bad-data',
+        `${ranked[rank]} stands in a ranked list twice, the second time at place ${rank + 1}: give everything one place.`,
+      )
+    }
+    seen.add(ranked[rank])
+  }
+  return seen
+}
+
+function requirePairs(ranked: readonly unknown[], relevant: readonly unknown[]): void {
+  if (ranked.length === 0) throw new CentroidalError('bad-data', 'There are no ranked lists: give at least one.')
+  if (ranked.length === relevant.length) return
+  throw new CentroidalError(
+    'bad-data',
+    `There are ${ranked.length} ranked lists and ${relevant.length} sets of what is relevant: one for each is needed.`,
+  )
+}

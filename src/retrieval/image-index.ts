@@ -1,0 +1,221 @@
+/** Images by their words: built from descriptors, asked with descriptors, kept in a folder. */
+import { type ClusterModel, loadModel } from '../clustering/model.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
+import { toSource, type VectorInput } from '../core/matrix.ts'
+import { readIndexFolder, writeIndexFolder } from '../data/index-folder.ts'
+import { type Bag, requireId, rowsByImage } from './bags.ts'
+import { InvertedFile, type Ranking } from './inverted-file.ts'
+import { bagsOf, type SoftWordOptions, type WordOptions } from './words.ts'
+
+/** Written into index.json; a later format that this version cannot read has a higher number. */
+export const INDEX_VERSION = 1
+
+export interface IndexOptions extends WordOptions {
+  /** Images that may have no vectors: they are counted and listed, and never found. Default: none. */
+  readonly ids?: ArrayLike<number>
+}
+
+export interface QueryOptions extends SoftWordOptions {
+  /** Most images in a ranking. Default: all that share a word with the query. */
+  readonly top?: number
+}
+
+/** The answer to one of several queries. */
+export interface QueryRanking extends Ranking {
+  /** The number of the image that was asked about. */
+  readonly query: number
+}
+
+/**
+ * Images as bags of words of a clustering, ranked against a query by the cosine of their tf-idf vectors. A word weighs
+ * its count times ln(images / images that have it): what every image has weighs nothing, so do words nobody has.
+ */
+export class ImageIndex {
+  /** The clustering whose clusters are the words. */
+  readonly vocabulary: ClusterModel
+  readonly #bags: Map<number, Bag>
+  #ids: Uint32Array | undefined
+  #inverted: InvertedFile | undefined
+
+  /** An index without images; {@link buildIndex} makes one with some. */
+  constructor(vocabulary: ClusterModel, bags: Iterable<readonly [number, Bag]> = []) {
+    this.vocabulary = vocabulary
+    this.#bags = new Map(bags)
+  }
+
+  /** Images. */
+  get size(): number {
+    return this.#bags.size
+  }
+
+  /** The numbers of the images, ascending. */
+  get ids(): Uint32Array {
+    this.#ids ??= Uint32Array.from(this.#bags.keys()).sort()
+    return this.#ids.slice()
+  }
+
+  has(id: number): boolean {
+    return this.#bags.has(id)
+  }
+
+  /** An image's words, ascending, and how often it has each. */
+  bag(id: number): { readonly words: Uint32Array; readonly counts: Uint32Array } {
+    const { words, counts } = this.#require(id)
+    return { words: words.slice(), counts: Uint32Array.from(counts) }
+  }
+
+  /**
+   * Puts in images: `images` holds the image number of each vector, in any order. The next query weighs all words anew,
+   * so many images are better added at once than one by one between queries.
+   */
+  async add(vectors: VectorInput, images: ArrayLike<number>, options: IndexOptions = {}): Promise<void> {
+    const source = toSource(vectors, 'the vectors to index')
+    const { ids: also, ...rest } = options
+    const grouped = rowsByImage(images, source.rows, source.name, also)
+    const refuseKnown = (): void => {
+      for (const id of grouped.ids) {
+        if (!this.#bags.has(id)) continue
+        throw new CentroidalError(
+          'bad-data',
+          `Image ${id} is in the index already: remove it first, or give the new one another number.`,
+        )
+      }
+    }
+    refuseKnown()
+    const bags = await bagsOf(this.vocabulary, source, grouped, rest)
+    // Somebody else may have added while words were looked for.
+    refuseKnown()
+    bags.forEach((bag, i) => {
+      this.#bags.set(grouped.ids[i], bag)
+    })
+    this.#changed()
+  }
+
+  /** Takes out images; none of them where one is not there. */
+  remove(ids: number | ArrayLike<number>): void {
+    const gone = new Set(typeof ids === 'number' ? [ids] : Array.from(ids))
+    for (const id of gone) this.#require(id)
+    for (const id of gone) this.#bags.delete(id)
+    this.#changed()
+  }
+
+  /**
+   * Ranks the images against one that is given by its vectors.
+   *
+   * @example
+   * ```ts
+   * const { images, scores } = await index.query(descriptors, { words: 3, top: 10 })
+   * ```
+   */
+  async query(vectors: VectorInput, options: QueryOptions = {}): Promise<Ranking> {
+    const source = toSource(vectors, 'the query')
+    const [{ images, scores }] = await this.queryAll(source, new Uint32Array(source.rows), { ...options, ids: [0] })
+    return { images, scores }
+  }
+
+  /**
+   * Ranks the images against each of several, which is faster than one by one: `images` holds the number of the query
+   * each vector belongs to. The answers come in ascending order of those numbers, and queries need not be in the index.
+   * `ids` names queries that may have no vectors; their rankings are empty.
+   */
+  async queryAll(
+    vectors: VectorInput,
+    images: ArrayLike<number>,
+    options: QueryOptions & Pick<IndexOptions, 'ids'> = {},
+  ): Promise<QueryRanking[]> {
+    const { top = Infinity, ids: also, ...rest } = options
+    if (top !== Infinity && !(Number.isInteger(top) && top >= 1)) {
+      throw badOption('top', top, 'give a whole number of images, 1 or more.')
+    }
+    const source = toSource(vectors, 'the queries')
+    const grouped = rowsByImage(images, source.rows, source.name, also)
+    const bags = await bagsOf(this.vocabulary, source, grouped, rest)
+    const inverted = this.#prepared()
+    return bags.map((bag, i) => ({ query: grouped.ids[i], ...inverted.rank(bag, top) }))
+  }
+
+  /** Writes the words of the images and the vocabulary into a folder, which is made if need be. */
+  async save(folder: string): Promise<void> {
+    const { ids } = this
+    const bags = Array.from(ids, (id) => this.#require(id))
+    const offsets = new Uint32Array(ids.length + 1)
+    bags.forEach(({ words }, i) => {
+      offsets[i + 1] = offsets[i] + words.length
+    })
+    const words = new Uint32Array(offsets[ids.length])
+    const counts = new Uint32Array(offsets[ids.length])
+    bags.forEach((bag, i) => {
+      words.set(bag.words, offsets[i])
+      counts.set(bag.counts, offsets[i])
+    })
+    await this.vocabulary.save(`${folder}/vocabulary`)
+    await writeIndexFolder(folder, {
+      version: INDEX_VERSION,
+      centers: this.vocabulary.centers,
+      ids,
+      offsets,
+      words,
+      counts,
+    })
+  }
+
+  #prepared(): InvertedFile {
+    if (this.#inverted === undefined) {
+      const { ids } = this
+      const bags = Array.from(ids, (id) => this.#require(id))
+      this.#inverted = new InvertedFile(ids, bags, this.vocabulary.centers.rows)
+    }
+    return this.#inverted
+  }
+
+  #changed(): void {
+    this.#ids = undefined
+    this.#inverted = undefined
+  }
+
+  #require(id: number): Bag {
+    requireId(id, '')
+    const bag = this.#bags.get(id)
+    if (bag !== undefined) return bag
+    throw new CentroidalError('bad-data', `Image ${id} is not in the index of ${this.size}: ids lists those that are.`)
+  }
+}
+
+/**
+ * An index of images: `images` holds the image number of each vector, in any order; the clusters of `model` are the
+ * words.
+ *
+ * @example
+ * ```ts
+ * const model = await cluster(descriptors, { k: 10_000 })
+ * const index = await buildIndex(model, descriptors, imageOfDescriptor)
+ * const { images, scores } = await index.query(descriptorsOfAnotherImage, { words: 3, top: 10 })
+ * await index.save('photos.index')
+ * ```
+ */
+export async function buildIndex(
+  model: ClusterModel,
+  vectors: VectorInput,
+  images: ArrayLike<number>,
+  options: IndexOptions = {},
+): Promise<ImageIndex> {
+  const index = new ImageIndex(model)
+  await index.add(vectors, images, options)
+  return index
+}
+
+/** Loads what {@link ImageIndex.save} wrote. */
+export async function loadIndex(folder: string): Promise<ImageIndex> {
+  const vocabularyFolder = `${folder}/vocabulary`
+  const { ids, offsets, words, counts, checkVocabulary } = await readIndexFolder(folder, INDEX_VERSION)
+  const vocabulary = await loadModel(vocabularyFolder)
+  checkVocabulary(vocabulary.centers)
+  const bagAt = (i: number): Bag => ({
+    words: words.subarray(offsets[i], offsets[i + 1]),
+    counts: counts.subarray(offsets[i], offsets[i + 1]),
+  })
+  return new ImageIndex(
+    vocabulary,
+    Array.from(ids, (id, i) => [id, bagAt(i)] as const),
+  )
+}

@@ -1,0 +1,100 @@
+/** Descriptors to words: the cluster of each, or the m nearest centres with a share of each. */
+import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { chooseFrame, type Frame, isIdentity } from '../clustering/frame.ts'
+import type { ClusterModel } from '../clustering/model.ts'
+import { exactNearest, type NearestResult, nearestInFrame } from '../clustering/nearest.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
+import { matrix, type VectorSource } from '../core/matrix.ts'
+import type { Device } from '../device/contract.ts'
+import { MOST_NEAREST } from '../kernels/assign.ts'
+import { type Bag, hardBag, type RowsByImage, softBag } from './bags.ts'
+
+export interface WordOptions {
+  /** An open device (stays open), or what to open. Default `auto`. */
+  readonly device?: DeviceChoice
+  readonly signal?: AbortSignal
+  readonly onProgress?: (share: number) => void
+}
+
+export interface SoftWordOptions extends WordOptions {
+  /**
+   * Words for each descriptor: 1 (default) takes the model's own choice, more take that many nearest centres, each
+   * with a share that falls with its distance.
+   */
+  readonly words?: number
+  /**
+   * How fast shares fall: a centre at squared distance d gets exp(-d / (2 sigma^2)). In units of the vectors (of
+   * length one for cosine). Default: the root of the model's distortion, how far a descriptor is from its centre.
+   */
+  readonly sigma?: number
+}
+
+/** The bag of every image, in the order of `grouped.ids`. */
+export async function bagsOf(
+  model: ClusterModel,
+  source: VectorSource,
+  grouped: RowsByImage,
+  { words = 1, sigma, ...options }: SoftWordOptions,
+): Promise<Bag[]> {
+  if (!Number.isInteger(words) || words < 1 || words > MOST_NEAREST) {
+    throw badOption('words', words, `give a whole number from 1 to ${MOST_NEAREST}, such as 1, 3 or 5.`)
+  }
+  if (sigma !== undefined && !(sigma > 0 && sigma < Infinity)) {
+    throw badOption('sigma', sigma, 'give a number above 0: about how far a descriptor is from its centre.')
+  }
+  const each = (bag: (rows: Uint32Array) => Bag): Bag[] =>
+    Array.from(grouped.ids, (_, i) => bag(grouped.rows.subarray(grouped.offsets[i], grouped.offsets[i + 1])))
+  if (source.cols !== model.centers.cols) {
+    throw new CentroidalError(
+      'bad-data',
+      `${source.name} has ${source.cols} columns and the vocabulary ${model.centers.cols}: give descriptors like those it was made from.`,
+    )
+  }
+  if (source.rows === 0) return each(() => ({ words: new Uint32Array(0), counts: [] }))
+  const m = Math.min(words, model.centers.rows)
+  if (m === 1) {
+    const labels = await model.predict(source, options)
+    return each((rows) => hardBag(labels, rows))
+  }
+  const { labels, distances } = await withDevice(options.device, (device) =>
+    nearestWords(device, source, model, m, options),
+  )
+  const shares = sharesOf(distances, m, sigma === undefined ? model.distortion : sigma * sigma)
+  return each((rows) => softBag(labels, shares, m, rows))
+}
+
+/** In the frame of the model, as its predictions are. */
+async function nearestWords(
+  device: Device,
+  source: VectorSource,
+  model: ClusterModel,
+  m: number,
+  control: WordOptions,
+): Promise<NearestResult> {
+  // Looks at the new vectors too, for NaN and zeros.
+  const own = await chooseFrame(source, model.facts.metric)
+  const { frame, centers } = model.state
+  const fitting: Frame = { ...frame, type: isIdentity(frame) && !frame.unit ? own.type : 'f32' }
+  const { signal, onProgress } = control
+  if (source.sparse && frame.shift) {
+    return exactNearest(device, source, model.centers, { ...fitting, shift: undefined }, m, { signal, onProgress })
+  }
+  const rows = matrix(centers, model.centers.rows, model.centers.cols)
+  return nearestInFrame(device, source, rows, fitting, m, { signal, onProgress })
+}
+
+/** Of each row's m words, summing to 1. Measured from the nearest, which keeps a share however far all are. */
+function sharesOf(distances: Float32Array, m: number, variance: number): Float64Array {
+  const shares = new Float64Array(distances.length)
+  for (let first = 0; first < distances.length; first += m) {
+    let sum = 0
+    for (let at = first; at < first + m; at++) {
+      const farther = Math.max(0, distances[at] - distances[first])
+      // Where points sit on their centres, all goes to the nearest.
+      shares[at] = farther === 0 ? 1 : variance > 0 ? Math.exp(-farther / (2 * variance)) : 0
+      sum += shares[at]
+    }
+    for (let at = first; at < first + m; at++) shares[at] /= sum
+  }
+  return shares
+}

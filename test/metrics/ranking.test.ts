@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { averagePrecision, meanAveragePrecision, nsScore } from '../../src/metrics/ranking.ts'
+
+describe('average precision', () => {
+  test.each([
+    ['all first', [1, 2, 3, 4], [1, 2], 1],
+    ['one first, one third', [7, 3, 9], [7, 9], (1 + 2 / 3) / 2],
+    ['last of four', [1, 2, 3, 4], [4], 1 / 4],
+    ['one of two not listed', [5, 6], [6, 8], 1 / 2 / 2],
+    ['nothing listed', [], [1], 0],
+    ['nothing found', [2, 3], [1], 0],
+    ['said twice what is relevant', [1, 2], [2, 2], 1 / 2],
+  ])('%s', (_, ranked, relevant, wanted) => {
+    expect(averagePrecision(ranked, relevant)).toBeCloseTo(wanted, 12)
+  })
+
+  test('is the area below the steps of precision over recall', () => {
+    const ids = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { maxLength: 20 })
+    fc.assert(
+      fc.property(ids, fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { minLength: 1 }), (ranked, relevant) => {
+        let area = 0
+        for (let rank = 1; rank <= ranked.length; rank++) {
+          const hits = (length: number): number => ranked.slice(0, length).filter((id) => relevant.includes(id)).length
+          area += (hits(rank) / rank) * ((hits(rank) - hits(rank - 1)) / relevant.length)
+        }
+        expect(averagePrecision(ranked, relevant)).toBeCloseTo(area, 12)
+      }),
+    )
+  })
+
+  test('refuses what has no answer', () => {
+    expect(() => averagePrecision([1], [])).toThrow(/Nothing is relevant: leave out/)
+    expect(() => averagePrecision([4, 5, 4], [5])).toThrow(/^4 stands in a ranked list twice.* at place 3: give/)
+  })
+})
+
+test('mAP is the mean over queries', () => {
+  expect(
+    meanAveragePrecision(
+      [
+        [1, 2],
+        [5, 6],
+        [3, 9, 8],
+      ],
+      [[1], [6], [8, 9]],
+    ),
+  ).toBeCloseTo((1 + 1 / 2 + (1 / 2 + 2 / 3) / 2) / 3, 12)
+})
+
+test('N-S score: how many of the first four', () => {
+  expect(nsScore([[1, 2, 9, 3, 4]], [[1, 2, 3, 4]])).toBe(3)
+  expect(nsScore([[1, 2, 3, 4]], [[4, 3, 2, 1]])).toBe(4)
+  expect(
+    nsScore(
+      [[1, 8, 9, 7, 2], [5], []],
+      [
+        [1, 2],
+        [5, 6, 7, 8],
+        [3, 4],
+      ],
+    ),
+  ).toBeCloseTo(2 / 3, 12)
+})
+
+test.each([
+  ['mAP', meanAveragePrecision],
+  ['N-S', nsScore],
+])('%s needs as many lists as truths, and one at least', (_, metric) => {
+  expect(() => metric([], [])).toThrow('There are no ranked lists: give at least one.')
+  expect(() => metric([[1]], [[1], [2]])).toThrow('There are 1 ranked lists and 2 sets')
+})

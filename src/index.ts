@@ -31,7 +31,13 @@ export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/cont
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'
-export { averagePrecision, meanAveragePrecision, nsScore } from './metrics/ranking.ts'
+export {
+  averagePrecision,
+  judgeRankings,
+  meanAveragePrecision,
+  nsScore,
+  type RankingQuality,
+} from './metrics/ranking.ts'
 export {
   buildIndex,
   ImageIndex,

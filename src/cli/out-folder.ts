@@ -74,7 +74,7 @@ async function removeEmpty(innermost: string, outermost: string): Promise<void> 
   }
 }
 
-function cannotWrite(path: string, error: unknown): CentroidalError {
+export function cannotWrite(path: string, error: unknown): CentroidalError {
   const { code, message } = error as NodeJS.ErrnoException
   const reasons: Record<string, string> = {
     ENOTDIR: 'a part of the path is a file, not a folder; name another folder.',

@@ -5,7 +5,10 @@ import { addAssignCommand } from './commands/assign.ts'
 import { addClusterCommand } from './commands/cluster.ts'
 import { addConvertCommand } from './commands/convert.ts'
 import { addEvaluateCommand } from './commands/evaluate.ts'
+import { addIndexCommand } from './commands/index-images.ts'
 import { addInfoCommand } from './commands/info.ts'
+import { addQueryCommand } from './commands/query.ts'
+import { addVocabularyCommand } from './commands/vocabulary.ts'
 import type { Session } from './session.ts'
 
 export function createProgram(session: Session): Command {
@@ -36,6 +39,9 @@ Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
   addClusterCommand(program, session)
   addAssignCommand(program, session)
   addEvaluateCommand(program, session)
+  addVocabularyCommand(program, session)
+  addIndexCommand(program, session)
+  addQueryCommand(program, session)
   addConvertCommand(program, session)
   addInfoCommand(program, session)
   return program

@@ -87,3 +87,61 @@ function requirePairs(ranked: readonly unknown[], relevant: readonly unknown[]):
     `There are ${ranked.length} ranked lists and ${relevant.length} sets of what is relevant: one for each is needed.`,
   )
 }
+
+export interface RankingQuality {
+  readonly queries: number
+  /** Queries whose group has nobody else: they do not count in `map`. */
+  readonly alone: number
+  /** Mean average precision of finding the rest of the group. The query itself counts neither as found nor as missed. */
+  readonly map: number
+  /** How many of the first four belong to the group, the query itself among them if it is listed. */
+  readonly nsScore: number
+}
+
+/**
+ * mAP and N-S score of rankings where it is known which group each image belongs to.
+ *
+ * @example
+ * ```ts
+ * const groups = new Map([[0, 7], [1, 7], [2, 8]]) // images 0 and 1 show the same
+ * judgeRankings([{ query: 0, images: [0, 2, 1] }], groups) // map 1/2, nsScore 2
+ * ```
+ */
+export function judgeRankings(
+  rankings: readonly { readonly query: number; readonly images: ArrayLike<number> }[],
+  groups: ReadonlyMap<number, number>,
+): RankingQuality {
+  const members = new Map<number, number[]>()
+  for (const [image, group] of groups) pushTo(members, group, image)
+  const all = rankings.map(({ query, images }) => {
+    const group = groups.get(query)
+    if (group !== undefined) return { query, images: Array.from(images), group: members.get(group)! }
+    throw new CentroidalError('bad-data', `Image ${query} was asked about and has no group: give one for each query.`)
+  })
+  const paired = all.filter(({ group }) => group.length > 1)
+  if (all.length > 0 && paired.length === 0) {
+    throw new CentroidalError(
+      'bad-data',
+      `Each of the ${all.length} images asked about is alone in its group: there is nothing to find.`,
+    )
+  }
+  const others = (images: readonly number[], query: number): number[] => images.filter((image) => image !== query)
+  return {
+    queries: all.length,
+    alone: all.length - paired.length,
+    map: meanAveragePrecision(
+      paired.map(({ images, query }) => others(images, query)),
+      paired.map(({ group, query }) => others(group, query)),
+    ),
+    nsScore: nsScore(
+      all.map(({ images }) => images),
+      all.map(({ group }) => group),
+    ),
+  }
+}
+
+function pushTo(lists: Map<number, number[]>, key: number, value: number): void {
+  const list = lists.get(key)
+  if (list) list.push(value)
+  else lists.set(key, [value])
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { averagePrecision, meanAveragePrecision, nsScore } from '../../src/metrics/ranking.ts'
+import { averagePrecision, judgeRankings, meanAveragePrecision, nsScore } from '../../src/metrics/ranking.ts'
 
 describe('average precision', () => {
   test.each([
@@ -69,4 +69,29 @@ test.each([
 ])('%s needs as many lists as truths, and one at least', (_, metric) => {
   expect(() => metric([], [])).toThrow('There are no ranked lists: give at least one.')
   expect(() => metric([[1]], [[1], [2]])).toThrow('There are 1 ranked lists and 2 sets')
+})
+
+describe('rankings of images in groups', () => {
+  const groups = new Map([
+    [0, 7],
+    [1, 7],
+    [2, 8],
+    [3, 8],
+    [4, 9],
+  ])
+
+  test('the query itself counts for the N-S score only', () => {
+    const rankings = [
+      { query: 0, images: [0, 2, 1] },
+      { query: 2, images: [3] },
+      { query: 4, images: [1, 4] },
+    ]
+    expect(judgeRankings(rankings, groups)).toEqual({ queries: 3, alone: 1, map: (1 / 2 + 1) / 2, nsScore: 4 / 3 })
+  })
+
+  test('refuses what has no answer', () => {
+    expect(() => judgeRankings([{ query: 5, images: [] }], groups)).toThrow(/Image 5 was asked about and has no group/)
+    expect(() => judgeRankings([{ query: 4, images: [] }], groups)).toThrow(/1 images asked about is alone/)
+    expect(() => judgeRankings([], groups)).toThrow('There are no ranked lists')
+  })
 })

@@ -39,7 +39,7 @@ Example:
   addClusterOptions(command)
 }
 
-async function clusterFile(session: Session, file: string, flags: ClusterFlags): Promise<void> {
+export async function clusterFile(session: Session, file: string, flags: ClusterFlags): Promise<void> {
   const source = await openVectors(file)
   try {
     const inputs = await readInputs(flags, source)

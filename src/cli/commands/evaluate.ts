@@ -1,5 +1,7 @@
-/** `centroidal evaluate`: labels against known classes. */
+/** `centroidal evaluate`: labels against known classes, and rankings against known groups. */
 import type { Command } from 'commander'
+import { CentroidalError, judgeRankings } from '../../index.ts'
+import { readGroups, readRankings } from '../rankings.ts'
 import type { Session } from '../session.ts'
 import { agreement, entropyWords, nmiWords, purityWords, readLabels, requireLength } from '../truth.ts'
 import { count } from '../words.ts'
@@ -13,17 +15,55 @@ export function addEvaluateCommand(program: Command, session: Session): void {
       'Compares the cluster of each vector with the class it is known to have: normalized mutual information (NMI), adjusted Rand index, purity, entropy. Which number a cluster or a class has does not matter.',
     )
     .argument('<labels>', 'one whole number a row: .npy .ivecs .csv .tsv')
-    .requiredOption('--truth <file>', 'the class of each row, in the same order')
-    .action((labels: string, flags: SpeechFlags & { truth: string }) => evaluate(session, labels, flags))
+    // Needed, but not by the command below this one, of which commander would demand it too.
+    .option('--truth <file>', 'the class of each row, in the same order')
+    .action((labels: string, flags: LabelFlags) => evaluate(session, labels, flags))
     .addHelpText('after', '\nExample:\n  centroidal evaluate run/labels.npy --truth classes.npy')
+  addJsonOption(command)
+  addRankingCommand(command, session)
+}
+
+interface LabelFlags extends SpeechFlags {
+  readonly truth?: string
+}
+
+function addRankingCommand(evaluate: Command, session: Session): void {
+  const command = evaluate
+    .command('ranking')
+    .summary('judge rankings of images by known groups')
+    .description(
+      'Compares what centroidal query found with the groups that images are known to belong to: mean average precision (mAP), which leaves out the image asked about, and the N-S score, how many of the first four are of its group, itself included.',
+    )
+    .argument('<rankings>', 'what centroidal query wrote to --out')
+    .requiredOption('--groups <file>', 'the group of images 0, 1, 2..., one a row; or rows of an image and its group')
+    // --json is an option of both commands, and commander gives it to the outer one.
+    .action((rankings: string, _: unknown, own: Command) => evaluateRanking(session, rankings, own.optsWithGlobals()))
+    .addHelpText('after', '\nExample:\n  centroidal evaluate ranking rankings.jsonl --groups groups.npy')
   addJsonOption(command)
 }
 
-async function evaluate(
+async function evaluateRanking(
   { stdout }: Session,
   file: string,
-  { truth, json }: SpeechFlags & { truth: string },
+  { groups, json }: SpeechFlags & { groups: string },
 ): Promise<void> {
+  const result = judgeRankings(await readRankings(file), await readGroups(groups))
+  if (json) {
+    stdout.json({ type: 'result', ...result })
+    return
+  }
+  stdout.line(`${count(result.queries, 'ranking')}`)
+  stdout.line(`  mAP        ${result.map.toFixed(4)} (1: the rest of the group always comes first)`)
+  stdout.line(`  N-S score  ${result.nsScore.toFixed(3)} of the first 4 belong to the group`)
+  if (result.alone > 0) {
+    stdout.line(`  ${count(result.alone, 'image')} without others in the group: not in the mAP`)
+  }
+}
+
+async function evaluate({ stdout }: Session, file: string, { truth, json }: LabelFlags): Promise<void> {
+  if (truth === undefined) {
+    throw new CentroidalError('bad-option', 'Option --truth <file> is needed, and --help shows how.')
+  }
   const labels = await readLabels(file)
   const classes = await readLabels(truth)
   requireLength(truth, classes.length, labels.length, 'labels')

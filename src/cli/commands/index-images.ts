@@ -1,0 +1,132 @@
+/** `centroidal index`: descriptors of images to an index of their words; adds to one and takes out of it. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { CentroidalError, ImageIndex, loadIndex, loadModel, openDevice, openVectors } from '../../index.ts'
+import { badValue } from '../option-values.ts'
+import { OutFolder } from '../out-folder.ts'
+import { createProgressView } from '../progress/view.ts'
+import type { Session } from '../session.ts'
+import { readLabels, requireLength } from '../truth.ts'
+import { count, duration } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  deviceOptions,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface IndexFlags extends DeviceFlags, SpeechFlags {
+  readonly images?: string
+  readonly remove?: readonly number[]
+  readonly out?: string
+}
+
+export function addIndexCommand(program: Command, session: Session): void {
+  const command = program
+    .command('index')
+    .summary('index images by the words of their descriptors')
+    .description(
+      'Gives every descriptor the word it is nearest to, and keeps for every word the images that have it. With an index in place of a vocabulary, images are added to it or taken out of it.',
+    )
+    .argument('<from>', 'the folder of a vocabulary (or of any centroidal cluster), or of an index to change')
+    .argument('[vectors]', 'the descriptors of the images to put in: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .option('--images <file>', 'the image number of each descriptor, one a row')
+    .option('--remove <numbers>', 'images to take out first, such as 3,17', readNumbers)
+    .option('-o, --out <folder>', 'where the index goes (default: index, or the index that is changed)')
+    .action((from: string, vectors: string | undefined, flags: IndexFlags) =>
+      indexImages(session, from, vectors, flags),
+    )
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal index vocabulary descriptors.npy --images images.npy --out index
+  centroidal index index more.npy --images more-images.npy
+  centroidal index index --remove 3,17`,
+    )
+  addDeviceOptions(command)
+  addSpeechOptions(command)
+}
+
+function readNumbers(text: string): number[] {
+  if (!/^\d{1,10}(,\d{1,10})*$/.test(text)) {
+    throw badValue('--remove', text, 'give image numbers with commas between them, such as 3,17.')
+  }
+  return text.split(',').map(Number)
+}
+
+async function indexImages(
+  session: Session,
+  from: string,
+  vectors: string | undefined,
+  flags: IndexFlags,
+): Promise<void> {
+  const began = performance.now()
+  const changes = existsSync(join(from, 'index.json'))
+  if (vectors === undefined && flags.remove === undefined) {
+    throw new CentroidalError('bad-option', 'There is nothing to do: give descriptors to index, or --remove images.')
+  }
+  const index = changes ? await loadIndex(from) : new ImageIndex(await loadModel(from))
+  const before = index.size
+  if (flags.remove) index.remove(flags.remove)
+  const removed = before - index.size
+  const out = await OutFolder.claim(flags.out ?? (changes ? from : 'index'))
+  const descriptors = vectors === undefined ? 0 : await addVectors(session, index, vectors, flags)
+  await index.save(out.path)
+  const seconds = (performance.now() - began) / 1000
+  const words = index.vocabulary.centers.rows
+  const added = index.size - before + removed
+  if (flags.json) {
+    session.stdout.json({
+      type: 'result',
+      images: index.size,
+      added,
+      removed,
+      descriptors,
+      words,
+      seconds,
+      out: out.path,
+    })
+  } else if (!flags.quiet) {
+    const { stdout } = session
+    stdout.line(`${count(index.size, 'image')} by ${count(words, 'word')}, in ${duration(seconds)}`)
+    if (vectors !== undefined) {
+      stdout.line(`  put in    ${count(added, 'image')} with ${count(descriptors, 'descriptor')}`)
+    }
+    if (flags.remove) stdout.line(`  took out  ${count(removed, 'image')}`)
+    stdout.line(`  index     ${out.path}`)
+  }
+}
+
+/** How many vectors there were. */
+async function addVectors(session: Session, index: ImageIndex, file: string, flags: IndexFlags): Promise<number> {
+  if (flags.images === undefined) {
+    throw new CentroidalError(
+      'bad-option',
+      'Option --images is missing: name the file with the image number of each descriptor.',
+    )
+  }
+  const source = await openVectors(file)
+  const signal = session.interruption()
+  const view = createProgressView(session.stderr, flags.quiet === true, signal)
+  try {
+    const images = await readLabels(flags.images)
+    requireLength(flags.images, images.length, source.rows, 'descriptors')
+    const device = await openDevice(deviceOptions(flags))
+    try {
+      await index.add(source, images, {
+        device,
+        signal,
+        onProgress: (share) => view.show({ label: 'looking up words', share }),
+      })
+    } finally {
+      await device.close()
+    }
+    return source.rows
+  } finally {
+    view.stop()
+    await source.close?.()
+  }
+}

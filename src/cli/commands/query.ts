@@ -1,0 +1,142 @@
+/** `centroidal query`: which images of an index are most like given ones. */
+import type { Command } from 'commander'
+import { loadIndex, openDevice, openVectors, type QueryRanking } from '../../index.ts'
+import { realNumber, wholeNumber } from '../option-values.ts'
+import { createProgressView } from '../progress/view.ts'
+import { claimRankings } from '../rankings.ts'
+import type { Output, Session } from '../session.ts'
+import { readLabels, requireLength } from '../truth.ts'
+import { count, duration } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  deviceOptions,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface QueryFlags extends DeviceFlags, SpeechFlags {
+  readonly images?: string
+  readonly words?: number
+  readonly sigma?: number
+  readonly top?: number
+  readonly out?: string
+}
+
+/** More than a screen of answers is for files. */
+const SHOWN_QUERIES = 20
+const SHOWN_IMAGES = 10
+
+export function addQueryCommand(program: Command, session: Session): void {
+  const command = program
+    .command('query')
+    .summary('rank the images of an index against others')
+    .description(
+      'Ranks the images of an index by the cosine of their words with those of the images asked about, rare words weighing more (tf-idf).',
+    )
+    .argument('<index>', 'the folder that centroidal index wrote')
+    .argument('<vectors>', 'descriptors of the images to ask about: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .option('--images <file>', 'the image number of each descriptor (default: all are of one image, number 0)')
+    .option(
+      '--words <count>',
+      'words for each descriptor: 1, or the nearest 3 or 5 by their distance (default: 1)',
+      wholeNumber('--words', 'words', 1),
+    )
+    .option(
+      '--sigma <distance>',
+      'how far a word may be to share in a descriptor (default: the mean distance of the vocabulary)',
+      realNumber('--sigma', ''),
+    )
+    .option(
+      '--top <count>',
+      `images listed for each query (default: all in files and JSON, ${SHOWN_IMAGES} in words)`,
+      wholeNumber('--top', 'images', 1),
+    )
+    .option('-o, --out <file>', 'where the rankings go, as one JSON object a line (default: nowhere)')
+    .action((index: string, vectors: string, flags: QueryFlags) => query(session, index, vectors, flags))
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal query index descriptors.npy --top 5
+  centroidal query index queries.npy --images query-images.npy --words 3 --out rankings.jsonl`,
+    )
+  addDeviceOptions(command)
+  addSpeechOptions(command)
+}
+
+async function query(session: Session, folder: string, file: string, flags: QueryFlags): Promise<void> {
+  const { stdout } = session
+  const began = performance.now()
+  const index = await loadIndex(folder)
+  const out = flags.out === undefined ? undefined : await claimRankings(flags.out)
+  try {
+    const rankings = await rank(session, index, file, flags)
+    await out?.write(rankings)
+    const seconds = (performance.now() - began) / 1000
+    if (flags.json) {
+      for (const { query, images, scores } of rankings) {
+        stdout.json({ type: 'ranking', query, images: Array.from(images), scores: Array.from(scores) })
+      }
+      stdout.json({
+        type: 'result',
+        queries: rankings.length,
+        images: index.size,
+        words: flags.words ?? 1,
+        seconds,
+        ...(flags.out === undefined ? {} : { out: flags.out }),
+      })
+    } else if (!flags.quiet) {
+      const asked = count(rankings.length, 'query', 'queries')
+      stdout.line(`${asked} to ${count(index.size, 'image')}, in ${duration(seconds)}`)
+      tellRankings(stdout, rankings, flags.top ?? SHOWN_IMAGES)
+      if (flags.out !== undefined) stdout.line(`  rankings  ${flags.out}`)
+    }
+  } finally {
+    await out?.release()
+  }
+}
+
+async function rank(
+  session: Session,
+  index: Awaited<ReturnType<typeof loadIndex>>,
+  file: string,
+  { images: numbers, words, sigma, top, ...flags }: QueryFlags,
+): Promise<QueryRanking[]> {
+  const source = await openVectors(file)
+  const signal = session.interruption()
+  const view = createProgressView(session.stderr, flags.quiet === true, signal)
+  try {
+    const images = numbers === undefined ? new Uint32Array(source.rows) : await readLabels(numbers)
+    if (numbers !== undefined) requireLength(numbers, images.length, source.rows, 'descriptors')
+    const device = await openDevice(deviceOptions(flags))
+    try {
+      return await index.queryAll(source, images, {
+        device,
+        signal,
+        onProgress: (share) => view.show({ label: 'looking up words', share }),
+        ...(words === undefined ? {} : { words }),
+        ...(sigma === undefined ? {} : { sigma }),
+        ...(top === undefined ? {} : { top }),
+      })
+    } finally {
+      await device.close()
+    }
+  } finally {
+    view.stop()
+    await source.close?.()
+  }
+}
+
+function tellRankings(stdout: Output, rankings: readonly QueryRanking[], top: number): void {
+  const { bold, dim } = stdout.colors
+  for (const { query, images, scores } of rankings.slice(0, SHOWN_QUERIES)) {
+    const found = Array.from(
+      images.subarray(0, top),
+      (image, i) => `${bold(String(image))} ${dim(scores[i].toFixed(3))}`,
+    )
+    stdout.line(`  image ${query}: ${found.join('  ') || 'no image shares a word with it'}`)
+  }
+  const more = rankings.length - SHOWN_QUERIES
+  if (more > 0) stdout.line(dim(`  and ${count(more, 'more query', 'more queries')}: --json or --out gives all`))
+}

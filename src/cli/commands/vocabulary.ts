@@ -1,0 +1,64 @@
+/** `centroidal vocabulary`: clusters descriptors, so that the clusters can serve as the words of images. */
+import { type Command, Option } from 'commander'
+import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
+import type { Session } from '../session.ts'
+import { clusterFile } from './cluster.ts'
+import type { ClusterFlags } from './cluster-options.ts'
+import { METHOD_NAMES } from './method-flags.ts'
+import { addDeviceOptions, addSpeechOptions } from './shared-options.ts'
+
+const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
+
+interface VocabularyFlags extends ClusterFlags {
+  readonly words: number
+}
+
+export function addVocabularyCommand(program: Command, session: Session): void {
+  const command = program
+    .command('vocabulary')
+    .summary('make words for images out of their descriptors')
+    .description(
+      'Clusters local descriptors of images; each cluster is a word that images are found by. This is centroidal cluster with fewer options: any folder which that wrote is a vocabulary too.',
+    )
+    .argument('<vectors>', 'the descriptors: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .addOption(
+      new Option('--words <count>', 'size of the vocabulary')
+        .argParser(wholeNumber('--words', 'words', 1))
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--method <name>', `${METHOD_CHOICES.join(', ')} (default: auto)`).argParser(
+        oneOf('--method', METHOD_CHOICES),
+      ),
+    )
+    .addOption(
+      new Option('--metric <name>', 'euclidean or cosine (default: euclidean)').argParser(
+        oneOf('--metric', ['euclidean', 'cosine']),
+      ),
+    )
+    .addOption(
+      new Option('--iterations <count>', 'most rounds (default: 100)').argParser(
+        wholeNumber('--iterations', 'rounds', 1),
+      ),
+    )
+    .addOption(
+      new Option('--seconds <time>', 'stop after the first round that ends later (default: no limit)').argParser(
+        realNumber('--seconds', 'seconds'),
+      ),
+    )
+    .addOption(
+      new Option('--seed <number>', 'same seed, same device, same words (default: 0)').argParser(
+        wholeNumber('--seed', '', 0),
+      ),
+    )
+    .option('-o, --out <folder>', 'where the vocabulary goes; an earlier one in it is replaced', 'vocabulary')
+    .action((vectors: string, { words, ...flags }: VocabularyFlags) =>
+      clusterFile(session, vectors, { ...flags, k: words }),
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  centroidal vocabulary descriptors.npy --words 10000 --out vocabulary\n  centroidal index vocabulary descriptors.npy --images images.npy --out index',
+    )
+  addDeviceOptions(command)
+  addSpeechOptions(command)
+}

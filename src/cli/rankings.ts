@@ -1,0 +1,83 @@
+/** Rankings as files: one JSON object a line, `{"query": 7, "images": [7, 12], "scores": [1, 0.4]}`, as --json prints them. */
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { CentroidalError, type QueryRanking, readIntegers } from '../index.ts'
+import { cannotWrite } from './out-folder.ts'
+
+export interface RankingsFile {
+  write(rankings: readonly QueryRanking[]): Promise<void>
+  /** Leaves nothing behind but what was written. */
+  release(): Promise<void>
+}
+
+/** Finds out at once whether the file can be written; nothing is seen under its name before all of it is there. */
+export async function claimRankings(path: string): Promise<RankingsFile> {
+  const draft = join(dirname(path), `.centroidal-${process.pid}-${basename(path)}`)
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      throw cannotWrite(path, error)
+    }
+  }
+  await attempt(() => writeFile(draft, ''))
+  return {
+    write: (rankings) =>
+      attempt(async () => {
+        const lines = rankings.map(({ query, images, scores }) =>
+          JSON.stringify({ query, images: Array.from(images), scores: Array.from(scores) }),
+        )
+        await writeFile(draft, `${lines.join('\n')}\n`)
+        await rename(draft, path)
+      }),
+    release: () => rm(draft, { force: true }),
+  }
+}
+
+export async function readRankings(file: string): Promise<{ query: number; images: number[] }[]> {
+  const rankings: { query: number; images: number[] }[] = []
+  const text = await readText(file)
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    const { type = 'ranking', query, images } = parsed(line)
+    // The last line of --json.
+    if (type !== 'ranking') continue
+    if (!Number.isInteger(query) || !Array.isArray(images) || !images.every(Number.isInteger)) {
+      throw new CentroidalError(
+        'bad-file',
+        `Line ${i + 1} of ${JSON.stringify(file)} is no ranking: give what centroidal query --out wrote.`,
+      )
+    }
+    rankings.push({ query: query as number, images })
+  }
+  return rankings
+}
+
+function parsed(line: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(line) as Record<string, unknown> | null) ?? {}
+  } catch {
+    return {}
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'there is no such file; check the name.' : `${message}.`
+    throw new CentroidalError('bad-file', `Cannot read ${JSON.stringify(file)}: ${reason}`, { cause: error })
+  }
+}
+
+/** Rows of an image and its group; or one group a row, for images 0, 1, 2... */
+export async function readGroups(file: string): Promise<Map<number, number>> {
+  const { rows, cols, data } = await readIntegers(file)
+  if (cols === 2) return new Map(Array.from({ length: rows }, (_, i) => [data[2 * i], data[2 * i + 1]]))
+  if (cols === 1 || rows === 1) return new Map(Array.from(data, (group, image) => [image, group]))
+  throw new CentroidalError(
+    'bad-data',
+    `${JSON.stringify(file)} is ${rows} x ${cols}: groups are one number a row (of images 0, 1, 2...), or two (image, group).`,
+  )
+}

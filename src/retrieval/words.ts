@@ -24,7 +24,8 @@ export interface SoftWordOptions extends WordOptions {
   readonly words?: number
   /**
    * How fast shares fall: a centre at squared distance d gets exp(-d / (2 sigma^2)). In units of the vectors (of
-   * length one for cosine). Default: the root of the model's distortion, how far a descriptor is from its centre.
+   * length one for cosine). Default: half the root of the model's distortion, which is how far a descriptor is from its
+   * centre; wider, and the third word counts almost as much as the first.
    */
   readonly sigma?: number
 }
@@ -40,7 +41,7 @@ export async function bagsOf(
     throw badOption('words', words, `give a whole number from 1 to ${MOST_NEAREST}, such as 1, 3 or 5.`)
   }
   if (sigma !== undefined && !(sigma > 0 && sigma < Infinity)) {
-    throw badOption('sigma', sigma, 'give a number above 0: about how far a descriptor is from its centre.')
+    throw badOption('sigma', sigma, 'give a number above 0: about half as far as a descriptor is from its centre.')
   }
   const each = (bag: (rows: Uint32Array) => Bag): Bag[] =>
     Array.from(grouped.ids, (_, i) => bag(grouped.rows.subarray(grouped.offsets[i], grouped.offsets[i + 1])))
@@ -59,7 +60,7 @@ export async function bagsOf(
   const { labels, distances } = await withDevice(options.device, (device) =>
     nearestWords(device, source, model, m, options),
   )
-  const shares = sharesOf(distances, m, sigma === undefined ? model.distortion : sigma * sigma)
+  const shares = sharesOf(distances, m, sigma === undefined ? model.distortion / 4 : sigma * sigma)
   return each((rows) => softBag(labels, shares, m, rows))
 }
 

@@ -119,7 +119,7 @@ describe('soft words', () => {
     const { labels, distances } = await nearest(query, centers, { m, device })
     const counts = new Array<number>(K).fill(0)
     for (let row = 0; row < query.rows; row++) {
-      const shares = Array.from({ length: m }, (_, i) => Math.exp(-distances[row * m + i] / (2 * distortion)))
+      const shares = Array.from({ length: m }, (_, i) => Math.exp(-distances[row * m + i] / (distortion / 2)))
       const sum = shares.reduce((a, b) => a + b)
       for (let i = 0; i < m; i++) counts[labels[row * m + i]] += shares[i] / sum
     }

@@ -44,7 +44,7 @@ export function addQueryCommand(program: Command, session: Session): void {
     )
     .option(
       '--sigma <distance>',
-      'how far a word may be to share in a descriptor (default: the mean distance of the vocabulary)',
+      'how fast the shares of words fall with distance (default: half as far as descriptors are from their words)',
       realNumber('--sigma', ''),
     )
     .option(

@@ -126,7 +126,7 @@ describe('help', () => {
         expect(text).toContain(help)
       }
     }
-    expect(text).toMatch(/--batch <count> [^-]*\(minibatch, lvq; default: 1024 for minibatch, 256 for lvq\)/)
+    expect(text).toMatch(/--batch <count> (?:(?!--).)*\(minibatch, lvq; default: 1024 for minibatch, 256 for lvq\)/)
     for (const start of START_NAMES)
       expect(text).toMatch(new RegExp(`--start <name or file> .*\\b${start}\\b.* file of centres`))
   })
@@ -134,7 +134,7 @@ describe('help', () => {
   test('is what no command at all gives', async () => {
     const { code, stdout } = await runCli()
     expect(code).toBe(0)
-    for (const command of ['cluster', 'assign', 'info', 'convert', 'evaluate'])
+    for (const command of ['cluster', 'assign', 'info', 'convert', 'evaluate', 'vocabulary', 'index', 'query'])
       expect(stdout).toContain(`  ${command} `)
   })
 

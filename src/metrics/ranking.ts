@@ -18,13 +18,13 @@ export function averagePrecision(ranked: ArrayLike<number>, relevant: Iterable<n
   if (wanted.size === 0) {
     throw new CentroidalError('bad-data', 'Nothing is relevant: leave out queries that have nothing to find.')
   }
-  const seen = distinct(ranked)
+  const seen = new Set<number>()
   let found = 0
   let sum = 0
-  let rank = 0
-  for (const id of seen) {
-    rank++
-    if (wanted.has(id)) sum += ++found / rank
+  // What comes after the last one changes nothing.
+  for (let rank = 0; rank < ranked.length && found < wanted.size; rank++) {
+    meet(seen, ranked[rank], rank)
+    if (wanted.has(ranked[rank])) sum += ++found / (rank + 1)
   }
   return sum / wanted.size
 }
@@ -59,24 +59,24 @@ export function nsScore(ranked: readonly ArrayLike<number>[], relevant: readonly
   let sum = 0
   ranked.forEach((list, query) => {
     const wanted = new Set(relevant[query])
-    for (const id of [...distinct(list)].slice(0, GROUP)) if (wanted.has(id)) sum++
+    const seen = new Set<number>()
+    for (let rank = 0; rank < Math.min(GROUP, list.length); rank++) {
+      meet(seen, list[rank], rank)
+      if (wanted.has(list[rank])) sum++
+    }
   })
   return sum / ranked.length
 }
 
-/** In order. Something found twice would count twice. */
-function distinct(ranked: ArrayLike<number>): Set<number> {
-  const seen = new Set<number>()
-  for (let rank = 0; rank < ranked.length; rank++) {
-    if (seen.has(ranked[rank])) {
-      throw new CentroidalError(
-        'bad-data',
-        `${ranked[rank]} stands in a ranked list twice, the second time at place ${rank + 1}: give everything one place.`,
-      )
-    }
-    seen.add(ranked[rank])
+/** Something found twice would count twice. */
+function meet(seen: Set<number>, id: number, rank: number): void {
+  if (seen.has(id)) {
+    throw new CentroidalError(
+      'bad-data',
+      `${id} stands in a ranked list twice, the second time at place ${rank + 1}: give everything one place.`,
+    )
   }
-  return seen
+  seen.add(id)
 }
 
 function requirePairs(ranked: readonly unknown[], relevant: readonly unknown[]): void {

@@ -31,7 +31,7 @@ describe('average precision', () => {
 
   test('refuses what has no answer', () => {
     expect(() => averagePrecision([1], [])).toThrow(/Nothing is relevant: leave out/)
-    expect(() => averagePrecision([4, 5, 4], [5])).toThrow(/^4 stands in a ranked list twice.* at place 3: give/)
+    expect(() => averagePrecision([4, 5, 4], [5, 6])).toThrow(/^4 stands in a ranked list twice.* at place 3: give/)
   })
 })
 
@@ -49,6 +49,7 @@ test('mAP is the mean over queries', () => {
 })
 
 test('N-S score: how many of the first four', () => {
+  expect(() => nsScore([[1, 2, 1]], [[1]])).toThrow(/^1 stands in a ranked list twice.* at place 3/)
   expect(nsScore([[1, 2, 9, 3, 4]], [[1, 2, 3, 4]])).toBe(3)
   expect(nsScore([[1, 2, 3, 4]], [[4, 3, 2, 1]])).toBe(4)
   expect(

@@ -15,6 +15,7 @@ import {
   nearest,
   openDevice,
   type Ranking,
+  sparseMatrix,
 } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { denseRanking, histogram } from './dense-ranking.ts'
@@ -149,6 +150,24 @@ describe('soft words', () => {
     const ids = [...made.ids]
     const wanted = denseRanking(ids, await bags(ids, cosine), await softCounts(unit, cosine, 3))
     expectSame(await made.query(imageRows(110), { device, words: 3 }), wanted)
+  })
+
+  test('of data far from zero, dense or sparse', async () => {
+    const far = (m: Matrix): Matrix => ({ ...m, data: Float32Array.from(m.data, (value) => value + 5000) })
+    const moved = await cluster(far(vectors), { k: K, seed: 1, device })
+    expect(moved.state.frame.shift).toBeDefined()
+    const made = await buildIndex(moved, far(vectors), images, { device })
+    const query = far(imageRows(110))
+    const found = await made.query(query, { device, words: 3 })
+    expect(found.images[0]).toBe(110)
+    const everywhere = {
+      offsets: Array.from({ length: query.rows + 1 }, (_, row) => row * query.cols),
+      columns: Array.from(query.data, (_, at) => at % query.cols),
+      values: query.data,
+    }
+    const sparse = await made.query(sparseMatrix(everywhere, query.rows, query.cols), { device, words: 3 })
+    expect(sparse.images[0]).toBe(110)
+    expect(sparse.scores[0]).toBeCloseTo(found.scores[0], 1)
   })
 
   test('of a tree are its nearest leaves', async () => {

@@ -277,7 +277,7 @@ function settle(
 }
 
 /** Different labels of the group's points, in order of appearance. */
-function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
+export function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
   let count: u32 = 0
   for (let at = from; at < to; at++) {
     const point = load<u32>(members + ((<usize>at) << 2))

@@ -37,6 +37,7 @@ export const sharp: Method = {
       help: 'look only at this many clusters nearest to the own one; 0: at all',
     },
   ],
+  sparse: true,
   candidates: (state) => {
     const nearest = state.settings.nearest as number
     return nearest > 0 ? nearestCandidates(state, nearest) : allCandidates()

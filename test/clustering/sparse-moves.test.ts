@@ -185,3 +185,15 @@ describe('moves of sparse rows in parts', () => {
     )
   })
 })
+
+test('sums that one binding cannot hold are an error with a cure', async () => {
+  const device = await openDevice({ kind: 'webgpu', limits: { bindingBytes: 4096 } })
+  try {
+    const asked: ClusterOptions = { k: 80, method: 'sharp', start: 'none', device }
+    await expect(cluster(documents(200, 20, 8, 4, 3), asked)).rejects.toThrow(
+      'Moving points among 80 clusters of 20 columns takes 7360 bytes in one piece and the device binds at most 4096: use fewer clusters, lloyd, or the CPU.',
+    )
+  } finally {
+    await device.close()
+  }
+})

@@ -1,64 +1,15 @@
 /** move-gains and apply-moves given sparse rows: moves that pay, as the rows in full say. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createRandom, shuffle } from '../../src/core/random.ts'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
 import { moveBatches, prepareMoves } from '../../src/kernels/apply-moves.ts'
 import { createMoveWorkspace, createMovingClusters } from '../../src/kernels/move-gains.ts'
-import { expectClose, expectSame, movePriceBound, sumBound } from '../tolerance.ts'
+import { expectClose, expectSame, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
-import { countOf, lengthOf, NONE, sumsByLabel } from './oracles.ts'
-import { type SparseRows, sparsePoints, uploadSparse } from './sparse-rows.ts'
-import { type Flavour, weights as someWeights, wholeNumbers } from './vectors.ts'
-
-interface Case {
-  readonly x: SparseRows
-  readonly weights: Float32Array | undefined
-  readonly labels: Uint32Array
-  readonly k: number
-  readonly unit: boolean
-  readonly first: boolean
-  readonly members: Uint32Array
-  readonly offsets: Uint32Array
-  readonly order: Uint32Array
-  readonly among: 'all' | 'labels' | { readonly lists: Uint32Array; readonly width: number }
-}
-
-interface Asked {
-  readonly flavour?: Flavour
-  readonly unit?: boolean
-  readonly weighted?: boolean
-  readonly first?: boolean
-  readonly among?: 'all' | 'labels' | 'lists'
-}
-
-const GROUP = 3
-
-function makeCase(n: number, k: number, d: number, asked: Asked = {}, seed = 5): Case {
-  const { flavour = 'unit', unit = false, weighted = false, first = false, among = 'all' } = asked
-  const random = createRandom(seed)
-  const mixed = (length: number): Uint32Array => {
-    const order = Uint32Array.from({ length }, (_, i) => i)
-    shuffle(random, order)
-    return order
-  }
-  const groups = Math.ceil(n / GROUP)
-  const width = Math.min(k, 5)
-  const lists = Uint32Array.from({ length: groups * width }, (_, i) =>
-    i % width === 0 ? random.below(k) : (i * 7) % k,
-  )
-  return {
-    x: sparsePoints(flavour, n, d, Math.min(0.6, 8 / d), seed),
-    weights: weighted ? someWeights(n, seed + 1) : undefined,
-    labels: wholeNumbers(n, k, seed + 2),
-    k,
-    unit,
-    first,
-    members: mixed(n),
-    offsets: Uint32Array.from({ length: groups + 1 }, (_, i) => Math.min(n, i * GROUP)),
-    order: mixed(groups),
-    among: among === 'lists' ? { lists, width } : among,
-  }
-}
+import { type Case, candidatesOf, GROUP, makeCase, Oracle } from './moving-rows.ts'
+import { NONE, sumsByLabel } from './oracles.ts'
+import { uploadSparse } from './sparse-rows.ts'
+import { anySeed, size as anySize, checkProperty } from './vectors.ts'
 
 interface Batch {
   readonly proposals: Uint32Array
@@ -135,104 +86,6 @@ function run(opened: OpenedDevice, given: Case): Promise<Result> {
       sizes: onCpu ? pairs.filter((_, i) => i % 2 === 1 && i < 2 * k) : row(2),
     }
   })
-}
-
-/** Clusters in full, in 64 bits. */
-class Oracle {
-  readonly given: Case
-  readonly sums: Float64Array
-  readonly totals: Float64Array
-  readonly sizes: Uint32Array
-  moves = 0
-
-  constructor(given: Case) {
-    this.given = given
-    const { sums, totals, counts } = sumsByLabel(given.x.dense, given.labels, given.k, given.weights)
-    this.sums = Float64Array.from(sums)
-    this.totals = Float64Array.from(totals)
-    this.sizes = Uint32Array.from(counts)
-  }
-
-  weight(i: number): number {
-    return this.given.weights ? this.given.weights[i] : 1
-  }
-
-  /** |D + share x|^2. */
-  square(j: number, i = 0, share = 0): number {
-    const { data, cols } = this.given.x.dense
-    let sum = 0
-    for (let t = 0; t < cols; t++) sum += (this.sums[j * cols + t] + share * data[i * cols + t]) ** 2
-    return sum
-  }
-
-  mass(j: number): number {
-    return this.given.unit ? Math.sqrt(this.square(j)) : this.totals[j]
-  }
-
-  /** By how much the objective rises when the point joins, or, negative weight, how much it saves by leaving. */
-  price(i: number, j: number, sign: 1 | -1): number {
-    const { dense } = this.given.x
-    const w = this.weight(i)
-    if (this.given.unit) return sign * (Math.sqrt(this.square(j)) - Math.sqrt(this.square(j, i, sign * w)))
-    const total = this.totals[j]
-    if (total <= 0 || w === 0) return 0
-    let squared = 0
-    for (let t = 0; t < dense.cols; t++) {
-      squared += (dense.data[i * dense.cols + t] - this.sums[j * dense.cols + t] / total) ** 2
-    }
-    return (squared * w * total) / (total + sign * w)
-  }
-
-  slack(i: number, j: number, sign: 1 | -1): number {
-    const { dense } = this.given.x
-    const w = this.weight(i)
-    const length = lengthOf(dense, i)
-    const total = this.totals[j]
-    const reach = total > 0 ? Math.sqrt(this.square(j)) / total : 0
-    const share = total > 0 ? total / (total + sign * w) : 0
-    const magnitude = this.given.unit ? w * length : w * (length + reach) ** 2 * share
-    return movePriceBound(dense.cols, this.moves, magnitude)
-  }
-
-  /** Undefined where rounding decides. */
-  mayLeave(i: number, j: number): boolean | undefined {
-    if (this.sizes[j] <= 1) return false
-    const [mass, least] = [this.mass(j), this.weight(i) * 1.00001]
-    return Math.abs(mass - least) <= 1e-4 * least ? undefined : mass > least
-  }
-
-  move(i: number, from: number, to: number): void {
-    const { data, cols } = this.given.x.dense
-    const w = this.weight(i)
-    for (let t = 0; t < cols; t++) {
-      this.sums[from * cols + t] -= w * data[i * cols + t]
-      this.sums[to * cols + t] += w * data[i * cols + t]
-    }
-    this.totals[from] -= w
-    this.totals[to] += w
-    this.sizes[from]--
-    this.sizes[to]++
-    this.moves++
-  }
-
-  objective(labels: Uint32Array): number {
-    const { x, k, unit, weights } = this.given
-    if (unit) return -Array.from({ length: k }, (_, j) => Math.sqrt(this.square(j))).reduce((a, b) => a + b, 0)
-    const { sums, totals } = sumsByLabel(x.dense, labels, k, weights)
-    let total = 0
-    for (let i = 0; i < countOf(x.dense); i++) total += this.weight(i) * lengthOf(x.dense, i) ** 2
-    for (let j = 0; j < k; j++) {
-      if (totals[j] <= 0) continue
-      for (let t = 0; t < x.dense.cols; t++) total -= sums[j * x.dense.cols + t] ** 2 / totals[j]
-    }
-    return total
-  }
-}
-
-function candidatesOf({ k, among, members, offsets }: Case, group: number, labels: Uint32Array): number[] {
-  if (among === 'all') return Array.from({ length: k }, (_, j) => j)
-  if (typeof among === 'object') return [...among.lists.subarray(group * among.width, (group + 1) * among.width)]
-  return [...new Set([...members.subarray(offsets[group], offsets[group + 1])].map((point) => labels[point]))]
 }
 
 function expectProposal(oracle: Oracle, i: number, own: number, candidates: number[], proposed: number): void {
@@ -358,6 +211,22 @@ onEveryDevice((opened) => {
 
     test.each(['whole', 'repeated', 'huge', 'tiny'] as const)('%s values', async (flavour) => {
       for (const unit of [false, true]) await check(opened, makeCase(80, 9, 30, { flavour, unit }))
+    })
+
+    test('pay on any shape', async () => {
+      const shape = fc.record({
+        n: anySize(60),
+        k: anySize(40),
+        d: anySize(60),
+        seed: anySeed,
+        unit: fc.boolean(),
+        weighted: fc.boolean(),
+        first: fc.boolean(),
+        among: fc.constantFrom('all' as const, 'labels' as const, 'lists' as const),
+      })
+      await checkProperty(opened.runs, shape, async ({ n, k, d, seed, ...asked }) => {
+        await check(opened, makeCase(n, k, d, asked, seed % 1000))
+      })
     })
 
     test('repeat bit for bit', async () => {

@@ -5,7 +5,8 @@
  * so the objective never rises and no cluster is emptied. A batch of 1 is the paper's rule.
  *
  * Centres move by steps of 32-bit arithmetic within a round; at its end they are the means anew, and
- * the distances that count are measured, so nothing drifts.
+ * the distances that count are measured, so nothing drifts. Of sparse rows only the sums change, and
+ * distances are to the centres of the round before, from which the gain of the new ones is counted.
  */
 import { createRandom } from '../../core/random.ts'
 import { prepareMoves } from '../../kernels/apply-moves.ts'

@@ -118,6 +118,7 @@ describe('what stands where', () => {
       new Set(readdirSync(join(ROOT, folder)).map((name) => name.replace(/(\.test)?\.ts$/, '')))
     const kernels = [
       'accumulate',
+      'apply-moves',
       'assign',
       'assign-groups',
       'assign-leaves',
@@ -126,6 +127,7 @@ describe('what stands where', () => {
       'encode',
       'matmul',
       'means',
+      'move-gains',
       'partition-tree',
       'project',
       'search-tree',

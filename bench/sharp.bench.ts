@@ -78,7 +78,7 @@ async function bench(): Promise<void> {
   if (parts.has('faiss')) {
     const rounds = { faiss: Number(flags['faiss-rounds']), sharp: Number(flags.rounds) }
     if (vectors) {
-      await sharpAgainstFaiss(setting, { name: 'data', vectors, ks: numbers(flags.ks), targets: TARGETS, rounds })
+      await sharpAgainstFaiss(setting, { name: 'vectors', vectors, ks: numbers(flags.ks), targets: TARGETS, rounds })
     }
     const words = flags.words ? await loadWords() : undefined
     if (words) {

@@ -34,6 +34,12 @@ interface Answer {
   readonly version: string
 }
 
+interface OwnRun {
+  readonly steps: readonly IterationStats[]
+  /** Seconds of all threads together: far fewer than the clock's mean that the run waited, not that it worked. */
+  readonly cpu: number
+}
+
 export async function sharpAgainstFaiss(setting: Setting, contest: Contest): Promise<void> {
   const { vectors, rounds, name, targets } = contest
   const { device, threads, results } = setting
@@ -46,7 +52,8 @@ export async function sharpAgainstFaiss(setting: Setting, contest: Contest): Pro
   try {
     await writeVectors(file, vectors)
     for (const k of contest.ks.filter((size) => size <= vectors.rows)) {
-      const ownRun = () => curve(vectors, device, { k, method: 'closures-sharp', iterations: rounds.sharp })
+      const ownRun = () =>
+        withCpuTime(() => curve(vectors, device, { k, method: 'closures-sharp', iterations: rounds.sharp }))
       // Before and after faiss: on a shared machine one of the two may meet a busier hour.
       const before = await ownRun()
       const faiss = python
@@ -57,7 +64,7 @@ export async function sharpAgainstFaiss(setting: Setting, contest: Contest): Pro
       rows.push(sharpRow(k, 'closures-sharp, before', before, faiss, targets.get(k)))
       rows.push(sharpRow(k, 'closures-sharp, after', after, faiss, targets.get(k)))
       const series: Series[] = [
-        { name: 'closures-sharp', points: before.map((step) => [step.seconds, step.distortion]) },
+        { name: 'closures-sharp', points: before.steps.map((step) => [step.seconds, step.distortion]) },
       ]
       if (faiss) series.push({ name: 'faiss', points: faiss.curve })
       const title = `${vectors.rows.toLocaleString('en')} x ${vectors.cols}, k = ${k.toLocaleString('en')}`
@@ -71,7 +78,14 @@ export async function sharpAgainstFaiss(setting: Setting, contest: Contest): Pro
   const size = `${vectors.rows} x ${vectors.cols}`
   printTable(`Against faiss, ${rounds.faiss} rounds: ${name}, ${size}, ${threads} threads`, rows)
   printTable(`Peak memory of closures-sharp: ${name}, ${size}; times the bytes of vectors and centres`, memory)
-  results[name] = { rows: vectors.rows, cols: vectors.cols, table: rows, memory, curves }
+  results[`faiss, ${name}`] = { rows: vectors.rows, cols: vectors.cols, table: rows, memory, curves }
+}
+
+async function withCpuTime(run: () => Promise<IterationStats[]>): Promise<OwnRun> {
+  const before = process.cpuUsage()
+  const steps = await run()
+  const { user, system } = process.cpuUsage(before)
+  return { steps, cpu: (user + system) / 1e6 }
 }
 
 function faissRow(k: number, { version, seconds, distortion, curve: steps }: Answer): Record<string, Cell> {
@@ -80,6 +94,7 @@ function faissRow(k: number, { version, seconds, distortion, curve: steps }: Ans
     run: `faiss ${version}`,
     rounds: steps.length,
     seconds,
+    'CPU seconds': '-',
     distortion: distortion.toPrecision(6),
     'against faiss': '-',
     'asked for': '-',
@@ -93,7 +108,7 @@ function faissRow(k: number, { version, seconds, distortion, curve: steps }: Ans
 function sharpRow(
   k: number,
   run: string,
-  steps: readonly IterationStats[],
+  { steps, cpu }: OwnRun,
   faiss: Answer | undefined,
   target: Target | undefined,
 ): Record<string, Cell> {
@@ -104,6 +119,7 @@ function sharpRow(
     run,
     rounds: steps.length,
     seconds: end.seconds,
+    'CPU seconds': cpu,
     distortion: end.distortion.toPrecision(6),
     'against faiss': faiss ? against(end.distortion, faiss.distortion) : '-',
     'asked for': target?.below ? `-${target.below.toFixed(2)} %` : '-',

@@ -7,7 +7,7 @@ import { type Series, writePlot } from '../curves.ts'
 import { pythonWith, runPython } from '../peers.ts'
 import { type Cell, printTable } from '../table.ts'
 import { measureMemory } from './memory.ts'
-import { against, curve, last, type Setting } from './setting.ts'
+import { against, curve, last, type Setting, withCpuTime } from './setting.ts'
 
 /** What the project asks of itself: this part of faiss's time, and this many per cent below its end. */
 export interface Target {
@@ -35,8 +35,7 @@ interface Answer {
 }
 
 interface OwnRun {
-  readonly steps: readonly IterationStats[]
-  /** Seconds of all threads together: far fewer than the clock's mean that the run waited, not that it worked. */
+  readonly result: readonly IterationStats[]
   readonly cpu: number
 }
 
@@ -64,7 +63,7 @@ export async function sharpAgainstFaiss(setting: Setting, contest: Contest): Pro
       rows.push(sharpRow(k, 'closures-sharp, before', before, faiss, targets.get(k)))
       rows.push(sharpRow(k, 'closures-sharp, after', after, faiss, targets.get(k)))
       const series: Series[] = [
-        { name: 'closures-sharp', points: before.steps.map((step) => [step.seconds, step.distortion]) },
+        { name: 'closures-sharp', points: before.result.map((step) => [step.seconds, step.distortion]) },
       ]
       if (faiss) series.push({ name: 'faiss', points: faiss.curve })
       const title = `${vectors.rows.toLocaleString('en')} x ${vectors.cols}, k = ${k.toLocaleString('en')}`
@@ -79,13 +78,6 @@ export async function sharpAgainstFaiss(setting: Setting, contest: Contest): Pro
   printTable(`Against faiss, ${rounds.faiss} rounds: ${name}, ${size}, ${threads} threads`, rows)
   printTable(`Peak memory of closures-sharp: ${name}, ${size}; times the bytes of vectors and centres`, memory)
   results[`faiss, ${name}`] = { rows: vectors.rows, cols: vectors.cols, table: rows, memory, curves }
-}
-
-async function withCpuTime(run: () => Promise<IterationStats[]>): Promise<OwnRun> {
-  const before = process.cpuUsage()
-  const steps = await run()
-  const { user, system } = process.cpuUsage(before)
-  return { steps, cpu: (user + system) / 1e6 }
 }
 
 function faissRow(k: number, { version, seconds, distortion, curve: steps }: Answer): Record<string, Cell> {
@@ -108,7 +100,7 @@ function faissRow(k: number, { version, seconds, distortion, curve: steps }: Ans
 function sharpRow(
   k: number,
   run: string,
-  { steps, cpu }: OwnRun,
+  { result: steps, cpu }: OwnRun,
   faiss: Answer | undefined,
   target: Target | undefined,
 ): Record<string, Cell> {

@@ -2,7 +2,7 @@
 import { type ClusterOptions, cluster, entropy, METHODS, normalizedMutualInformation } from '../../src/index.ts'
 import type { Labelled } from '../closures/digits.ts'
 import { type Cell, printTable } from '../table.ts'
-import { last, type Setting } from './setting.ts'
+import { last, type Setting, withCpuTime } from './setting.ts'
 
 interface Contender {
   readonly name: string
@@ -29,6 +29,7 @@ interface Run {
   readonly entropy: number
   readonly nmi: number
   readonly seconds: number
+  readonly cpu: number
 }
 
 export async function agreementWithClasses(
@@ -44,19 +45,15 @@ export async function agreementWithClasses(
     const ends: Run[] = []
     for (let seed = 0; seed < runs; seed++) {
       const options = { method: contender.method, ...contender.options } as Partial<ClusterOptions>
-      const model = await cluster(vectors, {
-        k,
-        seed,
-        metric: chosen,
-        tolerance: 0,
-        device: setting.device,
-        ...options,
-      })
+      const { device } = setting
+      const run = () => cluster(vectors, { k, seed, metric: chosen, tolerance: 0, device, ...options })
+      const { result: model, cpu } = await withCpuTime(run)
       ends.push({
         distortion: model.distortion,
         entropy: entropy(model.labels, truth),
         nmi: normalizedMutualInformation(model.labels, truth),
         seconds: last(model.facts.iterations).seconds,
+        cpu,
       })
     }
     rows.push(row(contender.name, chosen, ends))
@@ -78,5 +75,6 @@ function row(name: string, metric: string, ends: readonly Run[]): Record<string,
     'mean entropy': mean((run) => run.entropy).toFixed(4),
     'mean NMI': mean((run) => run.nmi).toFixed(4),
     'seconds a run': mean((run) => run.seconds),
+    'CPU seconds': mean((run) => run.cpu),
   }
 }

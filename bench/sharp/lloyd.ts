@@ -2,12 +2,13 @@
 import type { ClusterOptions, IterationStats, Matrix, StartName } from '../../src/index.ts'
 import { type Series, writePlot } from '../curves.ts'
 import { type Cell, printTable } from '../table.ts'
-import { against, curve, last, type Setting } from './setting.ts'
+import { against, curve, last, type Setting, withCpuTime } from './setting.ts'
 
 interface Run {
   readonly name: string
   readonly start: StartName
   readonly steps: readonly IterationStats[]
+  readonly cpu: number
 }
 
 interface Rounds {
@@ -27,15 +28,17 @@ export async function sharpAgainstLloyd(setting: Setting, vectors: Matrix, k: nu
   const { device, results } = setting
   const lloyd = new Map<StartName, Run>()
   for (const start of ['random', 'kpp'] as const) {
-    const steps = await curve(vectors, device, { k, method: 'lloyd', start, iterations: rounds.lloyd })
-    lloyd.set(start, { name: `lloyd, ${start}`, start, steps })
+    const run = () => curve(vectors, device, { k, method: 'lloyd', start, iterations: rounds.lloyd })
+    const { result: steps, cpu } = await withCpuTime(run)
+    lloyd.set(start, { name: `lloyd, ${start}`, start, steps, cpu })
   }
   const sharp: Run[] = []
   for (const { name, options } of VARIANTS) {
     // Fewer clusters than that have no 50 neighbours.
     if (options.nearest !== undefined && options.nearest >= k) continue
-    const steps = await curve(vectors, device, { k, method: 'sharp', iterations: rounds.sharp, ...options })
-    sharp.push({ name, start: options.start, steps })
+    const run = () => curve(vectors, device, { k, method: 'sharp', iterations: rounds.sharp, ...options })
+    const { result: steps, cpu } = await withCpuTime(run)
+    sharp.push({ name, start: options.start, steps, cpu })
   }
   // Lloyd needs centres to begin with: a run without any is compared with random ones.
   const rivalOf = (run: Run): Run => lloyd.get(run.start === 'none' ? 'random' : run.start)!
@@ -54,7 +57,7 @@ export async function sharpAgainstLloyd(setting: Setting, vectors: Matrix, k: nu
   results.lloyd = { k, rows, runs }
 }
 
-function row({ name, steps }: Run, rival: Run | undefined): Record<string, Cell> {
+function row({ name, steps, cpu }: Run, rival: Run | undefined): Record<string, Cell> {
   const end = last(steps)
   const goal = rival && last(rival.steps)
   const passed = goal && steps.find(({ distortion }) => distortion < goal.distortion)
@@ -62,6 +65,7 @@ function row({ name, steps }: Run, rival: Run | undefined): Record<string, Cell>
     run: name,
     rounds: steps.length,
     seconds: end.seconds,
+    'CPU seconds': cpu,
     distortion: end.distortion.toPrecision(6),
     'against lloyd': goal ? against(end.distortion, goal.distortion) : '-',
     'passes it in rounds': passed ? passed.iteration : '-',

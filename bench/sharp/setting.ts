@@ -15,6 +15,14 @@ export async function curve(vectors: Matrix, device: Device, options: ClusterOpt
   return steps
 }
 
+/** With the seconds of all threads together: far fewer than the clock's mean that the work waited. */
+export async function withCpuTime<T>(work: () => Promise<T>): Promise<{ result: T; cpu: number }> {
+  const before = process.cpuUsage()
+  const result = await work()
+  const { user, system } = process.cpuUsage(before)
+  return { result, cpu: (user + system) / 1e6 }
+}
+
 export function last<T>(list: readonly T[]): T {
   return list[list.length - 1]
 }

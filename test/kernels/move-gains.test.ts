@@ -174,6 +174,21 @@ onEveryDevice((opened) => {
       expectSame((await run(opened, given)).proposals, [1])
     })
 
+    test('unit vectors leave a sum that is zero, also where their cluster is no candidate', async () => {
+      const given: MoveCase = {
+        x: { data: Float32Array.of(1, -1, 1, 1, -1, -1), cols: 1 },
+        k: 3,
+        labels: Uint32Array.of(0, 0, 1, 1, 2, 2),
+        unit: true,
+        members: Uint32Array.of(0, 1, 2),
+        offsets: Uint32Array.of(0, 3),
+        order: Uint32Array.of(0),
+        among: { lists: Uint32Array.of(2, 1), width: 2 },
+        first: false,
+      }
+      for (const first of [false, true]) expectSame((await run(opened, { ...given, first })).proposals, [1, 2, NONE])
+    })
+
     test('agrees with the objective added up again, for any move', async () => {
       await checkProperty(3 * opened.runs, shapes, (shape) => check(opened, makeMoves(shape)))
     })

@@ -137,6 +137,24 @@ onEveryDevice((opened) => {
       }
     })
 
+    test.each(COLUMNS)('begins with masses and sizes of what was added up, in %i columns', async (d) => {
+      for (const kind of KINDS) {
+        // More clusters than points, so that some are empty, and more than a workgroup has threads.
+        const given = makeMoves({ flavour: 'unit', n: 20, k: fitting(70, d), d, seed: d, ...kind })
+        const oracle = new MoveOracle(given)
+        const masses = await opened.use(async (buffers) => {
+          const { batch } = await prepareCase(buffers, given)
+          return new Float32Array(await buffers.device.read(batch.clusters.masses), 0, given.k * 2)
+        })
+        for (let j = 0; j < given.k; j++) {
+          const { mass } = oracle.measure(oracle.pointsOf(j))
+          expect(masses[2 * j + 1]).toBe(oracle.pointsOf(j).size)
+          // The length of a sum of d squares, each already rounded.
+          expectClose([masses[2 * j]], [mass], () => (d + 8) * UNIT * mass)
+        }
+      }
+    })
+
     test('one point at a time, over and over, until no move pays', async () => {
       for (const kind of KINDS) {
         let given = makeMoves({ flavour: 'unit', n: 40, k: 5, d: 4, seed: 11, most: 1, ...kind })

@@ -262,7 +262,7 @@ function settle(
   // Unit: prices are bounds from below already, and only a measured one is a bound from above.
   const missing: f32 = unit ? 0 : slack * weight
   // Surely nobody asks for less: the point stays, and nothing is measured.
-  if (priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing) return NONE
+  if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing) return NONE
   const row = x + <usize>load<u32>(slot, POINT) * bytes
   const exact = squaredDistance(row, kind, centers + ((<usize>own * stride) << 2), stride)
   let lowest = priceToStay(exact, squares, mass, weight, unit)

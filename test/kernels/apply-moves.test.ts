@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { moveBatches } from '../../src/kernels/apply-moves.ts'
-import type { MoveBatch } from '../../src/kernels/move-gains.ts'
+import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { expectClose, expectSame, UNIT } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
-import { placesOf, prepareCase } from './move-cases.ts'
+import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
 import { type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size } from './vectors.ts'
 
@@ -14,6 +14,8 @@ interface Outcome {
   readonly centers: Float32Array
   /** Mass and number of points, cluster by cluster. */
   readonly masses: Float32Array
+  /** What is proposed next, with clusters as the moves left them. */
+  readonly next: Uint32Array
 }
 
 /** Batches of `size` groups: all of them at once if there is none. */
@@ -25,9 +27,16 @@ async function run(opened: OpenedDevice, given: MoveCase, batchGroups = given.or
       batches.push({ ...batch, firstGroup: first, count: Math.min(batchGroups, given.order.length - first) })
     await moveBatches(buffers.device, batches)
     const { masses } = batch.clusters
+    const done = await proposals.words()
+    await buffers.device.run({
+      name: 'what comes next',
+      webgpu: (gpu) => moveGainsPasses(gpu, batch),
+      cpu: (memory) => moveGainsJobs(memory, batch),
+    })
     return {
       labels: await labels.words(),
-      proposals: await proposals.words(),
+      proposals: done,
+      next: await proposals.words(),
       centers: unpadded(await centers.floats(), given.k, given.x.cols),
       masses: new Float32Array(await buffers.device.read(masses), 0, given.k * 2),
     }
@@ -73,7 +82,9 @@ function checkState(given: MoveCase, found: Outcome, oracle: MoveOracle): void {
 
 async function check(opened: OpenedDevice, given: MoveCase): Promise<Outcome> {
   const found = await run(opened, given)
-  checkState(given, found, replay(given, found))
+  const oracle = replay(given, found)
+  checkState(given, found, oracle)
+  expectProposals(given, oracle, found.next, placesOf(given))
   const before = new MoveOracle(given)
   for (let j = 0; j < given.k; j++) if (before.pointsOf(j).size > 0) expect(found.labels).toContain(j)
   return found
@@ -123,6 +134,24 @@ onEveryDevice((opened) => {
         const given = makeMoves({ flavour: 'unit', n: fitting(31, d), k: 5, d, seed: d + i, ...kind })
         const { labels } = await check(opened, given)
         expect(objective(given, labels)).toBeGreaterThan(objective(given, given.labels))
+      }
+    })
+
+    test.each(COLUMNS)('begins with masses and sizes of what was added up, in %i columns', async (d) => {
+      for (const kind of KINDS) {
+        // More clusters than points, so that some are empty, and more than a workgroup has threads.
+        const given = makeMoves({ flavour: 'unit', n: 20, k: fitting(70, d), d, seed: d, ...kind })
+        const oracle = new MoveOracle(given)
+        const masses = await opened.use(async (buffers) => {
+          const { batch } = await prepareCase(buffers, given)
+          return new Float32Array(await buffers.device.read(batch.clusters.masses), 0, given.k * 2)
+        })
+        for (let j = 0; j < given.k; j++) {
+          const { mass } = oracle.measure(oracle.pointsOf(j))
+          expect(masses[2 * j + 1]).toBe(oracle.pointsOf(j).size)
+          // The length of a sum of d squares, each already rounded.
+          expectClose([masses[2 * j]], [mass], () => (d + 8) * UNIT * mass)
+        }
       }
     })
 

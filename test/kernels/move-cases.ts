@@ -1,10 +1,11 @@
 /** Runs the kernels of k-means# on the buffers of one case. */
 
+import { expect } from 'vitest'
 import { prepareMoves } from '../../src/kernels/apply-moves.ts'
 import { createMovingClusters, type MoveBatch, type PointGroups } from '../../src/kernels/move-gains.ts'
 import { type DeviceRows, paddedCols, padRows } from '../../src/kernels/rows.ts'
 import type { CaseBuffers, Output } from './devices.ts'
-import { largestGroup, type MoveCase, MoveOracle } from './moves.ts'
+import { candidatesOf, largestGroup, type MoveCase, MoveOracle, NONE } from './moves.ts'
 import { countOf, longest } from './oracles.ts'
 
 export interface PreparedCase {
@@ -68,16 +69,47 @@ export async function prepareCase(buffers: CaseBuffers, given: MoveCase): Promis
   return { batch, centers, labels, proposals, looked, rows }
 }
 
-/** Places of a batch one after the other: the group, the point, and where its proposal stands. */
-export function* placesOf(
-  given: MoveCase,
-  firstGroup = 0,
-  count = given.order.length,
-): Generator<{ group: number; point: number; place: number }> {
+export interface Place {
+  readonly group: number
+  readonly point: number
+  /** Where its proposal stands. */
+  readonly place: number
+}
+
+/** Places of a batch one after the other. */
+export function* placesOf(given: MoveCase, firstGroup = 0, count = given.order.length): Generator<Place> {
   const largest = largestGroup(given)
   for (let g = 0; g < count; g++) {
     const group = given.order[firstGroup + g]
     for (let at = given.offsets[group]; at < given.offsets[group + 1]; at++)
       yield { group, point: given.members[at], place: g * largest + at - given.offsets[group] }
   }
+}
+
+/** The best move as clusters stand, or one that pays where the first is asked for; nothing only where nothing pays. */
+export function expectProposals(
+  given: MoveCase,
+  oracle: MoveOracle,
+  proposals: Uint32Array,
+  places: Iterable<Place>,
+): void {
+  const wrong: string[] = []
+  for (const { group, point, place } of places) {
+    const own = oracle.labels[point]
+    const leave = oracle.mayLeave(point)
+    if (leave === 'perhaps') continue
+    const candidates = candidatesOf({ ...given, labels: oracle.labels }, group)
+    candidates.delete(own)
+    const gains = new Map([...candidates].map((candidate) => [candidate, oracle.gainOf(point, candidate)]))
+    const sure = leave === 'no' ? [] : [...gains.values()].map(({ gain, slack }) => gain - slack)
+    const best = Math.max(0, ...sure)
+    const proposed = proposals[place]
+    const found = gains.get(proposed)
+    const needed = given.first ? 0 : best
+    if (proposed === NONE ? best > 0 : leave === 'no' || !found || !(found.gain + found.slack >= needed))
+      wrong.push(
+        `point ${point} of cluster ${own}: ${proposed === NONE ? 'stays' : `to ${proposed}`}, ${JSON.stringify(found)}, surely to be had ${best}`,
+      )
+  }
+  expect(wrong).toEqual([])
 }

@@ -30,12 +30,14 @@ fn toJoin(dot: f32, length: f32, cluster: Cluster, weight: f32, unit: u32) -> f3
 fn toStay(dot: f32, length: f32, cluster: Cluster, weight: f32, unit: u32) -> f32 {
   if (unit == 0u) { return squaredDistance(dot, length, cluster) * weight * (cluster.mass / (cluster.mass - weight)); }
   let less = weight * (2.0 * dot - weight * length);
-  return -less / max(sqrt(max(cluster.square - less, 0.0)) + sqrt(cluster.square), 1e-30);
+  // What stays behind would have no direction worth the name.
+  if (!(cluster.square - less > 1e-5 * weight * weight)) { return -3e38; }
+  return -less / max(sqrt(cluster.square - less) + sqrt(cluster.square), 1e-30);
 }
 
-// A cluster keeps its last point, and the last weight it has.
-fn mayLeave(cluster: Cluster, weight: f32) -> bool {
-  return cluster.count > 1.0 && cluster.mass > weight * 1.00001;
+// A cluster keeps its last point, and the last weight it has; unit vectors may cancel, see toStay.
+fn mayLeave(cluster: Cluster, weight: f32, unit: u32) -> bool {
+  return cluster.count > 1.0 && (unit == 1u || cluster.mass > weight * 1.00001);
 }
 `
 
@@ -162,7 +164,7 @@ fn main(${threadBuiltins}) {
   var weight = 1.0;
   if (params.weighted == 1u) { weight = weights[point]; }
   let home = clusterAt(own);
-  if (!mayLeave(home, weight)) { return; }
+  if (!mayLeave(home, weight, params.unit)) { return; }
   let begin = places[point];
   let end = places[point + 1u];
   var length = 0.0;
@@ -248,7 +250,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
         if (params.weighted == 1u) { next.weight = weights[next.point]; }
         next.here = clusterAt(next.own);
         next.there = clusterAt(next.wanted);
-        if (next.wanted == next.own || !mayLeave(next.here, next.weight)) { next.wanted = NONE; }
+        if (next.wanted == next.own || !mayLeave(next.here, next.weight, params.unit)) { next.wanted = NONE; }
       }
       wish = next;
     }
@@ -269,7 +271,8 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let length = measured.z;
     let stay = toStay(measured.x, length, now.here, now.weight, params.unit);
     let join = toJoin(measured.y, length, now.there, now.weight, params.unit);
-    if (stay - join > LEAST * abs(stay)) {
+    // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
+    if (stay - join > LEAST * select(stay, now.weight, params.unit == 1u)) {
       for (var entry = begin + local; entry < end; entry += ${threads}u) {
         let part = now.weight * values[entry];
         let at = places[params.columnsAt + entry] * params.lanes;

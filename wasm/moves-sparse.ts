@@ -117,7 +117,7 @@ export function moveGainsSparse(
       const own = load<u32>(labels + ((<usize>point) << 2))
       const weight = <f64>weightOf(weights, point)
       let label = NONE
-      if (mayLeave(clusters, own, <f32>weight)) {
+      if (mayLeave(clusters, own, <f32>weight, unit)) {
         const length = squareSum(values, entry, last)
         const ownDot = dotOne(values, columns, entry, last, sums, lanes, own)
         let lowest = toStay(ownDot, length, clusters, squares, own, weight, unit)
@@ -184,7 +184,7 @@ export function applyMovesSparse(
       const point = load<u32>(members + ((<usize>at) << 2))
       const own = load<u32>(labels + ((<usize>point) << 2))
       const weight = <f64>weightOf(weights, point)
-      if (wanted === own || !mayLeave(clusters, own, <f32>weight)) continue
+      if (wanted === own || !mayLeave(clusters, own, <f32>weight, unit)) continue
       const entry = load<u32>(places + ((<usize>point) << 2))
       const last = load<u32>(places + ((<usize>point) << 2), 4)
       const length = squareSum(values, entry, last)
@@ -192,7 +192,8 @@ export function applyMovesSparse(
       const there = dotOne(values, columns, entry, last, sums, lanes, wanted)
       const stay = toStay(here, length, clusters, squares, own, weight, unit)
       const join = toJoin(there, length, clusters, squares, wanted, weight, unit)
-      if (!(stay - join > LEAST * abs(stay))) continue
+      // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
+      if (!(stay - join > LEAST * (unit ? weight : stay))) continue
       shift(values, columns, entry, last, sums, lanes, clusters, squares, own, here, length, -weight, unit)
       shift(values, columns, entry, last, sums, lanes, clusters, squares, wanted, there, length, weight, unit)
       store<u32>(labels + ((<usize>point) << 2), wanted)
@@ -245,7 +246,9 @@ function toStay(dot: f64, length: f64, clusters: usize, squares: usize, cluster:
     return ((distance(dot, length, square, mass) * mass) / (mass - weight)) * weight
   }
   const less = weight * (2 * dot - weight * length)
-  return -less / max<f64>(Math.sqrt(max<f64>(square - less, 0)) + Math.sqrt(square), 1e-30)
+  // What stays behind would have no direction worth the name.
+  if (!(square - less > 1e-5 * weight * weight)) return -Infinity
+  return -less / max<f64>(Math.sqrt(square - less) + Math.sqrt(square), 1e-30)
 }
 
 function distance(dot: f64, length: f64, square: f64, mass: f64): f64 {

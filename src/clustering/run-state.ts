@@ -106,6 +106,7 @@ export function createRunState(
 ): RunState {
   const scope = new BufferScope(device)
   const centers = allocateRows(scope, k, points.cols, 'f32', 'centres')
+  let workspace: DeviceBuffer | undefined
   return {
     device,
     points,
@@ -116,10 +117,14 @@ export function createRunState(
     tree: undefined,
     ...options,
     scope,
-    assignWorkspace: scope.allocate(
-      assignWorkspaceBytes(centers, points.source.sparse !== undefined),
-      'prepared centres',
-    ),
+    // As large as the centres and more; methods that never look at all of them do without.
+    get assignWorkspace() {
+      workspace ??= scope.allocate(
+        assignWorkspaceBytes(centers, points.source.sparse !== undefined),
+        'prepared centres',
+      )
+      return workspace
+    },
   }
 }
 

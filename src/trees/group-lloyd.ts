@@ -119,10 +119,7 @@ async function distinctRows(
 }
 
 /** Tells whether the i-th and the j-th of some rows are the same. */
-async function comparison(
-  points: TreePoints,
-  indices: ArrayLike<number>,
-): Promise<(i: number, j: number) => boolean> {
+async function comparison(points: TreePoints, indices: ArrayLike<number>): Promise<(i: number, j: number) => boolean> {
   const { cols, sparse } = points
   if (sparse) return sparse.compare(indices)
   const rows = await points.gather(indices)

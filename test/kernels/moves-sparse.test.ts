@@ -149,7 +149,8 @@ async function check(opened: OpenedDevice, given: Case): Promise<number> {
         expect(leave).not.toBe(false)
         expect(gain).toBeGreaterThan(-slack)
         oracle.move(point, own, proposed)
-      } else if (leave === true) expect(gain).toBeLessThanOrEqual(1.01e-6 * Math.abs(stay) + slack)
+      } else if (leave === true)
+        expect(gain).toBeLessThanOrEqual(1.01e-6 * (unit ? oracle.weight(point) : stay) + slack)
     })
     labels = batch.labels
   })

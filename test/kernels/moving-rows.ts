@@ -105,18 +105,28 @@ export class Oracle {
   slack(i: number, j: number, sign: 1 | -1): number {
     const { dense } = this.given.x
     const w = this.weight(i)
-    const length = lengthOf(dense, i)
+    const pull = w * lengthOf(dense, i)
     const total = this.totals[j]
-    const reach = total > 0 ? Math.sqrt(this.square(j)) / total : 0
-    const share = total > 0 ? total / (total + sign * w) : 0
-    const magnitude = this.given.unit ? w * length : w * (length + reach) ** 2 * share
-    return movePriceBound(dense.cols, this.moves, magnitude)
+    const long = Math.sqrt(this.square(j))
+    if (!this.given.unit) {
+      const squared = w * (lengthOf(dense, i) + (total > 0 ? long / total : 0)) ** 2
+      return movePriceBound(dense.cols, this.moves, total > 0 ? (squared * total) / (total + sign * w) : 0)
+    }
+    const after = Math.sqrt(this.square(j, i, sign * w))
+    return pull > 0
+      ? movePriceBound(dense.cols, this.moves, pull * (1 + (long + pull) ** 2 / (after * (after + long))))
+      : 0
   }
 
   /** Undefined where rounding decides. */
   mayLeave(i: number, j: number): boolean | undefined {
     if (this.sizes[j] <= 1) return false
-    const [mass, least] = [this.mass(j), this.weight(i) * 1.00001]
+    const w = this.weight(i)
+    if (this.given.unit) {
+      const noise = movePriceBound(this.given.x.dense.cols, this.moves, this.square(j))
+      return this.square(j, i, -w) < 1e-3 * w * w + noise ? undefined : true
+    }
+    const [mass, least] = [this.mass(j), w * 1.00001]
     return Math.abs(mass - least) <= 1e-4 * least ? undefined : mass > least
   }
 

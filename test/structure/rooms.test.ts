@@ -118,6 +118,7 @@ describe('what stands where', () => {
       new Set(readdirSync(join(ROOT, folder)).map((name) => name.replace(/(\.test)?\.ts$/, '')))
     const kernels = [
       'accumulate',
+      'apply-moves',
       'accumulate-sparse',
       'assign',
       'assign-groups',
@@ -129,6 +130,7 @@ describe('what stands where', () => {
       'encode',
       'matmul',
       'means',
+      'move-gains',
       'moves-sparse',
       'partition-tree',
       'project',

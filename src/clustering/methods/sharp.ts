@@ -16,13 +16,16 @@ export const BATCH_OPTION: MethodOption = {
   kind: 'whole',
   least: 1,
   fallback: 4096,
-  help: 'vectors whose moves are proposed at a time; 1 takes one vector after the other',
+  help: 'vectors whose moves are proposed at a time, whole leaves where there are trees; 1: one after the other',
 }
 
 const MOVE_OPTIONS: readonly MethodOption[] = [
   BATCH_OPTION,
   { name: 'fast', kind: 'switch', fallback: false, help: 'take the first move that pays instead of the best' },
 ]
+
+/** Moves make more of neighbours than means do: larger leaves than in the closures paper pay off. */
+const LEAF_SIZE = 16
 
 export const sharp: Method = {
   summary: 'k-means#: points move one after another, as soon as that lowers the objective',
@@ -47,7 +50,10 @@ export const sharp: Method = {
 
 export const closuresSharp: Method = {
   summary: 'k-means# among the clusters of neighbours: the best of both for many clusters',
-  options: [...CLOSURE_OPTIONS, ...MOVE_OPTIONS],
+  options: [
+    ...CLOSURE_OPTIONS.map((option) => (option.name === 'leafSize' ? { ...option, fallback: LEAF_SIZE } : option)),
+    ...MOVE_OPTIONS,
+  ],
   start: 'tree',
   candidates: closureCandidates,
   update: (state) => moveUpdate(state, { first: state.settings.fast as boolean }),

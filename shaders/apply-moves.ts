@@ -31,7 +31,7 @@ const NONE = 0xffffffffu;
 const LEAST = 1e-6;
 
 struct Move { point: u32, own: u32, wanted: u32, weight: f32, here: vec2f, there: vec2f }
-var<workgroup> move: Move;
+var<workgroup> current: Move;
 var<workgroup> sums: array<vec4f, ${MOVE_THREADS}>;
 
 // Sums over all threads; everybody gets them.
@@ -57,11 +57,11 @@ fn main(@builtin(local_invocation_index) local: u32) {
         if (params.weighted == 1u) { next.weight = weights[next.point]; }
         next.here = clusters[next.own];
         next.there = clusters[next.wanted];
-        if (next.wanted == next.own || !mayLeave(next.here, next.weight)) { next.wanted = NONE; }
+        if (next.wanted == next.own || !mayLeave(next.here, next.weight, params.unit)) { next.wanted = NONE; }
       }
-      move = next;
+      current = next;
     }
-    let now = workgroupUniformLoad(&move);
+    let now = workgroupUniformLoad(&current);
     if (now.wanted == NONE) { continue; }
     let here = now.own * params.quads;
     let there = now.wanted * params.quads;
@@ -75,7 +75,8 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let measured = addUp(mine, local);
     let stay = priceToStay(measured.x, measured.z, now.here.x, now.weight, params.unit);
     let join = priceToJoin(measured.y, measured.z, now.there.x, now.weight, params.unit);
-    let pays = stay - join > LEAST * abs(stay);
+    // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
+    let pays = stay - join > LEAST * select(stay, now.weight, params.unit == 1u);
     var massHere = now.here.x - now.weight;
     var massThere = now.there.x + now.weight;
     if (params.unit == 0u) {

@@ -13,7 +13,7 @@ import { nearestLists } from './assign-many.ts'
 import { sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
-const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
+export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
 
 /** Squares are summed in runs of this many quads, so that errors stay small over very many columns. */
 const squareSum = wgsl`

@@ -98,7 +98,7 @@ fn main(${threadBuiltins}) {
   let own = labels[point];
   var weight = 1.0;
   if (params.weighted == 1u) { weight = weights[point]; }
-  if (!mayLeave(clusters[own], weight)) { return; }
+  if (!mayLeave(clusters[own], weight, params.unit)) { return; }
   var squares = 0.0;
   for (var t = 0u; t < params.quads; t++) {
     let part = xPart(point, t, params.quads);

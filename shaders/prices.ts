@@ -14,11 +14,12 @@ fn priceToJoin(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32) -
 fn priceToStay(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32) -> f32 {
   if (unit == 0u) { return distance * weight * (mass / (mass - weight)); }
   let less = weight * (mass * (squares + 1.0 - distance) - weight * squares);
-  return -less / max(sqrt(max(mass * mass - less, 0.0)) + mass, 1e-30);
+  let left = mass * mass - less;
+  if (!(left > 1e-5 * weight * weight)) { return -3e38; }
+  return -less / max(sqrt(left) + mass, 1e-30);
 }
 
-// A cluster keeps its last point, and the last weight it has.
-fn mayLeave(cluster: vec2f, weight: f32) -> bool {
-  return cluster.y > 1.0 && cluster.x > weight * 1.00001;
+fn mayLeave(cluster: vec2f, weight: f32, unit: u32) -> bool {
+  return cluster.y > 1.0 && (unit == 1u || cluster.x > weight * 1.00001);
 }
 `

@@ -43,7 +43,7 @@ export function applyMoves(
       const point = load<u32>(members + ((<usize>at) << 2))
       const own = load<u32>(labels + ((<usize>point) << 2))
       const weight = weightOf(weights, point)
-      if (wanted === own || !mayLeave(clusters, own, weight)) continue
+      if (wanted === own || !mayLeave(clusters, own, weight, unit)) continue
       const row = x + <usize>point * bytes
       const squares = unit ? squaredLength(row, kind, stride) : 0
       const here = centers + ((<usize>own * stride) << 2)
@@ -56,7 +56,8 @@ export function applyMoves(
         weight,
         unit,
       )
-      if (!(stay - join > LEAST * abs(stay))) continue
+      // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
+      if (!(stay - join > LEAST * (unit ? weight : stay))) continue
       shift(row, kind, stride, here, clusters, own, -weight, -1, unit)
       shift(row, kind, stride, there, clusters, wanted, weight, 1, unit)
       requantize(here, stride, header, quantized, starts, own)

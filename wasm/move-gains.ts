@@ -96,7 +96,7 @@ export function moveGains(
         store<f32>(slot, weight, WEIGHT)
         loadPoint(row, kind, stride, header, rows + <usize>lane * rowSize, slot)
         let stay: f32 = -Infinity
-        if (mayLeave(clusters, own, weight)) {
+        if (mayLeave(clusters, own, weight, unit)) {
           const distance = first
             ? squaredDistance(row, kind, centers + ((<usize>own * stride) << 2), stride)
             : <f32>Infinity
@@ -112,7 +112,10 @@ export function moveGains(
       v128.store(lanes, slack, SLACK)
       const weight = v128.load(lanes, WEIGHT)
       const own = v128.load(lanes, OWN)
-      const below = f32x4.add(v128.load(lanes, STAY), slack)
+      // Unit vectors that nearly cancel have prices far more wrong than distances: theirs are made too low for sure.
+      const lowered = unit ? slack : f32x4.splat(0)
+      const missing = unit ? f32x4.splat(0) : f32x4.mul(slack, weight)
+      const below = f32x4.add(v128.load(lanes, STAY), missing)
       let undecided: u32 = (1 << present) - 1
       let best = f32x4.splat(Infinity)
       // Stays infinite where the own cluster is no candidate: measured exactly then.
@@ -138,7 +141,8 @@ export function moveGains(
           const score = i32x4.add(v128.load(dots + ((<usize>half) << 4)), i32x4.splat(begin))
           const distance = f32x4.max(f32x4.sub(xx, f32x4.mul(f32x4.convert_i32x4_s(score), back)), f32x4.splat(0))
           const mine = i32x4.eq(own, i32x4.splat(<i32>label))
-          const asked = pricesToJoin(distance, xx, massOf(clusters, label), weight, unit)
+          const least = f32x4.max(f32x4.sub(distance, lowered), f32x4.splat(0))
+          const asked = pricesToJoin(least, xx, massOf(clusters, label), weight, unit)
           const price = v128.bitselect(f32x4.splat(Infinity), asked, mine)
           ownDistance = v128.bitselect(distance, ownDistance, mine)
           best = f32x4.min(best, price)
@@ -255,16 +259,17 @@ function settle(
   const slack = load<f32>(slot, SLACK)
   const squares = load<f32>(slot, SQUARES)
   const mass = massOf(clusters, own)
-  const missing = slack * weight
+  // Unit: prices are bounds from below already, and only a measured one is a bound from above.
+  const missing: f32 = unit ? 0 : slack * weight
   // Surely nobody asks for less: the point stays, and nothing is measured.
-  if (priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing) return NONE
+  if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing) return NONE
   const row = x + <usize>load<u32>(slot, POINT) * bytes
   const exact = squaredDistance(row, kind, centers + ((<usize>own * stride) << 2), stride)
   let lowest = priceToStay(exact, squares, mass, weight, unit)
   let label = NONE
-  const enough = min(best + 2 * missing, lowest + missing)
+  const most: f32 = unit ? Infinity : best + 2 * missing
   for (let j: u32 = 0; j < count; j++) {
-    if (!(load<f32>(prices + ((<usize>j) << 4)) <= enough)) continue
+    if (!(load<f32>(prices + ((<usize>j) << 4)) <= min(most, lowest + missing))) continue
     const candidate = candidateAt(list, j, 0, count)
     if (candidate === own) continue
     const price = joinRows(x, bytes, kind, stride, centers, clusters, unit, candidate, load<u32>(slot, POINT), weight)
@@ -277,7 +282,7 @@ function settle(
 }
 
 /** Different labels of the group's points, in order of appearance. */
-function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
+export function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
   let count: u32 = 0
   for (let at = from; at < to; at++) {
     const point = load<u32>(members + ((<usize>at) << 2))

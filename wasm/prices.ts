@@ -21,10 +21,10 @@ export function setCluster(clusters: usize, cluster: u32, mass: f32, more: f32):
   store<f32>(at, load<f32>(at, 4) + more, 4)
 }
 
-/** A cluster keeps its last point, and the last weight it has. */
-export function mayLeave(clusters: usize, cluster: u32, weight: f32): bool {
+/** A cluster keeps its last point, and the last weight it has; unit vectors may cancel, see priceToStay. */
+export function mayLeave(clusters: usize, cluster: u32, weight: f32, unit: u32): bool {
   const count = load<f32>(clusters + <usize>cluster * CLUSTER_BYTES, 4)
-  return count > 1 && massOf(clusters, cluster) > weight * <f32>1.00001
+  return count > 1 && (unit !== 0 || massOf(clusters, cluster) > weight * <f32>1.00001)
 }
 
 export function weightOf(weights: usize, point: u32): f32 {
@@ -38,10 +38,13 @@ export function priceToJoin(distance: f32, squares: f32, mass: f32, weight: f32,
   return -more / max<f32>(Mathf.sqrt(max<f32>(mass * mass + more, 0)) + mass, 1e-30)
 }
 
+/** -Infinity where the sum of unit vectors that stay behind would have no direction worth the name. */
 export function priceToStay(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
   if (!unit) return distance * weight * (mass / (mass - weight))
   const less = weight * (mass * (squares + 1 - distance) - weight * squares)
-  return -less / max<f32>(Mathf.sqrt(max<f32>(mass * mass - less, 0)) + mass, 1e-30)
+  const left = mass * mass - less
+  if (!(left > <f32>1e-5 * weight * weight)) return -Infinity
+  return -less / max<f32>(Mathf.sqrt(left) + mass, 1e-30)
 }
 
 /** priceToJoin for four points at once. */

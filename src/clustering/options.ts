@@ -172,7 +172,7 @@ export function requireSparseOptions(source: VectorSource, { method, start }: Re
     const takers = names.length > 1 ? `these do: ${names.join(', ')}` : `${names[0]} does`
     throw badOption('method', method, `it does not take sparse rows, and ${source.name} holds such; ${takers}.`)
   }
-  if (start === 'tree' || start === 'hkm') {
+  if (start === 'tree') {
     throw badOption(
       'start',
       start,

@@ -21,7 +21,7 @@ import { tallyWorkspaceBytes } from '../kernels/tally.ts'
 import type { TreePoints } from '../trees/group-lloyd.ts'
 import { sketchRows } from '../trees/sketch.ts'
 import { type Frame, intoFrame, type Watch } from './frame.ts'
-import { cutSparseRows, sparseIntoFrame } from './sparse-points.ts'
+import { compareSparseRows, cutSparseRows, sparseIntoFrame } from './sparse-points.ts'
 
 /** Rows first to first + count, on the device. */
 export class PointPart {
@@ -147,6 +147,7 @@ export class PointStore {
 
   /** The parts as kernels and trees go through them. */
   inParts(): TreePoints {
+    const { sparse } = this.source
     return {
       rows: this.rows,
       cols: this.cols,
@@ -157,6 +158,7 @@ export class PointStore {
         vectors: () => this.vectors(part),
       })),
       gather: (indices) => this.gather(indices),
+      sparse: sparse && { compare: (indices) => compareSparseRows(sparse, indices, this.frame) },
     }
   }
 

@@ -1,6 +1,6 @@
 /** Sparse rows on their way to a device: into the frame, and in parts that each fit one binding. */
 import { CentroidalError } from '../core/errors.ts'
-import type { SparseMatrix } from '../core/sparse.ts'
+import { pickRows, type SparseMatrix } from '../core/sparse.ts'
 import { cutRows, type Range } from '../device/plan.ts'
 import type { Frame } from './frame.ts'
 
@@ -46,4 +46,29 @@ export function cutSparseRows({ rows, offsets }: SparseMatrix, most: number, byt
     ranges.push({ start: first, end })
   }
   return ranges
+}
+
+/** Tells whether the i-th and the j-th of some rows are the same on the device; a zero that was written down is none. */
+export function compareSparseRows(
+  m: SparseMatrix,
+  indices: ArrayLike<number>,
+  frame: Frame,
+): (i: number, j: number) => boolean {
+  const picked = pickRows(m, indices)
+  const values = sparseIntoFrame(picked, 0, picked.rows, frame)
+  const { offsets, columns } = picked
+  const skipZeros = (at: number, end: number): number => {
+    while (at < end && values[at] === 0) at++
+    return at
+  }
+  return (i, j) => {
+    let a = skipZeros(offsets[i], offsets[i + 1])
+    let b = skipZeros(offsets[j], offsets[j + 1])
+    while (a < offsets[i + 1] && b < offsets[j + 1]) {
+      if (columns[a] !== columns[b] || values[a] !== values[b]) return false
+      a = skipZeros(a + 1, offsets[i + 1])
+      b = skipZeros(b + 1, offsets[j + 1])
+    }
+    return a === offsets[i + 1] && b === offsets[j + 1]
+  }
 }

@@ -17,6 +17,7 @@ import {
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { type MoveBatch, type MovingClusters, moveGainsJobs, moveGainsPasses, quantizedLayout } from './move-gains.ts'
+import { applySparseJob, applySparsePass, prepareSparseJob, prepareSparsePasses } from './moves-sparse.ts'
 import { denseType, kindOf } from './rows.ts'
 
 /** Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. */
@@ -41,7 +42,8 @@ export function moveBatches(device: Device, batches: Iterable<MoveBatch>, contro
   )
 }
 
-function applyMovesPass(_gpu: GpuTarget, batch: MoveBatch): ComputePass {
+function applyMovesPass(gpu: GpuTarget, batch: MoveBatch): ComputePass {
+  if (batch.points.type === 'csr') return applySparsePass(gpu, batch)
   const { points, weights, labels, clusters, groups, count, workspace } = batch
   const { centers, masses, unit } = clusters
   if (workspace.gpu === undefined) throw new Error('this workspace was made for another device')
@@ -64,6 +66,7 @@ function applyMovesPass(_gpu: GpuTarget, batch: MoveBatch): ComputePass {
 }
 
 function applyMovesJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
+  if (batch.points.type === 'csr') return applySparseJob(memory, batch)
   const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
   const { centers, masses, quantized, unit } = clusters
   const layout = quantizedLayout(centers)
@@ -103,12 +106,14 @@ export interface PrepareMovesArgs {
 }
 
 /** Masses and sizes anew: what many moves may have rounded away does not add up over rounds. */
-export function prepareMoves(device: Device, { sums, totals, counts, clusters }: PrepareMovesArgs): Promise<void> {
+export function prepareMoves(device: Device, args: PrepareMovesArgs): Promise<void> {
+  const { sums, totals, counts, clusters } = args
   const { centers, masses, quantized, unit } = clusters
   const k = centers.rows
   return device.run({
     name: 'prepare-moves',
     *webgpu(gpu) {
+      if (clusters.sparse) return yield* prepareSparsePasses(gpu, args)
       yield {
         shader: prepareMovesShader,
         bindings: [sums, totals, counts, masses],
@@ -118,6 +123,7 @@ export function prepareMoves(device: Device, { sums, totals, counts, clusters }:
       }
     },
     *cpu(memory) {
+      if (clusters.sparse) return yield prepareSparseJob(memory, args)
       const layout = quantizedLayout(centers)
       const header = memory.address(quantized)
       yield {

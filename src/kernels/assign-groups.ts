@@ -10,6 +10,7 @@ import { assignGroupsShader } from '../../shaders/assign-groups.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
+import { assignGroupsOfSparse } from './assign-groups-sparse.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
@@ -25,6 +26,7 @@ export interface AssignGroupsArgs {
 
 export function assignGroups(device: Device, args: AssignGroupsArgs, control?: RunControl): Promise<void> {
   const { points, centers, groups, width, places, labels } = args
+  if (points.type === 'csr') return assignGroupsOfSparse(device, args, control)
   const work = Math.max(1, width) * points.stride
   return device.run(
     {

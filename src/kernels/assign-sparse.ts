@@ -21,6 +21,7 @@ import {
   type CpuJob,
   type CpuMemory,
   type Device,
+  type DeviceBuffer,
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
@@ -170,7 +171,25 @@ function sliceRows(points: DeviceRows, k: number, m: number): number {
   return Math.ceil(Math.max(1, Math.min(Math.max(4, enough, reused), MOST_PLACES / m)))
 }
 
-function squaresJob(start: number, { rows, stride }: DeviceRows, squares: number): CpuJob {
+/** |c|^2 in 32 bits. */
+export function* squaresPasses(gpu: GpuTarget, centers: DeviceRows, squares: DeviceBuffer): Generator<ComputePass> {
+  const rowBytes = centers.stride * 4
+  for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
+    yield {
+      shader: centerSquares,
+      bindings: [
+        slice(centers.buffer, start * rowBytes, (end - start) * rowBytes),
+        slice(squares, start * 4, (end - start) * 4),
+      ],
+      params: [end - start, centers.stride / 4],
+      groups: gridFor(end - start, THREADS, gpu.limits.workgroups),
+      operations: 2 * (end - start) * centers.stride,
+    }
+  }
+}
+
+/** |c|^2 in 64 bits. */
+export function squaresJob(start: number, { rows, stride }: DeviceRows, squares: number): CpuJob {
   return {
     entry: 'centerSquares',
     items: rows,
@@ -194,19 +213,7 @@ export async function assignListsOfSparse(device: Device, args: AssignListsArgs)
     await device.run({
       name: 'assign-sparse-lists',
       *webgpu(gpu) {
-        const rowBytes = centers.stride * 4
-        for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
-          yield {
-            shader: centerSquares,
-            bindings: [
-              slice(centers.buffer, start * rowBytes, (end - start) * rowBytes),
-              slice(squares, start * 4, (end - start) * 4),
-            ],
-            params: [end - start, centers.stride / 4],
-            groups: gridFor(end - start, THREADS, gpu.limits.workgroups),
-            operations: 2 * (end - start) * centers.stride,
-          }
-        }
+        yield* squaresPasses(gpu, centers, squares)
         yield* rowPasses(gpu, {
           rows: points.rows,
           perRow: 5 * width * meanEntries(points),

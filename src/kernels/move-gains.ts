@@ -19,6 +19,7 @@ import {
   slice,
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
+import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, kindOf, type RowType } from './rows.ts'
 
@@ -41,6 +42,8 @@ export interface MovingClusters {
   readonly masses: DeviceBuffer
   /** CPU only: scales, centres as integers, their starting values. */
   readonly quantized: DeviceBuffer
+  /** Of sparse rows, whose centres stay while points move. */
+  readonly sparse?: MovingSums
   /** Vectors and centres have length one. */
   readonly unit: boolean
 }
@@ -98,6 +101,8 @@ export function createMovingClusters(
   const { type, unit } = options
   const longest = unit ? 1.001 : options.longest * 1.001
   const masses = scope.allocate(centers.rows * 8, 'masses of clusters')
+  if (type === 'csr')
+    return { centers, masses, quantized: masses, unit, sparse: createMovingSums(device, scope, centers) }
   const quantized = scope.allocate(quantizedLayout(centers).bytes, 'centres as integers')
   const scale = longest > 0 ? LENGTH / longest : 1
   // Bytes are whole numbers already.
@@ -122,6 +127,10 @@ export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<Co
     params: [firstGroup, count, largest, mode, width],
     groups: gridFor(count, THREADS, gpu.limits.workgroups),
     operations: count * largest * largest,
+  }
+  if (points.type === 'csr') {
+    const looked = widthOf(among, centers.rows, largest)
+    return yield* sparseGainsPasses(gpu, batch, { mode, width: looked })
   }
   const places = count * largest
   yield* rowPasses(gpu, {
@@ -150,9 +159,10 @@ export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<C
   const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
   const { centers, masses, quantized, unit } = clusters
   const { members, offsets, largest, among } = groups
+  const width = widthOf(among, centers.rows, largest)
+  if (points.type === 'csr') return yield sparseGainsJob(memory, batch, { mode: modeOf(among), width })
   const layout = quantizedLayout(centers)
   const header = memory.address(quantized)
-  const width = widthOf(among, centers.rows, largest)
   yield {
     entry: 'moveGains',
     items: count,

@@ -19,6 +19,13 @@ export interface TreePoints {
   readonly parts: readonly TreePart[]
   /** Rows as the device holds them, by their numbers. */
   gather(indices: ArrayLike<number>): Promise<Float32Array>
+  /** Set where rows are sparse: then only the few rows that become centres are gathered. */
+  readonly sparse?: SparseComparison | undefined
+}
+
+export interface SparseComparison {
+  /** Looks at some rows: tells whether the i-th and the j-th of them are the same. */
+  compare(indices: ArrayLike<number>): (i: number, j: number) => boolean
 }
 
 export interface TreePart {
@@ -89,34 +96,38 @@ async function distinctRows(
   wanted: number,
   random: Random,
 ): Promise<Float32Array> {
-  const { cols } = points
-  const found = new Float32Array(wanted * cols)
-  let count = 0
-  const isNew = (row: Float32Array): boolean => {
-    for (let j = 0; j < count; j++) {
-      let t = 0
-      while (t < cols && row[t] === found[j * cols + t]) t++
-      if (t === cols) return false
-    }
-    return true
-  }
+  const found: number[] = []
   // A shuffle that goes only as far as it must: mostly the first few rows drawn are different.
-  for (let at = from; at < to && count < wanted; ) {
-    const end = Math.min(to, at + Math.max(wanted - count, at > from ? 256 : 1))
+  for (let at = from; at < to && found.length < wanted; ) {
+    const end = Math.min(to, at + Math.max(wanted - found.length, at > from ? 256 : 1))
     for (let i = at; i < end; i++) {
       const other = i + random.below(to - i)
       const point = order[other]
       order[other] = order[i]
       order[i] = point
     }
-    const rows = await points.gather(order.subarray(at, end))
-    for (let i = 0; i < end - at && count < wanted; i++) {
-      const row = rows.subarray(i * cols, (i + 1) * cols)
-      if (isNew(row)) found.set(row, count++ * cols)
+    const looked = [...found, ...order.subarray(at, end)]
+    const same = await comparison(points, looked)
+    const kept = found.map((_, place) => place)
+    for (let i = found.length; i < looked.length && kept.length < wanted; i++) {
+      if (!kept.some((place) => same(place, i))) kept.push(i)
     }
+    for (const place of kept.slice(found.length)) found.push(looked[place])
     at = end
   }
-  return found.subarray(0, count * cols)
+  return points.gather(found)
+}
+
+/** Tells whether the i-th and the j-th of some rows are the same. */
+async function comparison(points: TreePoints, indices: ArrayLike<number>): Promise<(i: number, j: number) => boolean> {
+  const { cols, sparse } = points
+  if (sparse) return sparse.compare(indices)
+  const rows = await points.gather(indices)
+  return (i, j) => {
+    let t = 0
+    while (t < cols && rows[i * cols + t] === rows[j * cols + t]) t++
+    return t === cols
+  }
 }
 
 /** Sorts the span by label, points of a child in rising order; children without points are left out. */
@@ -152,23 +163,18 @@ async function sortByChild(
 
 /** Two children: the rows equal to the first one, and the others. */
 async function separate(points: TreePoints, order: Uint32Array, { from, to }: Span): Promise<Child[]> {
-  const { cols } = points
-  const rows = await points.gather(order.subarray(from, to))
+  const members = order.slice(from, to)
+  const isSame = await comparison(points, members)
   const same: number[] = []
   const others: number[] = []
-  for (let i = 0; i < to - from; i++) {
-    let t = 0
-    while (t < cols && rows[i * cols + t] === rows[t]) t++
-    if (t === cols) same.push(i)
-    else others.push(i)
-  }
-  const members = order.slice(from, to)
-  const sorted = [...same, ...others].map((i) => members[i])
-  order.set(sorted, from)
-  const centerOf = (i: number): Float32Array => rows.slice(i * cols, (i + 1) * cols)
+  members.forEach((point, i) => {
+    if (isSame(0, i)) same.push(point)
+    else others.push(point)
+  })
+  order.set([...same, ...others], from)
   const middle = from + same.length
   return [
-    { from, to: middle, center: centerOf(0), spread: 0 },
-    { from: middle, to, center: centerOf(others[0]), spread: 0 },
+    { from, to: middle, center: await points.gather([same[0]]), spread: 0 },
+    { from: middle, to, center: await points.gather([others[0]]), spread: 0 },
   ]
 }

@@ -75,7 +75,8 @@ export async function runGroups(
     const counts = scope.allocate(k * 4, 'sizes of children')
     const gains = scope.allocate(k * 4, 'gains of children')
     const largest = points.parts.reduce((most, { count }) => Math.max(most, count), 0)
-    const workspace = createAccumulateWorkspace(device, scope, largest, stride, k)
+    const sparse = points.sparse !== undefined
+    const workspace = createAccumulateWorkspace(device, scope, largest, stride, k, sparse)
     const held: HeldPart[] = points.parts.map((part) => ({
       part,
       places: scope.upload(places.subarray(part.first, part.first + part.count), 'groups of points'),

@@ -32,6 +32,18 @@ test('clusters, assigns and converts', async () => {
   expect(first.data).toEqual(second.data)
 })
 
+test('bisects by moves', async () => {
+  const args = ['-k', '4', '--metric', 'cosine', '--method', 'bisecting', '--inner', 'sharp']
+  const truth = ['--truth', path('classes.csv'), '--json', '--out', path('bisected')]
+  const made = result(await runCli('cluster', path('docs.npz'), ...args, ...truth))
+  expect(made).toMatchObject({ rows: 200, method: 'bisecting', metric: 'cosine', nmi: 1 })
+  const sharp = ['-k', '4', '--metric', 'cosine', '--method', 'sharp', '--restarts', '5', '--json']
+  const moved = result(await runCli('cluster', path('docs.npz'), ...sharp, '--out', path('moved')))
+  expect(moved).toMatchObject({ rows: 200, method: 'sharp' })
+  const assigned = await runCli('assign', path('bisected'), path('docs.npz'), '--out', path('again.npy'), '--json')
+  expect(result(assigned)).toMatchObject({ rows: 200, k: 4 })
+})
+
 test('a method that does not take sparse rows says which does', async () => {
   const { code, stderr } = await runCli('cluster', path('docs.npz'), '-k', '4', '--method', 'akm', '--out', path('no'))
   expect(code).toBe(2)

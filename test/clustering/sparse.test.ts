@@ -4,7 +4,6 @@ import {
   type ClusterModel,
   type ClusterOptions,
   cluster,
-  createRandom,
   type Device,
   distortion,
   type Matrix,
@@ -17,44 +16,10 @@ import {
   sparseMatrix,
 } from '../../src/index.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
-
-/** Documents about `topics`: most words of a document come from its topic's part of the vocabulary. */
-function documents(rows: number, cols: number, words: number, topics: number, seed: number): SparseMatrix {
-  const random = createRandom(seed)
-  const offsets = [0]
-  const columns: number[] = []
-  const values: number[] = []
-  const part = Math.floor(cols / topics)
-  for (let i = 0; i < rows; i++) {
-    const count = 1 + random.below(words)
-    for (let w = 0; w < count; w++) {
-      columns.push(random.below(4) === 0 ? random.below(cols) : (i % topics) * part + random.below(part))
-      values.push(0.5 + random.uniform())
-    }
-    offsets.push(values.length)
-  }
-  return sparseMatrix({ offsets, columns, values }, rows, cols)
-}
-
-function inFull(m: SparseMatrix): Matrix {
-  const data = new Float32Array(m.rows * m.cols)
-  for (let i = 0; i < m.rows; i++) {
-    for (let at = m.offsets[i]; at < m.offsets[i + 1]; at++) data[i * m.cols + m.columns[at]] = m.values[at]
-  }
-  return matrix(data, m.rows, m.cols)
-}
+import { documents, inFull, meansOfRuns, watchMemory } from './documents.ts'
 
 function firstRows(m: Matrix, rows: number): Matrix {
   return matrix(m.data.slice(0, rows * m.cols) as Float32Array, rows, m.cols)
-}
-
-/** Means of runs of rows: they share words with every row, so that no row lies equally far from two of them. */
-function meansOfRuns(m: Matrix, k: number, length: number): Matrix {
-  const data = new Float32Array(k * m.cols)
-  for (let i = 0; i < k * length; i++) {
-    for (let j = 0; j < m.cols; j++) data[Math.floor(i / length) * m.cols + j] += m.data[i * m.cols + j] / length
-  }
-  return matrix(data, k, m.cols)
 }
 
 for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
@@ -161,27 +126,13 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     test('memory is that of the entries and the centres', async () => {
       const [rows, cols, words, k] = [2000, 50_000, 12, 4]
       const sparse = documents(rows, cols, words, 5, 11)
-      const before = device.allocatedBytes
-      let most = 0
-      const watched: Device = new Proxy(device, {
-        get(target, key) {
-          if (key === 'allocate') {
-            return (bytes: number, label: string) => {
-              const buffer = target.allocate(bytes, label)
-              most = Math.max(most, target.allocatedBytes - before)
-              return buffer
-            }
-          }
-          const value = Reflect.get(target, key, target)
-          return typeof value === 'function' ? value.bind(target) : value
-        },
-      })
-      const model = await cluster(sparse, { k, metric: 'cosine', device: watched, iterations: 2, start: 'kpp' })
-      await model.predict(sparse, { device: watched })
+      const watched = watchMemory(device)
+      const model = await cluster(sparse, { k, metric: 'cosine', device: watched.device, iterations: 2, start: 'kpp' })
+      await model.predict(sparse, { device: watched.device })
       // Centres, sums, centres in panels of 8, and the same for the one centre k-means++ tries.
       const dense = (k + k + 8 + 1 + 8) * cols * 4
-      expect(most).toBeLessThan(1.2 * (dense + sparse.values.length * 8 + rows * 64))
-      expect(most).toBeLessThan((rows * cols * 4) / 20)
+      expect(watched.most()).toBeLessThan(1.2 * (dense + sparse.values.length * 8 + rows * 64))
+      expect(watched.most()).toBeLessThan((rows * cols * 4) / 20)
     })
 
     test('other methods and starts say that they do not take sparse rows', async () => {

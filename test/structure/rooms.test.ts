@@ -118,9 +118,11 @@ describe('what stands where', () => {
       new Set(readdirSync(join(ROOT, folder)).map((name) => name.replace(/(\.test)?\.ts$/, '')))
     const kernels = [
       'accumulate',
+      'apply-moves',
       'accumulate-sparse',
       'assign',
       'assign-groups',
+      'assign-groups-sparse',
       'assign-leaves',
       'assign-lists',
       'assign-sparse',
@@ -128,6 +130,8 @@ describe('what stands where', () => {
       'encode',
       'matmul',
       'means',
+      'move-gains',
+      'moves-sparse',
       'partition-tree',
       'project',
       'search-tree',

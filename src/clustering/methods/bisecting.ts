@@ -41,6 +41,7 @@ export const bisecting: Method = {
   ],
   start: 'bisecting',
   keepsTree: true,
+  sparse: true,
   candidates: ({ settings }) => (settings.refine ? allCandidates() : ownCandidates()),
   update: (state) => {
     const { inner, refine } = state.settings

@@ -30,6 +30,7 @@ export const hkm: Method = {
   ],
   start: 'hkm',
   keepsTree: true,
+  sparse: true,
   candidates: ownCandidates,
   update: meanUpdate,
 }

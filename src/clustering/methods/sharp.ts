@@ -16,7 +16,7 @@ export const BATCH_OPTION: MethodOption = {
   kind: 'whole',
   least: 1,
   fallback: 4096,
-  help: 'vectors whose moves are proposed at a time; 1 takes one vector after the other',
+  help: 'vectors whose moves are proposed at a time, whole leaves where there are trees; 1: one after the other',
 }
 
 const MOVE_OPTIONS: readonly MethodOption[] = [
@@ -40,6 +40,7 @@ export const sharp: Method = {
       help: 'look only at this many clusters nearest to the own one; 0: at all',
     },
   ],
+  sparse: true,
   candidates: (state) => {
     const nearest = state.settings.nearest as number
     return nearest > 0 ? nearestCandidates(state, nearest) : allCandidates()

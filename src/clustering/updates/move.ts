@@ -5,13 +5,16 @@
  * so the objective never rises and no cluster is emptied. A batch of 1 is the paper's rule.
  *
  * Centres move by steps of 32-bit arithmetic within a round; at its end they are the means anew, and
- * the distances that count are measured, so nothing drifts.
+ * the distances that count are measured, so nothing drifts. Where points come in several parts, later
+ * parts move centres too: all distances are then taken to the centres the round began with. Of sparse
+ * rows only the sums move, and centres stay those anyway.
  */
 import { createRandom } from '../../core/random.ts'
 import { prepareMoves } from '../../kernels/apply-moves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
 import { createMovingClusters, type MovingClusters } from '../../kernels/move-gains.ts'
 import { measurePoints, moveThrough } from '../../kernels/move-through.ts'
+import { allocateRows } from '../../kernels/rows.ts'
 import type { RunState, Update, UpdateResult } from '../run-state.ts'
 import { clusterSums } from './mean.ts'
 
@@ -24,13 +27,19 @@ export interface MoveOptions {
 }
 
 export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
-  const { device, points, control } = state
+  const { device, points, control, k } = state
   const sums = clusterSums(state)
   const own = state.scope.allocate(points.largestPart * 4, 'own labels')
+  const moveCenters = points.parts.length > 1 && points.source.sparse === undefined
+  const began = moveCenters ? allocateRows(state.scope, k, points.cols, 'f32', 'centres before') : undefined
+  let driven = false
   let clusters: MovingClusters | undefined
   /** Masses are those of the labels as they stand. */
   let prepared = false
   const finish = async (): Promise<UpdateResult> => {
+    // What the new means gain is counted from the centres that distances were taken to.
+    if (began && driven) device.copy(began.buffer, state.centers.buffer)
+    driven = false
     const result = await sums.finish()
     clusters ??= createMovingClusters(device, state.scope, state.centers, {
       ...(await measurePoints(device, state.points.inParts())),
@@ -42,9 +51,12 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
   }
   return {
     async begin() {
-      if (!state.labelled || prepared) return
-      for (const part of points.parts) await sums.take(part, await points.vectors(part))
-      await finish()
+      if (!state.labelled) return
+      if (!prepared) {
+        for (const part of points.parts) await sums.take(part, await points.vectors(part))
+        await finish()
+      }
+      if (began) device.copy(state.centers.buffer, began.buffer)
     },
     async drive(_state, source, part, vectors, round) {
       // A start from centres: the first labels are the nearest.
@@ -53,6 +65,7 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
       const { labels, previous, weights, distances, count } = part
       device.copy(previous, labels)
       prepared = false
+      driven = true
       const random = createRandom(state.seed).fork(STREAM + round * 1009 + points.parts.indexOf(part))
       const groupings = await source.groups(state, part, round)
       let looked = 0
@@ -67,7 +80,8 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
         })
       }
       device.copy(labels, { buffer: own, offset: 0, bytes: count * 4 })
-      await assignLists(device, { points: vectors, centers: state.centers, lists: own, width: 1, labels, distances })
+      const centers = began ?? state.centers
+      await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
       return looked / count
     },
     take: (_state, part, vectors) => sums.take(part, vectors),

@@ -65,7 +65,8 @@ export class ThreadPool implements JobRunner {
   readonly #words: Int32Array
   #scratch = { address: 0, bytes: 0 }
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined
-  #failure: Error | undefined
+  #failures: Error[] = []
+  #done = false
 
   static async start(module: WebAssembly.Module, heap: WasmHeap, threadCount: number): Promise<ThreadPool> {
     const entries = WebAssembly.Module.exports(module)
@@ -115,6 +116,9 @@ export class ThreadPool implements JobRunner {
     words[CONTROL.running] = this.#threads.length
     words[CONTROL.met] = 0
     words[CONTROL.stop] = 0
+    words[CONTROL.failures] = 0
+    this.#failures = []
+    this.#done = false
     words[CONTROL.scratch] = this.#scratch.address
     words[CONTROL.scratchBytes] = this.#scratch.bytes
     this.#threads[0].keepAlive(true)
@@ -133,11 +137,7 @@ export class ThreadPool implements JobRunner {
       control.signal?.removeEventListener('abort', stop)
       this.#threads[0].keepAlive(false)
     }
-    if (this.#failure) {
-      const failure = this.#failure
-      this.#failure = undefined
-      throw failure
-    }
+    if (this.#failures.length > 0) throw this.#failures[0]
   }
 
   async close(): Promise<void> {
@@ -169,9 +169,11 @@ export class ThreadPool implements JobRunner {
     onProgress?.(Math.min(1, next / jobs[job].items))
   }
 
+  /** Messages of different threads may overtake each other: a failure can arrive after the end. */
   #hear(message: { done?: number; failed?: string }): void {
-    if (message.failed !== undefined) this.#failure = new Error(message.failed)
-    if (message.done !== undefined) this.#settle?.resolve()
+    if (message.failed !== undefined) this.#failures.push(new Error(message.failed))
+    if (message.done !== undefined) this.#done = true
+    if (this.#done && this.#failures.length === Atomics.load(this.#words, CONTROL.failures)) this.#settle?.resolve()
   }
 
   /** Scratch is kept from job to job and only ever grows. */

@@ -15,6 +15,7 @@ export const CONTROL = {
   stop: 4, // 1: whatever was not begun is left out
   scratch: 5, // address of thread 0's scratch
   scratchBytes: 6,
+  failures: 7, // jobs that failed, each told in a message of its own
   words: 16,
 } as const
 
@@ -74,6 +75,7 @@ listen(({ module, memory, control, entries, threads, index }) => {
         take(${CONTROL.words} + job * ${JOB_BYTES / 4}, scratch)
       } catch (error) {
         Atomics.store(words, ${CONTROL.stop}, 1)
+        Atomics.add(words, ${CONTROL.failures}, 1)
         post({ failed: String(error) })
       }
       if (job + 1 < jobs) meet((job + 1) * threads)

@@ -1,0 +1,115 @@
+/** Runs the kernels of k-means# on the buffers of one case. */
+
+import { expect } from 'vitest'
+import { prepareMoves } from '../../src/kernels/apply-moves.ts'
+import { createMovingClusters, type MoveBatch, type PointGroups } from '../../src/kernels/move-gains.ts'
+import { type DeviceRows, paddedCols, padRows } from '../../src/kernels/rows.ts'
+import type { CaseBuffers, Output } from './devices.ts'
+import { candidatesOf, largestGroup, type MoveCase, MoveOracle, NONE } from './moves.ts'
+import { countOf, longest } from './oracles.ts'
+
+export interface PreparedCase {
+  readonly batch: MoveBatch
+  readonly centers: Output
+  readonly labels: Output
+  readonly proposals: Output
+  readonly looked: Output
+  readonly rows: DeviceRows
+}
+
+/** Everything on the device, centres as the means of the labels, masses by prepareMoves. */
+export async function prepareCase(buffers: CaseBuffers, given: MoveCase): Promise<PreparedCase> {
+  const { x, k, unit, among } = given
+  const { device } = buffers
+  const d = x.cols
+  const oracle = new MoveOracle(given)
+  const measured = Array.from({ length: k }, (_, j) => oracle.measure(oracle.pointsOf(j)))
+  const flat = (part: 'sum' | 'center'): Float32Array => Float32Array.from(measured.flatMap((one) => [...one[part]]))
+  const type = x.data instanceof Uint8Array ? 'u8' : 'f32'
+  const centers = buffers.output(k * paddedCols(d) * 4, padRows(flat('center'), k, d))
+  const rows: DeviceRows = { buffer: centers.buffer, rows: k, cols: d, stride: paddedCols(d), type: 'f32' }
+  const clusters = createMovingClusters(device, buffers.scope, rows, { type, unit, longest: longest(x) })
+  await prepareMoves(device, {
+    sums: buffers.rows(flat('sum'), d).buffer,
+    totals: buffers.upload(Float32Array.from(measured, ({ total }) => total)),
+    counts: buffers.upload(Uint32Array.from({ length: k }, (_, j) => oracle.pointsOf(j).size)),
+    clusters,
+  })
+  const largest = largestGroup(given)
+  const count = given.offsets.length - 1
+  const groups: PointGroups = {
+    members: buffers.upload(given.members),
+    offsets: buffers.upload(given.offsets),
+    groups: count,
+    largest,
+    among: typeof among === 'object' ? { lists: buffers.upload(among.lists), width: among.width } : among,
+  }
+  const labels = buffers.output(countOf(x) * 4, given.labels)
+  const proposals = buffers.output(count * largest * 4)
+  const looked = buffers.output(count * 4)
+  const gpu =
+    device.info.kind === 'webgpu'
+      ? {
+          batch: buffers.output(count * largest * 16).buffer,
+          candidates: buffers.output(count * largest * 4).buffer,
+        }
+      : undefined
+  const batch: MoveBatch = {
+    points: buffers.rows(x.data, d),
+    weights: given.weights && buffers.upload(given.weights),
+    labels: labels.buffer,
+    clusters,
+    groups,
+    order: buffers.upload(given.order),
+    firstGroup: 0,
+    count,
+    first: given.first,
+    workspace: { proposals: proposals.buffer, looked: looked.buffer, ...(gpu ? { gpu } : {}) },
+  }
+  return { batch, centers, labels, proposals, looked, rows }
+}
+
+export interface Place {
+  readonly group: number
+  readonly point: number
+  /** Where its proposal stands. */
+  readonly place: number
+}
+
+/** Places of a batch one after the other. */
+export function* placesOf(given: MoveCase, firstGroup = 0, count = given.order.length): Generator<Place> {
+  const largest = largestGroup(given)
+  for (let g = 0; g < count; g++) {
+    const group = given.order[firstGroup + g]
+    for (let at = given.offsets[group]; at < given.offsets[group + 1]; at++)
+      yield { group, point: given.members[at], place: g * largest + at - given.offsets[group] }
+  }
+}
+
+/** The best move as clusters stand, or one that pays where the first is asked for; nothing only where nothing pays. */
+export function expectProposals(
+  given: MoveCase,
+  oracle: MoveOracle,
+  proposals: Uint32Array,
+  places: Iterable<Place>,
+): void {
+  const wrong: string[] = []
+  for (const { group, point, place } of places) {
+    const own = oracle.labels[point]
+    const leave = oracle.mayLeave(point)
+    if (leave === 'perhaps') continue
+    const candidates = candidatesOf({ ...given, labels: oracle.labels }, group)
+    candidates.delete(own)
+    const gains = new Map([...candidates].map((candidate) => [candidate, oracle.gainOf(point, candidate)]))
+    const sure = leave === 'no' ? [] : [...gains.values()].map(({ gain, slack }) => gain - slack)
+    const best = Math.max(0, ...sure)
+    const proposed = proposals[place]
+    const found = gains.get(proposed)
+    const needed = given.first ? 0 : best
+    if (proposed === NONE ? best > 0 : leave === 'no' || !found || !(found.gain + found.slack >= needed))
+      wrong.push(
+        `point ${point} of cluster ${own}: ${proposed === NONE ? 'stays' : `to ${proposed}`}, ${JSON.stringify(found)}, surely to be had ${best}`,
+      )
+  }
+  expect(wrong).toEqual([])
+}

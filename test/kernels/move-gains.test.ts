@@ -1,0 +1,180 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
+import { expectSame } from '../tolerance.ts'
+import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
+import { candidatesOf, type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
+import { anySeed, checkProperty, size } from './vectors.ts'
+
+/** Proposals and pairs looked at, of the groups from `firstGroup` on. */
+async function run(
+  opened: OpenedDevice,
+  given: MoveCase,
+  firstGroup = 0,
+  count = given.order.length - firstGroup,
+): Promise<{ proposals: Uint32Array; looked: Uint32Array }> {
+  return opened.use(async (buffers) => {
+    const { batch, proposals, looked, labels } = await prepareCase(buffers, given)
+    const part = { ...batch, firstGroup, count }
+    await buffers.device.run({
+      name: 'move-gains',
+      webgpu: (gpu) => moveGainsPasses(gpu, part),
+      cpu: (memory) => moveGainsJobs(memory, part),
+    })
+    expectSame(await labels.words(), given.labels)
+    return { proposals: await proposals.words(), looked: await looked.words() }
+  })
+}
+
+async function check(opened: OpenedDevice, given: MoveCase, firstGroup = 0, count?: number): Promise<void> {
+  const { proposals, looked } = await run(opened, given, firstGroup, count)
+  for (const { group } of placesOf(given, firstGroup, count)) {
+    const width = typeof given.among === 'object' ? given.among.width : candidatesOf(given, group).size
+    expect(looked[group]).toBe(width * (given.offsets[group + 1] - given.offsets[group]))
+  }
+  expectProposals(given, new MoveOracle(given), proposals, placesOf(given, firstGroup, count))
+}
+
+const COLUMNS = [1, 3, 127, 128, 129] as const
+const KINDS: readonly Partial<MoveShape>[] = [
+  { flavour: 'unit' },
+  { flavour: 'bytes' },
+  { flavour: 'unit', weighted: true },
+  { flavour: 'bytes', weighted: true },
+  { flavour: 'unit', unit: true },
+  { flavour: 'unit', unit: true, weighted: true },
+]
+
+/** As many points as fit one binding of the smallest device. */
+function fitting(n: number, d: number): number {
+  return Math.min(n, Math.floor(16384 / (4 * Math.ceil(d / 4) * 4)))
+}
+
+const shapes: fc.Arbitrary<MoveShape> = fc
+  .record({
+    flavour: fc.constantFrom<MoveShape['flavour']>('whole', 'wholeBytes', 'unit', 'offset', 'repeated', 'bytes'),
+    n: size(60),
+    k: size(17),
+    d: fc.oneof(fc.constantFrom(...COLUMNS), fc.integer({ min: 1, max: 20 })),
+    seed: anySeed,
+    weighted: fc.boolean(),
+    unit: fc.boolean(),
+    first: fc.boolean(),
+    among: fc.oneof(fc.constantFrom<'labels' | 'all'>('labels', 'all'), fc.integer({ min: 1, max: 8 })),
+    most: fc.integer({ min: 1, max: 20 }),
+  })
+  .map((shape) => ({ ...shape, n: fitting(shape.n, shape.d) }))
+
+onEveryDevice((opened) => {
+  describe('move-gains', () => {
+    test.each(COLUMNS)('finds the best move in %i columns', async (d) => {
+      for (const [i, kind] of KINDS.entries()) {
+        await check(opened, makeMoves({ flavour: 'unit', n: fitting(31, d), k: 7, d, seed: d + i, ...kind }))
+      }
+    })
+
+    test.each(['labels', 'all', 1, 3] as const)('among %s, best and first', async (among) => {
+      for (const first of [false, true]) {
+        for (const kind of KINDS)
+          await check(opened, makeMoves({ flavour: 'unit', n: 41, k: 9, d: 6, seed: 5, among, first, ...kind }))
+      }
+    })
+
+    test('in a run of groups from the middle', async () => {
+      const given = makeMoves({ flavour: 'unit', n: 60, k: 6, d: 5, seed: 8, among: 'labels' })
+      expect(given.order.length).toBeGreaterThan(7)
+      await check(opened, given, 3, 4)
+    })
+
+    test('of one cluster there is none, of two the other', async () => {
+      const one = makeMoves({ flavour: 'unit', n: 12, k: 1, d: 3, seed: 1 })
+      expect((await run(opened, one)).proposals.every((label) => label === NONE || label > 1e9)).toBe(true)
+      await check(opened, one)
+      await check(opened, makeMoves({ flavour: 'unit', n: 30, k: 2, d: 3, seed: 2, first: true }))
+      await check(opened, makeMoves({ flavour: 'unit', n: 30, k: 2, d: 3, seed: 2 }))
+    })
+
+    test('a cluster of one point keeps it, one of two may lose one; an empty one is free', async () => {
+      const x = { data: Float32Array.of(0, 1, 10, 11, 10.5, 30), cols: 1 }
+      const groups = {
+        members: Uint32Array.of(0, 1, 2, 3, 4, 5),
+        offsets: Uint32Array.of(0, 6),
+        order: Uint32Array.of(0),
+      }
+      const given: MoveCase = {
+        x,
+        k: 4,
+        labels: Uint32Array.of(0, 1, 2, 2, 0, 1),
+        unit: false,
+        ...groups,
+        among: 'all',
+        first: false,
+      }
+      await check(opened, given)
+      // 0 and 10.5 share a cluster, 1 and 30 another; 3 is empty, and joining it costs nothing, like joining 10 and 11 at their middle.
+      expectSame((await run(opened, given)).proposals, [3, 3, 3, 3, 2, 3])
+      const full = { ...given, labels: Uint32Array.of(0, 3, 2, 2, 0, 1) }
+      expectSame((await run(opened, full)).proposals, [3, NONE, NONE, NONE, 2, NONE])
+    })
+
+    test('points without weight stay, and a cluster keeps the last weight it has', async () => {
+      const given: MoveCase = {
+        x: { data: Float32Array.of(0, 1, 9, 10, 9.5, 9.6), cols: 1 },
+        k: 3,
+        labels: Uint32Array.of(0, 0, 1, 1, 2, 2),
+        weights: Float32Array.of(1, 0, 1, 1, 0, 2),
+        unit: false,
+        members: Uint32Array.of(0, 1, 2, 3, 4, 5),
+        offsets: Uint32Array.of(0, 6),
+        order: Uint32Array.of(0),
+        among: 'all',
+        first: false,
+      }
+      for (const first of [false, true]) {
+        const { proposals } = await run(opened, { ...given, first })
+        expectSame(
+          [0, 1, 4, 5].map((place) => proposals[place]),
+          [NONE, NONE, NONE, NONE],
+        )
+      }
+      await check(opened, given)
+    })
+
+    test('what is equally good goes to the lowest label', async () => {
+      const x = { data: Float32Array.of(0, 0, 4, 4, -4, -4, 0, 20), cols: 1 }
+      const given: MoveCase = {
+        x,
+        k: 4,
+        // 0 and 20 in cluster 3; clusters 1 and 2 lie on both sides of 0, equally far.
+        labels: Uint32Array.of(0, 0, 2, 2, 1, 1, 3, 3),
+        unit: false,
+        members: Uint32Array.of(6),
+        offsets: Uint32Array.of(0, 1),
+        order: Uint32Array.of(0),
+        among: { lists: Uint32Array.of(2, 3, 1, 2), width: 4 },
+        first: false,
+      }
+      expectSame((await run(opened, given)).proposals, [1])
+    })
+
+    test('unit vectors leave a sum that is zero, also where their cluster is no candidate', async () => {
+      const given: MoveCase = {
+        x: { data: Float32Array.of(1, -1, 1, 1, -1, -1), cols: 1 },
+        k: 3,
+        labels: Uint32Array.of(0, 0, 1, 1, 2, 2),
+        unit: true,
+        members: Uint32Array.of(0, 1, 2),
+        offsets: Uint32Array.of(0, 3),
+        order: Uint32Array.of(0),
+        among: { lists: Uint32Array.of(2, 1), width: 2 },
+        first: false,
+      }
+      for (const first of [false, true]) expectSame((await run(opened, { ...given, first })).proposals, [1, 2, NONE])
+    })
+
+    test('agrees with the objective added up again, for any move', async () => {
+      await checkProperty(3 * opened.runs, shapes, (shape) => check(opened, makeMoves(shape)))
+    })
+  })
+})

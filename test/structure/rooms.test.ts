@@ -118,17 +118,21 @@ describe('what stands where', () => {
       new Set(readdirSync(join(ROOT, folder)).map((name) => name.replace(/(\.test)?\.ts$/, '')))
     const kernels = [
       'accumulate',
+      'accumulate-soft',
       'assign',
       'assign-groups',
       'assign-leaves',
       'assign-lists',
       'distances',
       'encode',
+      'expand',
       'matmul',
       'means',
       'partition-tree',
       'project',
+      'respond',
       'search-tree',
+      'shares',
       'tally',
     ]
     for (const folder of ['shaders', 'wasm', 'src/kernels', 'test/kernels']) {

@@ -10,8 +10,8 @@ import type { StartName } from './run-state.ts'
 import type { IterationStats } from './stats.ts'
 
 export interface ClusterOptions extends MethodOptions {
-  /** Number of clusters. */
-  readonly k: number
+  /** Number of clusters. Methods that find it themselves (egm, agm) take none. */
+  readonly k?: number
   /** Default `auto`: the method that serves this many clusters best. */
   readonly method?: 'auto' | MethodName
   /** Same seed, same device, same result, bit for bit. Default 0. */
@@ -27,9 +27,10 @@ export interface ClusterOptions extends MethodOptions {
   /**
    * Where the centres begin: `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
    * idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
-   * small k-means), or given centres. Default `auto`: what suits the method.
+   * small k-means), or given centres. Methods that find the number of clusters begin with `all` points,
+   * with a number of them drawn at random, or with given centres. Default `auto`: what suits the method.
    */
-  readonly start?: StartName | Matrix
+  readonly start?: StartChoice
   /** `cosine` brings vectors and centres to length one. Default `euclidean`. */
   readonly metric?: 'euclidean' | 'cosine'
   /** A weight for each point, 0 or more. Default: all 1. */
@@ -53,8 +54,11 @@ export interface ClusterOptions extends MethodOptions {
   readonly resume?: ClusterModel
 }
 
+export type StartChoice = StartName | 'all' | number | Matrix
+
 /** Options with every default filled in. */
 export interface ResolvedOptions {
+  /** Clusters the run begins with. */
   readonly k: number
   readonly method: MethodName
   readonly seed: number
@@ -62,7 +66,7 @@ export interface ResolvedOptions {
   readonly tolerance: number
   readonly seconds: number
   readonly restarts: number
-  readonly start: StartName | Matrix
+  readonly start: StartChoice
   readonly metric: 'euclidean' | 'cosine'
   readonly weights: Float32Array | undefined
   readonly empty: 'farthest' | 'keep'
@@ -106,16 +110,12 @@ const KNOWN = new Set<string>([
 ])
 
 export function resolveOptions(options: ClusterOptions, rows: number, cols: number): ResolvedOptions {
-  const { k } = options
-  if (!Number.isInteger(k) || k < 1) throw badOption('k', k, 'give a whole number of clusters, at least 1.')
-  if (k > rows) {
-    throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
-  }
   const method = options.method ?? CLUSTER_DEFAULTS.method
-  if (method !== 'auto' && !(method in METHODS)) {
-    throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
-  }
-  const name = method === 'auto' ? 'lloyd' : method
+  const known = method === 'auto' || method in METHODS
+  const name = method === 'auto' || !known ? 'lloyd' : method
+  const finds = METHODS[name].findsCount === true
+  const k = finds ? startCount(options, name, rows) : checkCount(options.k, rows)
+  if (!known) throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
   checkNames(options, name)
   if (options.weights && METHODS[name].weights === false)
     throw badOption('weights', options.weights, `${name} takes none.`)
@@ -139,12 +139,35 @@ export function resolveOptions(options: ClusterOptions, rows: number, cols: numb
     tolerance: number('tolerance', 0, false),
     seconds: number('seconds', 0, false),
     restarts: number('restarts', 1, true),
-    start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols),
+    start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
     metric: oneOf('metric', options.metric ?? CLUSTER_DEFAULTS.metric, ['euclidean', 'cosine']),
     weights: checkWeights(options.weights, rows),
     empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
+}
+
+function checkCount(k: number | undefined, rows: number): number {
+  if (k === undefined || !Number.isInteger(k) || k < 1)
+    throw badOption('k', k, 'give a whole number of clusters, at least 1.')
+  if (k > rows) throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
+  return k
+}
+
+/** Components to begin with, for methods that find how many there are. */
+function startCount({ k, start, resume }: ClusterOptions, method: MethodName, rows: number): number {
+  if (k !== undefined) {
+    throw badOption('k', k, `${method} finds the number of clusters: leave k out, start says how many it begins with.`)
+  }
+  if (resume) return resume.facts.k
+  if (isMatrix(start)) return start.rows
+  if (start === undefined || start === 'auto' || start === 'all') return rows
+  if (typeof start === 'number' && Number.isInteger(start) && start >= 1 && start <= rows) return start
+  throw badOption(
+    'start',
+    start,
+    `${method} begins with all, with a number of vectors from 1 to ${rows}, or with centres.`,
+  )
 }
 
 /** Options that nobody knows, and those that belong to another method. */
@@ -165,8 +188,10 @@ function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]):
   return value
 }
 
-function checkStart(start: StartName | Matrix, k: number, cols: number): StartName | Matrix {
-  if (typeof start === 'string') return oneOf<StartName>('start', start, START_NAMES)
+function checkStart(start: StartChoice, k: number, cols: number, finds: boolean): StartChoice {
+  // What else these take was looked at when components were counted.
+  if (finds && !isMatrix(start)) return start
+  if (typeof start === 'string') return oneOf<StartName | 'all'>('start', start, START_NAMES)
   if (!isMatrix(start)) throw badOption('start', start, `give ${START_NAMES.join(', ')}, or a matrix of centres.`)
   if (start.rows !== k || start.cols !== cols) {
     throw badOption('start', `${start.rows} x ${start.cols}`, `the centres to start from must be ${k} x ${cols}.`)

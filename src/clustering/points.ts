@@ -55,12 +55,16 @@ export interface PointStoreOptions {
   readonly weights?: Float32Array | undefined
   /** Labels and distances kept for each point. Default 1. */
   readonly neighbors?: number
+  /** Bytes that are kept for each point in one buffer elsewhere: parts are made small enough for it. */
+  readonly pointBytes?: number | undefined
   /** While the vectors are loaded. */
   readonly watch?: Watch
 }
 
 /** Vectors of this many bytes are uploaded at a time. */
 const UPLOAD_BYTES = 32 * 2 ** 20
+/** Where much is kept for each point, a part of more than this would only cost memory. */
+const MOST_PART_BYTES = 128 * 2 ** 20
 
 export class PointStore {
   readonly source: VectorSource
@@ -89,7 +93,8 @@ export class PointStore {
     return store
   }
 
-  private constructor(device: Device, source: VectorSource, { frame, weights, neighbors = 1 }: PointStoreOptions) {
+  private constructor(device: Device, source: VectorSource, options: PointStoreOptions) {
+    const { frame, weights, neighbors = 1, pointBytes = 0 } = options
     this.#neighbors = neighbors
     this.source = source
     this.frame = frame
@@ -106,6 +111,7 @@ export class PointStore {
     const most = Math.min(
       rowsWithin(room, rowBytes, 'vectors'),
       Math.floor(limits.bindingBytes / (4 * neighbors)) - 256,
+      pointBytes > 0 ? Math.floor(Math.min(limits.bindingBytes, MOST_PART_BYTES) / pointBytes) : source.rows,
     )
     const ranges = cutRows(source.rows, Math.max(1, most))
     this.largestPart = ranges[0].end - ranges[0].start

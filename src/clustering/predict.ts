@@ -6,6 +6,7 @@ import { searchTree } from '../kernels/search-tree.ts'
 import { TreeBuffers } from '../trees/flat-tree.ts'
 import { searchableTree } from '../trees/label-tree.ts'
 import { chooseFrame, type Frame, isIdentity } from './frame.ts'
+import { predictShares } from './mixture/predict.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
 import { nearestInFrame } from './nearest.ts'
 import { PointStore } from './points.ts'
@@ -21,9 +22,21 @@ export async function predictClusters(
   const { frame, centers } = model.state
   const raw = isIdentity(frame) && !frame.unit
   const fitting: Frame = { ...frame, type: raw ? own.type : 'f32' }
+  if (model.sigmas) return likeliest(device, source, model, { signal, onProgress })
   if (model.tree && descend) return descendTree(device, source, model, model.tree, fitting, { signal, onProgress })
   const rows = matrix(centers, model.centers.rows, model.centers.cols)
   return nearestInFrame(device, source, rows, fitting, 1, { signal, onProgress })
+}
+
+/** Of a mixture a vector belongs to the component that answers most for it, which need not be the nearest. */
+async function likeliest(
+  device: Device,
+  source: VectorSource,
+  model: ClusterModel,
+  control: RunControl,
+): Promise<Prediction> {
+  const { components, distances } = await predictShares(device, source, model, 1, control)
+  return { labels: components, distances }
 }
 
 /** At every node to the nearest child: about branching times log k centres are looked at. */

@@ -5,10 +5,12 @@ import { canopy } from './methods/canopy.ts'
 import { closures } from './methods/closures.ts'
 import { hkm } from './methods/hkm.ts'
 import { lvq, minibatch } from './methods/minibatch.ts'
+import { agm, egm, gmm } from './methods/mixtures.ts'
 import type { Method } from './run-state.ts'
 import { meanUpdate } from './updates/mean.ts'
 
-export type MethodName = 'lloyd' | 'akm' | 'rakm' | 'hkm' | 'closures' | 'canopy' | 'minibatch' | 'lvq'
+export type MethodName = 'lloyd' | 'akm' | 'rakm' | 'hkm' | 'closures' | 'canopy' | 'minibatch' | 'lvq' | MixtureName
+type MixtureName = 'egm' | 'agm' | 'gmm'
 
 export const METHODS: Readonly<Record<MethodName, Method>> = {
   lloyd: {
@@ -24,4 +26,7 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
   akm,
   rakm,
   hkm,
+  agm,
+  egm,
+  gmm,
 }

@@ -4,13 +4,15 @@ import { assignWorkspaceBytes } from '../kernels/assign.ts'
 import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
 import type { MethodOption, Settings } from './method-options.ts'
 import type { PointPart, PointStore } from './points.ts'
+import type { ExtraFacts, StopReason } from './stats.ts'
 
 export interface RunState {
   readonly device: Device
   readonly points: PointStore
-  readonly k: number
-  /** Centres in the points' frame; they stay on the device between rounds. */
-  readonly centers: DeviceRows
+  /** Falls during the run where the method finds the number itself. */
+  k: number
+  /** Centres in the points' frame, k of them; they stay on the device between rounds. */
+  centers: DeviceRows
   /** Centres are kept at length one. */
   readonly unit: boolean
   readonly seed: number
@@ -20,11 +22,32 @@ export interface RunState {
   labelled: boolean
   /** The tree whose leaves the labels are, where there is one: see trees/label-tree.ts. */
   tree: Uint32Array | undefined
+  /** What the centres have besides a place, where they are those of a Gaussian mixture. */
+  mixture: Mixture | undefined
   readonly totalWeight: number
   readonly control: RunControl
   /** Buffers that live as long as the run. */
   readonly scope: BufferScope
   readonly assignWorkspace: DeviceBuffer
+}
+
+/** The components of a mixture of spherical Gaussians, in the order of the centres. */
+export interface Mixture {
+  /** Their sum is 1. */
+  readonly weights: Float64Array
+  /** Of one column, in the points' frame. */
+  readonly variances: Float64Array
+}
+
+/** Several centres for each row: NO_LABEL where there are fewer; the distances are squared. */
+export interface CenterLists {
+  /** u32 [rows][width]. */
+  readonly lists: DeviceBuffer
+  /** f32 [rows][width]. */
+  readonly distances: DeviceBuffer
+  readonly width: number
+  /** Mean number of centres looked at per row. */
+  readonly looked: number
 }
 
 /** Which centres a point looks at. Writes `labels` and `distances` of the part; `previous` holds the round before. */
@@ -36,6 +59,10 @@ export interface CandidateSource {
    * without change (or gain) is no reason to stop. Default: true.
    */
   settled?(round: Round): boolean | Promise<boolean>
+  /** For updates that weigh several centres: those of each point. Without it they look at all. Good until the next call. */
+  lists?(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<CenterLists>
+  /** The same for the centres themselves, as they stand now. */
+  listsOfCenters?(state: RunState, round: number): Promise<CenterLists>
 }
 
 /** What a round came to. */
@@ -44,16 +71,27 @@ export interface Round {
   readonly distortion: number
   readonly moved: number
   readonly candidates: number
+  /** What the method has to tell besides. */
+  readonly extra?: ExtraFacts | undefined
 }
 
 /** What happens when points have chosen. */
 export interface Update {
   /** Called before the points choose, where centres move ahead of that; when the round is stopped they are put back. */
   begin?(state: RunState, iteration: number): Promise<void>
+  /** Called where points begin with labels: centres become what they are then. Default: `take`, then `finish`. */
+  adopt?(state: RunState): Promise<void>
+  /**
+   * Lets the points of a part choose, where that is more than taking the nearest candidate. Writes
+   * `labels` and `distances`; returns the mean number of centres looked at per point.
+   */
+  drive?(state: RunState, source: CandidateSource, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
   /** Called for every part of the points, after they chose. */
   take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
   /** Called when all parts were taken: centres become what they are after the round. */
   finish(state: RunState): Promise<UpdateResult>
+  /** Whether the run ends after this round. Default: nothing moved, or the distortion hardly fell. */
+  ended?(round: Round, last: Round | undefined, tolerance: number): StopReason | undefined
 }
 
 export interface UpdateResult {
@@ -61,8 +99,13 @@ export interface UpdateResult {
   readonly gain: number
   /** Clusters without a point. */
   readonly empty: number
-  /** Points of each cluster: u32 [k] on the device. */
-  readonly counts: DeviceBuffer
+  /** Points of each cluster: u32 [k] on the device. Needed where clusters can be empty. */
+  readonly counts?: DeviceBuffer
+  /** Sum of weighted squared distances after the round, where the gain does not tell. */
+  readonly squares?: number
+  /** Centres looked at while finishing, in all. */
+  readonly looked?: number
+  readonly extra?: ExtraFacts
 }
 
 /** A way to cluster: a row of the table in presets.ts. */
@@ -74,6 +117,10 @@ export interface Method {
   readonly start?: StartName
   /** True where the tree the start gave stays that of the clusters, and is kept with the model. Default: false. */
   readonly keepsTree?: boolean
+  /** True where the method finds the number of clusters: `start` then says how many it begins with. Default: false. */
+  readonly findsCount?: boolean
+  /** Bytes the update keeps for each point in one buffer, where that is more than a label. */
+  readonly pointBytes?: (settings: Settings, stride: number) => number
   /** False where weights make no sense. Default: true. */
   readonly weights?: boolean
   readonly candidates: (state: RunState) => CandidateSource
@@ -99,6 +146,7 @@ export function createRunState(
     unit: points.frame.unit,
     labelled: false,
     tree: undefined,
+    mixture: undefined,
     ...options,
     scope,
     assignWorkspace: scope.allocate(assignWorkspaceBytes(centers), 'prepared centres'),

@@ -12,6 +12,7 @@ import { assign } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, firstRows, rowBytesOf } from '../../kernels/rows.ts'
 import type { RunState, Update } from '../run-state.ts'
+import { meanUpdate } from './mean.ts'
 
 /** How far a centre goes towards a point, 0 to 1; `count` points pulled it before, this one included. */
 export type StepLength = (count: number, iteration: number) => number
@@ -24,6 +25,12 @@ export function stepUpdate(state: RunState, stepLength: StepLength): Update {
   const countsOnDevice = state.scope.allocate(k * 4, 'sizes of clusters')
   const counts = new Uint32Array(k)
   return {
+    // Means are what there is to step from.
+    async adopt() {
+      const means = meanUpdate(state)
+      for (const part of points.parts) await means.take(state, part, await points.vectors(part))
+      await means.finish(state)
+    },
     async begin(_state, iteration) {
       const pulls = await pullsSoFar(state, iteration)
       const step = (center: number): number => stepLength(++pulls[center], iteration)

@@ -10,7 +10,7 @@ import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 const shareOf = wgsl`
 const NONE = 0xffffffffu;
 const FAR = 3.4e38f;
-const LEAST = 9.094947e-13f;  // 2^-40: less than a sum of 32-bit floats could notice
+const LEAST = 7.7037198e-34f;  // 2^-110: smaller ones would soon round to zero
 
 fn shareOf(gap: f32) -> f32 {
   let share = exp(clamp(gap, -80.0, 1.0));

@@ -5,8 +5,8 @@
 import { rowBytes, squaredDistance } from './simd'
 
 const NONE: u32 = 0xffffffff
-/** 2^-40: less than a sum of 32-bit floats could notice. */
-const LEAST: f32 = 9.094947e-13
+/** 2^-110: smaller ones would soon round to zero. Small as they are, they say how wide a component may grow. */
+const LEAST: f32 = 7.7037198e-34
 
 /**
  * In place of logs: f32 [n][m] of the components in `best`. Unless it is given, evidence[n] becomes
@@ -58,7 +58,7 @@ export function sharesOfLists(
     const weight: f32 = weights ? load<f32>(weights + at) : 1
     for (let place: usize = 0; place < <usize>m; place++) {
       const gap = load<f32>(own + (place << 2)) - total
-      const share = gap > -40 ? Mathf.exp(gap) : 0
+      const share = gap > -80 ? Mathf.exp(gap) : 0
       store<f32>(own + (place << 2), share < LEAST ? 0 : share * weight)
     }
   }
@@ -90,7 +90,7 @@ export function sharesOfAll(
       const distance = squaredDistance(row, kind, centers + ((<usize>component * stride) << 2), stride)
       const scale = scales + ((<usize>component) << 3)
       const gap = load<f32>(scale) - distance * load<f32>(scale, 4) - total
-      const share = gap > -40 ? Mathf.exp(gap) : 0
+      const share = gap > -80 ? Mathf.exp(gap) : 0
       const out = (<usize>i * count + place) << 2
       store<u32>(pairs + out, share < LEAST ? NONE : component)
       store<f32>(shares + out, share < LEAST ? 0 : share * weight)

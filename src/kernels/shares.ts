@@ -1,6 +1,6 @@
 /**
- * shares: responsibilities, exp(log - evidence) times the weight of the point, 0 below 2^-40 (less than
- * 32-bit sums could notice).
+ * shares: responsibilities, exp(log - evidence) times the weight of the point, 0 below 2^-110, as
+ * smaller ones would soon round to zero. Small as they are, they say how wide a component may grow.
  *
  * `sharesOfLists` turns the logs of `respond` into shares in place, f32 [n][m], and gives the label (the
  * first of the list) with its squared distance. evidence: f32 [n] is the log of the sum over the list,
@@ -16,7 +16,7 @@ import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf } from './rows.ts'
 
 /** Shares below this are none. */
-export const LEAST_SHARE = 2 ** -40
+export const LEAST_SHARE = 2 ** -110
 
 export interface SharesOfListsArgs {
   readonly points: DeviceRows

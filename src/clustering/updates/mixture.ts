@@ -5,7 +5,7 @@
  *
  * A round: points share themselves among the components they look at (all of them, or the best m of those
  * a search finds and those they had before), components become the means of their shares and get their
- * widths (kernel expand), and those that overlap others too much go. Shares below 2^-40 are none, so a
+ * widths (kernel expand), and those that overlap others too much go. Shares below 2^-110 are none, so a
  * component whose neighbours are that far away has no outer points to expand towards.
  *
  * All in logarithms. Components that stay are numbered anew; points of one that goes are counted to the

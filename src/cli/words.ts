@@ -42,12 +42,21 @@ export function bytes(value: number): string {
 }
 
 /** Why a run ended, to follow "stopped after 12 rounds: ". */
-export function stopWords({ stopped, options }: Pick<ModelFacts, 'stopped' | 'options'>): string {
+export function stopWords({
+  stopped,
+  options,
+  iterations,
+}: Pick<ModelFacts, 'stopped' | 'options' | 'iterations'>): string {
+  const extra = iterations[iterations.length - 1]?.extra
   switch (stopped) {
     case 'converged':
-      return 'no point changed its cluster any more'
+      return extra?.logLikelihood === undefined
+        ? 'no point changed its cluster any more'
+        : 'the log-likelihood did not change any more'
     case 'tolerance':
-      return `the last one gained less than ${percentExact(Number(options.tolerance))}`
+      return extra?.logLikelihood === undefined
+        ? `the last one gained less than ${percentExact(Number(options.tolerance))}`
+        : `the log-likelihood changed by less than ${number(Number(options.tolerance))} per column`
     case 'iterations':
       return `that was the limit (--iterations ${options.iterations})`
     case 'seconds':
@@ -74,12 +83,15 @@ const START_WORDS: Readonly<Record<StartName, string>> = {
 /** How the run began: where nothing was asked for, what its method takes. */
 export function startName({ method, options }: Pick<ModelFacts, 'method' | 'options'>): string {
   const { start } = options
+  if (start === 'auto' && METHODS[method as MethodName]?.findsCount) return 'all'
   return start === 'auto' ? (METHODS[method as MethodName]?.start ?? 'auto') : String(start)
 }
 
 /** To follow "from ". */
 export function startWords(facts: Pick<ModelFacts, 'method' | 'options'>): string {
   const name = startName(facts)
+  if (name === 'all') return 'all vectors'
+  if (/^\d+$/.test(name)) return count(Number(name), 'random vector')
   return name === 'given' ? 'the given centres' : (START_WORDS[name as StartName] ?? name)
 }
 

@@ -114,11 +114,12 @@ export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): 
 /** To follow "looked at ". */
 export function candidateWords(facts: Pick<ModelFacts, 'iterations' | 'k'>): string {
   const { iterations, k } = facts
-  const few = (value: number): string => number(Number(value.toPrecision(3)))
+  // Looking for overlaps can make it a little more than all.
+  const few = (value: number): string => number(Number(Math.min(value, k).toPrecision(3)))
   const last = iterations[iterations.length - 1].candidates
   if (!candidatesVary(facts))
     return last >= k
       ? `${count(k, 'centre')} per vector, all there are`
       : `${few(last)} of ${count(k, 'centre')} per vector`
-  return `${few(last)} of ${count(k, 'centre')} per vector in the last round, ${few(iterations[0].candidates)} in the first`
+  return `${few(last)} of ${count(k, 'centre')} per vector in the last round, ${number(Number(iterations[0].candidates.toPrecision(3)))} in the first`
 }

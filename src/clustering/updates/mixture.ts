@@ -247,7 +247,7 @@ class MixtureUpdate implements Update {
     const best = this.#pairs
     await respondAll(device, { ...args, best, logs: this.#shares }, { signal: control.signal, onProgress })
     await this.#choose(state, part, vectors, 1, best, true)
-    return 2 * state.k
+    return state.k
   }
 
   /** Shares of the best, and the very best as label. */

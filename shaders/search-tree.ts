@@ -20,6 +20,7 @@ struct Params {
   checks: u32,
   merge: u32,
   ranked: u32,
+  width: u32,  // above 0: list all centres measured; a full list ends the search
 }
 ${rowsBinding(0, type)}
 @group(0) @binding(1) var<storage, read> centers: array<vec4f>;
@@ -138,7 +139,12 @@ fn main(${threadBuiltins}) {
     let count = node.y & ~LEAF;
     for (var at = 0u; at < count; at++) {
       let center = items[node.x + at];
+      if (params.width > 0u && checked == params.width) { break; }
       let distance = toCenter(row, center);
+      if (params.width > 0u) {
+        labels[row * params.width + checked] = center;
+        distances[row * params.width + checked] = distance;
+      }
       checked++;
       if (distance < best || (distance == best && center < label)) {
         best = distance;
@@ -147,6 +153,13 @@ fn main(${threadBuiltins}) {
     }
   }
   looked[row] = f32(measured + checked);
+  if (params.width > 0u) {
+    for (var place = checked; place < params.width; place++) {
+      labels[row * params.width + place] = NONE;
+      distances[row * params.width + place] = FAR;
+    }
+    return;
+  }
   if (params.merge == 1u && !(best < distances[row] && label != labels[row])) { return; }
   labels[row] = label;
   distances[row] = best;

@@ -8,11 +8,12 @@ export {
   type ModelFacts,
   type Prediction,
   type PredictOptions,
+  type Responsibilities,
 } from './clustering/model.ts'
-export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES } from './clustering/options.ts'
+export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Method, StartName } from './clustering/run-state.ts'
-export type { IterationStats, StopReason } from './clustering/stats.ts'
+export type { ExtraFacts, IterationStats, StopReason } from './clustering/stats.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'
 export {
   type ElementType,

@@ -155,7 +155,7 @@ export function sumPieces(
 }
 
 /** The cluster whose pieces include `piece`: the last one that starts at or before it. */
-function clusterOfPiece(pieces: usize, k: u32, piece: u32): u32 {
+export function clusterOfPiece(pieces: usize, k: u32, piece: u32): u32 {
   let low: u32 = 0
   let high = k
   while (high - low > 1) {

@@ -6,6 +6,8 @@
  * leaf, and for k-d trees the column and the threshold (f32) of the split. With node centres, children
  * are ranked by the distance of theirs; without, the far side of a split by the squared gaps crossed.
  *
+ * With a `width` all centres measured are listed, in the order found, and a full list ends the search.
+ *
  * Scratch: the row as floats, the queue (f32 rank, u32 node) and, for several trees, a bit a centre.
  */
 import { loadFour, rowBytes, squaredDistance } from './simd'
@@ -31,6 +33,7 @@ export function searchTree(
   distances: usize,
   looked: usize,
   merge: u32,
+  width: u32,
 ): void {
   const row = scratch
   const queue = row + ((<usize>stride) << 2)
@@ -91,7 +94,13 @@ export function searchTree(
           if (bits & bit) continue
           store<u32>(word, bits | bit)
         }
+        if (width && checked === width) break
         const distance = squaredDistance(row, 0, centers + ((<usize>center * stride) << 2), stride)
+        if (width) {
+          const slot = (<usize>i * width + checked) << 2
+          store<u32>(labels + slot, center)
+          store<f32>(distances + slot, distance)
+        }
         checked++
         if (distance < best || (distance === best && center < label)) {
           best = distance
@@ -101,6 +110,13 @@ export function searchTree(
     }
     const at = (<usize>i) << 2
     store<f32>(looked + at, <f32>(measured + checked))
+    if (width) {
+      for (let place = checked; place < width; place++) {
+        store<u32>(labels + ((<usize>i * width + place) << 2), 0xffffffff)
+        store<f32>(distances + ((<usize>i * width + place) << 2), <f32>Infinity)
+      }
+      continue
+    }
     if (merge && !(best < load<f32>(distances + at) && label !== load<u32>(labels + at))) continue
     store<u32>(labels + at, label)
     store<f32>(distances + at, best)

@@ -42,12 +42,21 @@ export function bytes(value: number): string {
 }
 
 /** Why a run ended, to follow "stopped after 12 rounds: ". */
-export function stopWords({ stopped, options }: Pick<ModelFacts, 'stopped' | 'options'>): string {
+export function stopWords({
+  stopped,
+  options,
+  iterations,
+}: Pick<ModelFacts, 'stopped' | 'options' | 'iterations'>): string {
+  const extra = iterations[iterations.length - 1]?.extra
   switch (stopped) {
     case 'converged':
-      return 'no point changed its cluster any more'
+      return extra?.logLikelihood === undefined
+        ? 'no point changed its cluster any more'
+        : 'the log-likelihood did not change any more'
     case 'tolerance':
-      return `the last one gained less than ${percentExact(Number(options.tolerance))}`
+      return extra?.logLikelihood === undefined
+        ? `the last one gained less than ${percentExact(Number(options.tolerance))}`
+        : `the log-likelihood changed by less than ${number(Number(options.tolerance))} per column`
     case 'iterations':
       return `that was the limit (--iterations ${options.iterations})`
     case 'seconds':
@@ -76,12 +85,15 @@ const START_WORDS: Readonly<Record<StartName, string>> = {
 /** How the run began: where nothing was asked for, what its method takes. */
 export function startName({ method, options }: Pick<ModelFacts, 'method' | 'options'>): string {
   const { start } = options
+  if (start === 'auto' && METHODS[method as MethodName]?.findsCount) return 'all'
   return start === 'auto' ? (METHODS[method as MethodName]?.start ?? 'auto') : String(start)
 }
 
 /** To follow "from ". */
 export function startWords(facts: Pick<ModelFacts, 'method' | 'options'>): string {
   const name = startName(facts)
+  if (name === 'all') return 'all vectors'
+  if (/^\d+$/.test(name)) return count(Number(name), 'random vector')
   return name === 'given' ? 'the given centres' : (START_WORDS[name as StartName] ?? name)
 }
 
@@ -109,11 +121,12 @@ export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): 
 /** To follow "looked at ". */
 export function candidateWords(facts: Pick<ModelFacts, 'iterations' | 'k'>): string {
   const { iterations, k } = facts
-  const few = (value: number): string => number(Number(value.toPrecision(3)))
+  // Looking for overlaps can make it a little more than all.
+  const few = (value: number): string => number(Number(Math.min(value, k).toPrecision(3)))
   const last = iterations[iterations.length - 1].candidates
   if (!candidatesVary(facts))
     return last >= k
       ? `${count(k, 'centre')} per vector, all there are`
       : `${few(last)} of ${count(k, 'centre')} per vector`
-  return `${few(last)} of ${count(k, 'centre')} per vector in the last round, ${few(iterations[0].candidates)} in the first`
+  return `${few(last)} of ${count(k, 'centre')} per vector in the last round, ${number(Number(iterations[0].candidates.toPrecision(3)))} in the first`
 }

@@ -1,23 +1,27 @@
 /** The two ways in: `cluster` for the result, `clusterSteps` for the same loop step by step. */
-import { CentroidalError } from '../core/errors.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
 import { isMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
+import { paddedCols } from '../kernels/rows.ts'
 import { acquireDevice } from './device-choice.ts'
 import { requireDistinct } from './distinct.ts'
 import { chooseFrame, type Frame, intoFrame, outOfFrame } from './frame.ts'
 import { iterate } from './loop.ts'
+import { mixtureOf } from './mixture/predict.ts'
 import { ClusterModel, type ModelFacts } from './model.ts'
 import { type ClusterOptions, type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
-import { chooseStart, type Start, seedingRandom } from './seeding.ts'
+import { chooseStart, type Start, samplePoints, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
 /** A round, and a look at what stands after it. The looks are good until the next step is asked for. */
 export interface ClusterStep extends IterationStats {
   centers(): Promise<Matrix>
   labels(): Promise<Uint32Array>
+  /** Standard deviations of the components, where the clusters are those of a mixture. */
+  sigmas(): Float32Array | undefined
 }
 
 /** Clusters vectors; see ClusterOptions for what can be asked. */
@@ -44,7 +48,8 @@ export async function* clusterSteps(
   const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
   const found = await chooseFrame(source, resolved.metric, watch)
   const frame = options.resume?.state.frame ?? found
-  await requireDistinct(source, resolved.k, { signal: options.signal })
+  const method = METHODS[resolved.method]
+  if (!method.findsCount) await requireDistinct(source, resolved.k, { signal: options.signal })
   options.signal?.throwIfAborted()
   const { device, release } = await acquireDevice(options.device)
   let points: PointStore | undefined
@@ -52,12 +57,13 @@ export async function* clusterSteps(
     points = await PointStore.open(device, source, {
       frame,
       weights: resolved.weights,
+      pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
     let best: ClusterModel | undefined
     for (let restart = 0; restart < resolved.restarts; restart++) {
       const model = yield* runOnce(device, points, resolved, options, restart, began)
-      if (model && (best === undefined || model.distortion < best.distortion)) best = model
+      if (model && (best === undefined || isBetter(model, best))) best = model
       if (options.signal?.aborted) break
     }
     if (best === undefined) {
@@ -69,6 +75,13 @@ export async function* clusterSteps(
     points?.free()
     await release()
   }
+}
+
+/** Mixtures are there to be likely, clusters to be near. */
+function isBetter(model: ClusterModel, best: ClusterModel): boolean {
+  const likelihood = ({ facts }: ClusterModel) => facts.iterations[facts.iterations.length - 1].extra?.logLikelihood
+  const [own, other] = [likelihood(model), likelihood(best)]
+  return own !== undefined && other !== undefined ? own > other : model.distortion < best.distortion
 }
 
 /** One start, run to its end. Undefined if it was stopped before the first round was done. */
@@ -121,8 +134,9 @@ async function* runOnce(
       }
       yield {
         ...step,
-        centers: async () => matrix(outOfFrame(await readCenters(state), points.cols, points.frame), k, points.cols),
+        centers: () => centersOf(state),
         labels: () => points.readLabels(),
+        sigmas: () => sigmasOf(state),
       }
     }
   } finally {
@@ -142,6 +156,7 @@ async function prepare(
   const { resume } = options
   if (restart === 0 && resume) {
     writeCenters(state, resume.state.centers)
+    state.mixture = mixtureOf(resume)
     points.writeLabels(resume.labels)
     state.labelled = true
     state.tree = resume.tree
@@ -177,6 +192,9 @@ async function firstState(
 ): Promise<Start> {
   const { start, method, seed, weights } = resolved
   if (isMatrix(start)) return { centers: givenCenters(start, state.points.frame) }
+  if (METHODS[method].findsCount || typeof start === 'number' || start === 'all') {
+    return { centers: await samplePoints(state, seedingRandom(seed, restart)) }
+  }
   const name = start === 'auto' ? (METHODS[method].start ?? 'auto') : start
   return chooseStart(state, name, seedingRandom(seed, restart), weights, (share) =>
     options.onProgress?.('choosing the first centres', share),
@@ -191,6 +209,9 @@ function givenCenters(start: Matrix, frame: Frame): Float32Array {
 function checkResume(model: ClusterModel, source: VectorSource, resolved: ResolvedOptions): void {
   const { rows, cols, k, metric } = model.facts
   const wanted = { rows: source.rows, cols: source.cols, k: resolved.k, metric: resolved.metric }
+  if (METHODS[resolved.method].pointBytes && model.sigmas === undefined) {
+    throw badOption('resume', `a model of ${model.facts.method}`, `${resolved.method} goes on from mixtures alone.`)
+  }
   for (const [name, value] of Object.entries({ rows, cols, k, metric })) {
     const asked = wanted[name as keyof typeof wanted]
     if (value !== asked) {
@@ -208,7 +229,7 @@ async function readModel(
   stats: readonly IterationStats[],
   stopped: StopReason,
 ): Promise<ClusterModel> {
-  const { device, points, k } = state
+  const { device, points, k, mixture } = state
   const inner = await readCenters(state)
   const centers = matrix(outOfFrame(inner, points.cols, points.frame), k, points.cols)
   // No limit in time is no number in JSON.
@@ -239,5 +260,16 @@ async function readModel(
     facts,
     { centers: inner, frame: points.frame },
     state.tree,
+    mixture && { weights: Float32Array.from(mixture.weights), sigmas: sigmasOf(state) as Float32Array },
   )
+}
+
+async function centersOf(state: RunState): Promise<Matrix> {
+  const { points, k } = state
+  return matrix(outOfFrame(await readCenters(state), points.cols, points.frame), k, points.cols)
+}
+
+/** In the input's units. */
+function sigmasOf({ mixture, points }: RunState): Float32Array | undefined {
+  return mixture && Float32Array.from(mixture.variances, (variance) => Math.sqrt(variance) / points.frame.scale)
 }

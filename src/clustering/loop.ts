@@ -28,22 +28,35 @@ export async function* iterate(
   update: Update,
   options: LoopOptions,
 ): AsyncGenerator<Round, StopReason> {
-  let last = options.distortion
+  let last: Round | undefined
+  let before = options.distortion
   for (let iteration = options.done + 1; iteration <= options.iterations; iteration++) {
     const result = await round(state, candidates, update, iteration, options)
     if (result === undefined) return 'aborted'
     yield result
     state.labelled = true
     if ((await candidates.settled?.(result)) ?? true) {
-      if (result.moved === 0) return 'converged'
-      const fall = last === undefined ? Number.POSITIVE_INFINITY : last - result.distortion
-      if (options.tolerance > 0 && fall < options.tolerance * (last ?? 1)) return 'tolerance'
+      const reason = update.ended
+        ? update.ended(result, last, options.tolerance)
+        : flattened(result, before, options.tolerance)
+      if (reason) return reason
     }
     if (state.control.signal?.aborted) return 'aborted'
     if (options.timeIsUp()) return 'seconds'
-    last = result.distortion
+    last = result
+    before = result.distortion
   }
   return 'iterations'
+}
+
+function flattened(
+  { moved, distortion }: Round,
+  before: number | undefined,
+  tolerance: number,
+): StopReason | undefined {
+  if (moved === 0) return 'converged'
+  const fall = before === undefined ? Number.POSITIVE_INFINITY : before - distortion
+  return tolerance > 0 && fall < tolerance * (before ?? 1) ? 'tolerance' : undefined
 }
 
 /** Undefined if it was stopped half-way; labels and centres are then those of the round before. */
@@ -90,8 +103,10 @@ async function round(
     if (centersBefore) writeCenters(state, centersBefore)
     return undefined
   }
-  let { gain, empty, counts } = await update.finish(state)
-  if (empty > 0 && options.empty === 'farthest') {
+  const result = await update.finish(state)
+  const { counts } = result
+  let { gain } = result
+  if (result.empty > 0 && counts && options.empty === 'farthest') {
     const refill = await refillEmpty(state, counts, options.weights)
     if (refill.clusters > 0) {
       for (const part of points.parts) await update.take(state, part, await points.vectors(part))
@@ -103,8 +118,9 @@ async function round(
   const { scale } = points.frame
   return {
     iteration,
-    distortion: Math.max(0, squares - gain) / state.totalWeight / (scale * scale),
+    distortion: (result.squares ?? Math.max(0, squares - gain)) / state.totalWeight / (scale * scale),
     moved: Math.min(moved, points.rows),
-    candidates: looked / points.rows,
+    candidates: (looked + (result.looked ?? 0)) / points.rows,
+    ...(result.extra ? { extra: result.extra } : {}),
   }
 }

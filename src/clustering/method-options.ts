@@ -48,6 +48,16 @@ export interface MethodOptions {
   readonly nearest?: number
   /** lvq: share of the way a centre goes towards a point. */
   readonly rate?: number
+  /** egm, agm: how far components expand towards the points of others, 0 to 1. */
+  readonly lambda?: number
+  /** egm, agm: a component goes when it explains less than this share of itself, against those that stay. */
+  readonly tau?: number
+  /** agm: components a point shares itself among, and as many newly searched each round. */
+  readonly memory?: number
+  /** egm, agm, gmm: standard deviation components start with; 0: the distance to the nearest other one. */
+  readonly sigma?: number
+  /** egm, agm, gmm: least standard deviation of a component; 0: a thousandth of that of the data. */
+  readonly floor?: number
 }
 
 export type SettingValue = number | string | boolean

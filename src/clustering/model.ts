@@ -1,10 +1,11 @@
 /** The result of a clustering: centres, labels, how it came about; predicts, and is saved as a folder. */
 import { CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
+import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { readModelFolder, writeModelFolder } from '../data/model-folder.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
 import { type DeviceChoice, withDevice } from './device-choice.ts'
 import { type Frame, intoFrame } from './frame.ts'
+import { predictShares } from './mixture/predict.ts'
 import { predictClusters } from './predict.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
@@ -40,6 +41,15 @@ export interface Prediction {
   readonly distances: Float32Array
 }
 
+export interface Responsibilities {
+  /** Components of each vector, the most responsible first: [n][r]. */
+  readonly components: Uint32Array
+  /** [n][r]. */
+  readonly shares: Float32Array
+  /** Log of the density of the mixture at each vector. */
+  readonly logLikelihoods: Float32Array
+}
+
 export class ClusterModel {
   /** k x d, in the input's units. */
   readonly centers: Matrix
@@ -50,6 +60,10 @@ export class ClusterModel {
   readonly state: { readonly centers: Float32Array; readonly frame: Frame }
   /** The tree over the clusters, where the method grows one (hkm, bisecting): see trees/label-tree.ts. */
   readonly tree: Uint32Array | undefined
+  /** What each component has of the mixture, where the clusters are those of one (egm, agm, gmm): the sum is 1. */
+  readonly weights: Float32Array | undefined
+  /** Its standard deviation, in the input's units. */
+  readonly sigmas: Float32Array | undefined
 
   constructor(
     centers: Matrix,
@@ -57,12 +71,15 @@ export class ClusterModel {
     facts: ModelFacts,
     state: ClusterModel['state'],
     tree?: Uint32Array | undefined,
+    mixture?: { readonly weights: Float32Array; readonly sigmas: Float32Array } | undefined,
   ) {
     this.centers = centers
     this.labels = labels
     this.facts = facts
     this.state = state
     this.tree = tree
+    this.weights = mixture?.weights
+    this.sigmas = mixture?.sigmas
   }
 
   /** Mean squared distance of a point to the centre of its label. */
@@ -77,24 +94,33 @@ export class ClusterModel {
     return sizes
   }
 
-  /** The cluster of each vector: of the nearest centre, or where the tree leads if there is one. */
+  /** The cluster of each vector: of the nearest centre, where the tree leads if there is one; for mixtures the likeliest. */
   async predict(input: VectorInput, options: PredictOptions = {}): Promise<Uint32Array> {
     return (await this.assign(input, options)).labels
   }
 
   /** The cluster of each vector, and how far its centre is. */
   async assign(input: VectorInput, options: PredictOptions = {}): Promise<Prediction> {
-    const source = toSource(input, 'the vectors to assign')
-    if (source.cols !== this.centers.cols) {
-      throw new CentroidalError(
-        'bad-data',
-        `${source.name} has ${source.cols} columns and the model ${this.centers.cols}: give vectors like those it was made from.`,
-      )
-    }
+    const source = this.#source(input)
     return withDevice(options.device, (device: Device) => predictClusters(device, source, this, options))
   }
 
-  /** Writes centers.npy, labels.npy and model.json into a folder, which is made if need be. */
+  /** The `r` components of a mixture that answer most for each vector, and their shares; all shares of a vector add up to 1. */
+  async responsibilities(input: VectorInput, r: number, options: PredictOptions = {}): Promise<Responsibilities> {
+    const source = this.#source(input)
+    return withDevice(options.device, (device: Device) => predictShares(device, source, this, r, options))
+  }
+
+  #source(input: VectorInput): VectorSource {
+    const source = toSource(input, 'the vectors to assign')
+    if (source.cols === this.centers.cols) return source
+    throw new CentroidalError(
+      'bad-data',
+      `${source.name} has ${source.cols} columns and the model ${this.centers.cols}: give vectors like those it was made from.`,
+    )
+  }
+
+  /** Writes centers.npy, labels.npy and model.json (of a mixture weights.npy and sigmas.npy too) into a folder, which is made if need be. */
   async save(folder: string): Promise<void> {
     const { frame } = this.state
     await writeModelFolder(folder, {
@@ -108,6 +134,7 @@ export class ClusterModel {
       centers: this.centers,
       labels: this.labels,
       ...(this.tree ? { tree: this.tree } : {}),
+      ...(this.weights && this.sigmas ? { mixture: { weights: this.weights, sigmas: this.sigmas } } : {}),
       ...(this.state.centers === this.centers.data
         ? {}
         : { frameCenters: matrix(this.state.centers, this.centers.rows, this.centers.cols) }),
@@ -117,7 +144,11 @@ export class ClusterModel {
 
 /** Loads what `save` wrote. */
 export async function loadModel(folder: string): Promise<ClusterModel> {
-  const { facts, centers, labels, frameCenters, tree } = await readModelFolder(folder, 'clustering', MODEL_VERSION)
+  const { facts, centers, labels, frameCenters, tree, mixture } = await readModelFolder(
+    folder,
+    'clustering',
+    MODEL_VERSION,
+  )
   const {
     frame: saved,
     distortion: _,
@@ -128,5 +159,5 @@ export async function loadModel(folder: string): Promise<ClusterModel> {
   }
   const frame: Frame = { ...saved, shift: saved.shift && Float64Array.from(saved.shift) }
   const state = frameCenters ?? intoFrame(centers.data, centers.cols, { ...frame, type: 'f32' })
-  return new ClusterModel(centers, labels, rest, { centers: state as Float32Array, frame }, tree)
+  return new ClusterModel(centers, labels, rest, { centers: state as Float32Array, frame }, tree, mixture)
 }

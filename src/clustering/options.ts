@@ -11,8 +11,8 @@ import type { StartName } from './run-state.ts'
 import type { IterationStats } from './stats.ts'
 
 export interface ClusterOptions extends MethodOptions {
-  /** Number of clusters. */
-  readonly k: number
+  /** Number of clusters. Methods that find it themselves (egm, agm) take none. */
+  readonly k?: number
   /** Default `auto`: `lloyd` for few clusters or little data, `closures-sharp` beyond; see method-choice.ts. */
   readonly method?: 'auto' | MethodName
   /** Same seed, same device, same result, bit for bit. Default 0. */
@@ -28,9 +28,11 @@ export interface ClusterOptions extends MethodOptions {
   /**
    * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
    * idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
-   * small k-means), `bisecting` (the same, always in two), or given centres. Default `auto`: what suits the method.
+   * small k-means), `bisecting` (the same, always in two), or given centres. Methods that find the number of
+   * clusters begin with `all` points, with a number of them drawn at random, or with given centres. Default
+   * `auto`: what suits the method.
    */
-  readonly start?: StartName | Matrix
+  readonly start?: StartChoice
   /** `cosine` brings vectors and centres to length one. Default `euclidean`. */
   readonly metric?: 'euclidean' | 'cosine'
   /** A weight for each point, 0 or more. Default: all 1. */
@@ -54,8 +56,11 @@ export interface ClusterOptions extends MethodOptions {
   readonly resume?: ClusterModel
 }
 
+export type StartChoice = StartName | 'all' | number | Matrix
+
 /** Options with every default filled in. */
 export interface ResolvedOptions {
+  /** Clusters the run begins with. */
   readonly k: number
   readonly method: MethodName
   /** Why, where it was `auto` that chose. */
@@ -65,7 +70,7 @@ export interface ResolvedOptions {
   readonly tolerance: number
   readonly seconds: number
   readonly restarts: number
-  readonly start: StartName | Matrix
+  readonly start: StartChoice
   readonly metric: 'euclidean' | 'cosine'
   readonly weights: Float32Array | undefined
   readonly empty: 'farthest' | 'keep'
@@ -121,15 +126,11 @@ export function resolveOptions(
   options: ClusterOptions,
   { rows, cols, sparse = false }: { readonly rows: number; readonly cols: number; readonly sparse?: boolean },
 ): ResolvedOptions {
-  const { k } = options
-  if (!Number.isInteger(k) || k < 1) throw badOption('k', k, 'give a whole number of clusters, at least 1.')
-  if (k > rows) {
-    throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
-  }
   const method = options.method ?? CLUSTER_DEFAULTS.method
-  if (method !== 'auto' && !(method in METHODS)) {
-    throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
-  }
+  const known = method === 'auto' || method in METHODS
+  const finds = method !== 'auto' && known && METHODS[method].findsCount === true
+  const k = finds ? startCount(options, method, rows) : checkCount(options.k, rows)
+  if (!known) throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
   const choice = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
   const name = choice?.method ?? (method as MethodName)
   checkNames(options, name)
@@ -156,7 +157,7 @@ export function resolveOptions(
     tolerance: number('tolerance', 0, false),
     seconds: number('seconds', 0, false),
     restarts: number('restarts', 1, true),
-    start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols),
+    start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
     metric: oneOf('metric', options.metric ?? CLUSTER_DEFAULTS.metric, ['euclidean', 'cosine']),
     weights: checkWeights(options.weights, rows),
     empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
@@ -181,6 +182,29 @@ export function requireSparseOptions(source: VectorSource, { method, start }: Re
   }
 }
 
+function checkCount(k: number | undefined, rows: number): number {
+  if (k === undefined || !Number.isInteger(k) || k < 1)
+    throw badOption('k', k, 'give a whole number of clusters, at least 1.')
+  if (k > rows) throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
+  return k
+}
+
+/** Components to begin with, for methods that find how many there are. */
+function startCount({ k, start, resume }: ClusterOptions, method: MethodName, rows: number): number {
+  if (k !== undefined) {
+    throw badOption('k', k, `${method} finds the number of clusters: leave k out, start says how many it begins with.`)
+  }
+  if (resume) return resume.facts.k
+  if (isMatrix(start)) return start.rows
+  if (start === undefined || start === 'auto' || start === 'all') return rows
+  if (typeof start === 'number' && Number.isInteger(start) && start >= 1 && start <= rows) return start
+  throw badOption(
+    'start',
+    start,
+    `${method} begins with all, with a number of vectors from 1 to ${rows}, or with centres.`,
+  )
+}
+
 /** Options that nobody knows, and those that belong to another method. */
 function checkNames(options: ClusterOptions, method: MethodName): void {
   for (const name of Object.keys(options)) {
@@ -199,8 +223,10 @@ function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]):
   return value
 }
 
-function checkStart(start: StartName | Matrix, k: number, cols: number): StartName | Matrix {
-  if (typeof start === 'string') return oneOf<StartName>('start', start, START_NAMES)
+function checkStart(start: StartChoice, k: number, cols: number, finds: boolean): StartChoice {
+  // What else these take was looked at when components were counted.
+  if (finds && !isMatrix(start)) return start
+  if (typeof start === 'string') return oneOf<StartName | 'all'>('start', start, START_NAMES)
   if (!isMatrix(start)) throw badOption('start', start, `give ${START_NAMES.join(', ')}, or a matrix of centres.`)
   if (start.rows !== k || start.cols !== cols) {
     throw badOption('start', `${start.rows} x ${start.cols}`, `the centres to start from must be ${k} x ${cols}.`)

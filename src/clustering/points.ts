@@ -67,12 +67,16 @@ export interface PointStoreOptions {
   readonly weights?: Float32Array | undefined
   /** Labels and distances kept for each point. Default 1. */
   readonly neighbors?: number
+  /** Bytes that are kept for each point in one buffer elsewhere: parts are made small enough for it. */
+  readonly pointBytes?: number | undefined
   /** While the vectors are loaded. */
   readonly watch?: Watch
 }
 
 /** Vectors of this many bytes are uploaded at a time. */
 const UPLOAD_BYTES = 32 * 2 ** 20
+/** Where much is kept for each point, a part of more than this would only cost memory. */
+const MOST_PART_BYTES = 128 * 2 ** 20
 
 export class PointStore {
   readonly source: VectorSource
@@ -104,7 +108,8 @@ export class PointStore {
     return store
   }
 
-  private constructor(device: Device, source: VectorSource, { frame, weights, neighbors = 1 }: PointStoreOptions) {
+  private constructor(device: Device, source: VectorSource, options: PointStoreOptions) {
+    const { frame, weights, neighbors = 1, pointBytes = 0 } = options
     this.#neighbors = neighbors
     this.source = source
     this.frame = frame
@@ -122,7 +127,13 @@ export class PointStore {
     this.#resident = bytes <= limits.memoryBytes
     const room = this.#resident ? limits.bindingBytes : Math.min(limits.bindingBytes, limits.memoryBytes)
     // Labels take 4 bytes a row, and the digits of the sort a little more than 4.
-    const most = Math.max(1, Math.floor(limits.bindingBytes / (4 * neighbors)) - 256)
+    const most = Math.max(
+      1,
+      Math.min(
+        Math.floor(limits.bindingBytes / (4 * neighbors)) - 256,
+        pointBytes > 0 ? Math.floor(Math.min(limits.bindingBytes, MOST_PART_BYTES) / pointBytes) : source.rows,
+      ),
+    )
     const ranges = sparse
       ? cutSparseRows(sparse, most, room)
       : cutRows(source.rows, Math.min(most, rowsWithin(room, rowBytes, 'vectors')))

@@ -7,6 +7,7 @@ import { TreeBuffers } from '../trees/flat-tree.ts'
 import { searchableTree } from '../trees/label-tree.ts'
 import { chooseFrame, type Frame, isIdentity } from './frame.ts'
 import type { Settings } from './method-options.ts'
+import { predictShares } from './mixture/predict.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
 import { exactNearest, nearestInFrame } from './nearest.ts'
 import { PointStore } from './points.ts'
@@ -22,6 +23,7 @@ export async function predictClusters(
   const { frame, centers } = model.state
   const raw = isIdentity(frame) && !frame.unit
   const fitting: Frame = { ...frame, type: raw ? own.type : 'f32' }
+  if (model.sigmas) return likeliest(device, source, model, { signal, onProgress })
   if (source.sparse && frame.shift) {
     // Sparse rows stay where they are; moving the centres instead changes no distance.
     const unmoved: Frame = { ...fitting, shift: undefined }
@@ -35,6 +37,17 @@ export async function predictClusters(
 /** Points have gone where the tree does not lead. */
 function isRefined({ facts }: ClusterModel): boolean {
   return (facts.options.settings as Settings | undefined)?.refine === true
+}
+
+/** Of a mixture a vector belongs to the component that answers most for it, which need not be the nearest. */
+async function likeliest(
+  device: Device,
+  source: VectorSource,
+  model: ClusterModel,
+  control: RunControl,
+): Promise<Prediction> {
+  const { components, distances } = await predictShares(device, source, model, 1, control)
+  return { labels: components, distances }
 }
 
 /** At every node to the nearest child: about branching times log k centres are looked at. */

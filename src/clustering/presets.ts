@@ -6,6 +6,7 @@ import { canopy } from './methods/canopy.ts'
 import { closures } from './methods/closures.ts'
 import { hkm } from './methods/hkm.ts'
 import { lvq, minibatch } from './methods/minibatch.ts'
+import { agm, egm, gmm } from './methods/mixtures.ts'
 import { closuresSharp, sharp } from './methods/sharp.ts'
 import type { Method } from './run-state.ts'
 import { meanUpdate } from './updates/mean.ts'
@@ -22,6 +23,9 @@ export type MethodName =
   | 'canopy'
   | 'minibatch'
   | 'lvq'
+  | 'egm'
+  | 'agm'
+  | 'gmm'
 
 export const METHODS: Readonly<Record<MethodName, Method>> = {
   lloyd: {
@@ -41,4 +45,7 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
   akm,
   rakm,
   hkm,
+  agm,
+  egm,
+  gmm,
 }

@@ -5,13 +5,15 @@ import type { PointGroups } from '../kernels/move-gains.ts'
 import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
 import type { MethodOption, Settings } from './method-options.ts'
 import type { PointPart, PointStore } from './points.ts'
+import type { ExtraFacts, StopReason } from './stats.ts'
 
 export interface RunState {
   readonly device: Device
   readonly points: PointStore
-  readonly k: number
-  /** Centres in the points' frame; they stay on the device between rounds. */
-  readonly centers: DeviceRows
+  /** Falls during the run where the method finds the number itself. */
+  k: number
+  /** Centres in the points' frame, k of them; they stay on the device between rounds. */
+  centers: DeviceRows
   /** Centres are kept at length one. */
   readonly unit: boolean
   readonly seed: number
@@ -21,11 +23,32 @@ export interface RunState {
   labelled: boolean
   /** The tree whose leaves the labels are, where there is one: see trees/label-tree.ts. */
   tree: Uint32Array | undefined
+  /** What the centres have besides a place, where they are those of a Gaussian mixture. */
+  mixture: Mixture | undefined
   readonly totalWeight: number
   readonly control: RunControl
   /** Buffers that live as long as the run. */
   readonly scope: BufferScope
   readonly assignWorkspace: DeviceBuffer
+}
+
+/** The components of a mixture of spherical Gaussians, in the order of the centres. */
+export interface Mixture {
+  /** Their sum is 1. */
+  readonly weights: Float64Array
+  /** Of one column, in the points' frame. */
+  readonly variances: Float64Array
+}
+
+/** Several centres for each row: NO_LABEL where there are fewer; the distances are squared. */
+export interface CenterLists {
+  /** u32 [rows][width]. */
+  readonly lists: DeviceBuffer
+  /** f32 [rows][width]. */
+  readonly distances: DeviceBuffer
+  readonly width: number
+  /** Mean number of centres looked at per row. */
+  readonly looked: number
 }
 
 /** Which centres a point looks at. Writes `labels` and `distances` of the part; `previous` holds the round before. */
@@ -42,6 +65,10 @@ export interface CandidateSource {
    * candidates. Each of the groupings is gone through in turn, each holds every point once.
    */
   groups?(state: RunState, part: PointPart, round: number): Promise<readonly PointGroups[]>
+  /** For updates that weigh several centres: those of each point. Without it they look at all. Good until the next call. */
+  lists?(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<CenterLists>
+  /** The same for the centres themselves, as they stand now. */
+  listsOfCenters?(state: RunState, round: number): Promise<CenterLists>
 }
 
 /** What a round came to. */
@@ -50,6 +77,8 @@ export interface Round {
   readonly distortion: number
   readonly moved: number
   readonly candidates: number
+  /** What the method has to tell besides. */
+  readonly extra?: ExtraFacts | undefined
 }
 
 /** What happens when points have chosen. */
@@ -67,6 +96,8 @@ export interface Update {
   take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
   /** Called when all parts were taken: centres become what they are after the round. */
   finish(state: RunState): Promise<UpdateResult>
+  /** Whether the run ends after this round. Default: nothing moved, or the distortion hardly fell. */
+  ended?(round: Round, last: Round | undefined, tolerance: number): StopReason | undefined
 }
 
 export interface UpdateResult {
@@ -74,8 +105,13 @@ export interface UpdateResult {
   readonly gain: number
   /** Clusters without a point. */
   readonly empty: number
-  /** Points of each cluster: u32 [k] on the device. */
-  readonly counts: DeviceBuffer
+  /** Points of each cluster: u32 [k] on the device. Needed where clusters can be empty. */
+  readonly counts?: DeviceBuffer
+  /** Sum of weighted squared distances after the round, where the gain does not tell. */
+  readonly squares?: number
+  /** Centres looked at while finishing, in all. */
+  readonly looked?: number
+  readonly extra?: ExtraFacts
 }
 
 /** A way to cluster: a row of the table in presets.ts. */
@@ -89,6 +125,10 @@ export interface Method {
   readonly keepsTree?: boolean
   /** True where every kernel it runs takes sparse rows. Default: false. */
   readonly sparse?: boolean
+  /** True where the method finds the number of clusters: `start` then says how many it begins with. Default: false. */
+  readonly findsCount?: boolean
+  /** Bytes the update keeps for each point in one buffer, where that is more than a label. */
+  readonly pointBytes?: (settings: Settings, stride: number) => number
   /** False where weights make no sense. Default: true. */
   readonly weights?: boolean
   readonly candidates: (state: RunState) => CandidateSource
@@ -115,6 +155,7 @@ export function createRunState(
     unit: points.frame.unit,
     labelled: false,
     tree: undefined,
+    mixture: undefined,
     ...options,
     scope,
     // As large as the centres and more; methods that never look at all of them do without.

@@ -19,6 +19,7 @@ import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { tally } from '../kernels/tally.ts'
 import { flattenLabels } from '../trees/label-tree.ts'
 import { RowSet } from './distinct.ts'
+import { chunks, intoFrame } from './frame.ts'
 import { hierarchyStart } from './hierarchy-start.ts'
 import { PointStore } from './points.ts'
 import type { RunState, StartName } from './run-state.ts'
@@ -327,6 +328,16 @@ class DistanceSampler {
     }
     return drawn
   }
+}
+
+/** k points in random order, or all of them as they come; equal ones too. */
+export async function samplePoints({ points, k }: RunState, random: Random): Promise<Float32Array> {
+  if (k < points.rows) return points.gather(sampleDistinct(random, points.rows, k))
+  const rows = new Float32Array(k * points.cols)
+  for await (const { first, data } of chunks(points.source)) {
+    rows.set(intoFrame(data, points.cols, points.frame), first * points.cols)
+  }
+  return rows
 }
 
 export function seedingRandom(seed: number, restart: number): Random {

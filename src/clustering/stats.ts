@@ -11,6 +11,18 @@ export interface IterationStats {
   readonly seconds: number
   /** Which restart this is, from 0. */
   readonly restart: number
+  /** What the method has to tell besides. */
+  readonly extra?: ExtraFacts | undefined
+}
+
+/** Numbers that only some methods have. */
+export interface ExtraFacts {
+  /** egm, agm, gmm: components left after the round. */
+  readonly components?: number
+  /** egm, agm, gmm: mean log-likelihood of a point under the mixture the round began with, in nats. */
+  readonly logLikelihood?: number
+  /** egm, agm: components that overlapped others too much, and went. */
+  readonly purged?: number
 }
 
 /** Why a run ended. */

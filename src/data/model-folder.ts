@@ -19,6 +19,13 @@ export interface ModelContents {
   readonly frameCenters?: Matrix
   /** A tree over the clusters, word by word. */
   readonly tree?: Uint32Array
+  /** Weights and standard deviations of the clusters, where they are the components of a mixture. */
+  readonly mixture?: ModelMixture
+}
+
+export interface ModelMixture {
+  readonly weights: Float32Array
+  readonly sigmas: Float32Array
 }
 
 export async function writeModelFolder(folder: string, contents: ModelContents): Promise<void> {
@@ -29,6 +36,9 @@ export async function writeModelFolder(folder: string, contents: ModelContents):
     staged.push(await stageLabels(`${folder}/labels.npy`, contents.labels))
     if (contents.frameCenters) staged.push(await stageVectors(`${folder}/frame-centers.npy`, contents.frameCenters))
     if (contents.tree) staged.push(await stageLabels(`${folder}/tree.npy`, contents.tree))
+    for (const [name, data] of Object.entries(contents.mixture ?? {})) {
+      staged.push(await stageVectors(`${folder}/${name}.npy`, { data, rows: data.length, cols: 1 }))
+    }
     staged.push(await stageJson(`${folder}/model.json`, contents))
     // All is written: what is left is renaming, so a kill can hardly find an old and a new file side by side.
     for (const sink of staged) await sink.close()
@@ -40,11 +50,18 @@ export async function writeModelFolder(folder: string, contents: ModelContents):
 
 async function stageJson(
   path: string,
-  { kind, version, facts, centers, labels, tree }: ModelContents,
+  { kind, version, facts, centers, labels, tree, mixture }: ModelContents,
 ): Promise<ByteSink> {
   const fingerprint = fingerprintOf(centers.data, labels)
   const text = JSON.stringify(
-    { format: `centroidal ${kind}`, version, fingerprint, tree: tree !== undefined, ...facts },
+    {
+      format: `centroidal ${kind}`,
+      version,
+      fingerprint,
+      tree: tree !== undefined,
+      mixture: mixture !== undefined,
+      ...facts,
+    },
     undefined,
     2,
   )
@@ -78,10 +95,11 @@ export interface LoadedModel {
   readonly labels: Uint32Array
   readonly frameCenters: Float32Array | undefined
   readonly tree: Uint32Array | undefined
+  readonly mixture: ModelMixture | undefined
 }
 
 export async function readModelFolder(folder: string, kind: string, newest: number): Promise<LoadedModel> {
-  const { format, version, fingerprint, tree: hasTree, ...facts } = await readJson(`${folder}/model.json`)
+  const { format, version, fingerprint, tree: hasTree, mixture, ...facts } = await readJson(`${folder}/model.json`)
   if (format !== `centroidal ${kind}`) {
     throw new CentroidalError(
       'bad-file',
@@ -110,8 +128,18 @@ export async function readModelFolder(folder: string, kind: string, newest: numb
     centers,
     labels: ids,
     frameCenters: frameCenters?.data as Float32Array | undefined,
+    mixture: mixture === true ? await readMixture(folder, centers.rows) : undefined,
     tree: hasTree === true ? Uint32Array.from((await readIntegers(`${folder}/tree.npy`)).data) : undefined,
   }
+}
+
+async function readMixture(folder: string, k: number): Promise<ModelMixture> {
+  const read = async (name: string): Promise<Float32Array> => {
+    const { rows, data } = await readVectors(`${folder}/${name}.npy`)
+    checkShape(folder, `${name}.npy`, [rows], [k])
+    return Float32Array.from(data)
+  }
+  return { weights: await read('weights'), sigmas: await read('sigmas') }
 }
 
 function checkShape(folder: string, file: string, found: readonly number[], wanted: readonly unknown[]): void {

@@ -97,18 +97,18 @@ export function accumulate(device: Device, args: AccumulateArgs): Promise<void> 
 }
 
 /** A cluster of more than PIECE points needs at most two pieces for every PIECE points. */
-function mostPieces(n: number): number {
+export function mostPieces(n: number): number {
   return Math.ceil((2 * n) / PIECE)
 }
 
 /** Offsets and pieces share a buffer; each begins where a binding may. */
-function tableBytes(k: number): number {
+export function tableBytes(k: number): number {
   return Math.ceil(((k + 1) * 4) / 256) * 256
 }
 
 function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<ComputePass> {
   const { points, weights, k, sums, totals, counts, workspace } = args
-  yield* sortPasses(gpu, args)
+  yield* sortPasses(gpu, { ...args, count: points.rows })
   if (points.type === 'csr') return yield* sumSparsePasses(gpu, args)
   const quads = points.stride / 4
   const rowBytes = points.stride * 4
@@ -140,11 +140,18 @@ function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<Comp
   }
 }
 
-/** Stable radix sort of the points by label, 8 bits a pass, the last pass into `order`. */
-function* sortPasses(gpu: GpuTarget, { points, labels, k, workspace }: AccumulateArgs): Generator<ComputePass> {
+/** What is sorted: `count` labels, those of k or more behind all others. */
+export interface LabelSort {
+  readonly count: number
+  readonly labels: DeviceBuffer
+  readonly k: number
+  readonly workspace: AccumulateWorkspace
+}
+
+/** Stable radix sort by label, 8 bits a pass, the last pass into `order`. */
+export function* sortPasses(gpu: GpuTarget, { count: n, labels, k, workspace }: LabelSort): Generator<ComputePass> {
   const sort = workspace.sort
   if (sort === undefined) throw new Error('The workspace was made for another device')
-  const n = points.rows
   const runs = Math.ceil(n / RUN)
   const grid = gridFor(runs, THREADS, gpu.limits.workgroups)
   // Points without a cluster get key k and end up behind all others.
@@ -185,17 +192,30 @@ function* sortPasses(gpu: GpuTarget, { points, labels, k, workspace }: Accumulat
   yield* scanPasses(gpu, pieces, k + 1, sort.scan)
 }
 
-function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
-  const { points, labels, weights, k, sums, totals, counts, workspace } = args
-  const offsets = memory.address(workspace.tables)
-  const pieces = offsets + tableBytes(k)
-  const order = memory.address(workspace.order)
-  yield {
+/** The same on the CPU, and where it leaves the tables. */
+export function sortJob(memory: CpuMemory, { count, labels, k, workspace }: LabelSort): CpuJob {
+  const { offsets, pieces, order } = sorted(memory, workspace, k)
+  return {
     entry: 'sortByLabel',
     items: 1,
     grain: 1,
-    args: [memory.address(labels), points.rows, k, offsets, pieces, order],
+    args: [memory.address(labels), count, k, offsets, pieces, order],
   }
+}
+
+export function sorted(
+  memory: CpuMemory,
+  { tables, order }: AccumulateWorkspace,
+  k: number,
+): { offsets: number; pieces: number; order: number } {
+  const offsets = memory.address(tables)
+  return { offsets, pieces: offsets + tableBytes(k), order: memory.address(order) }
+}
+
+function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
+  const { points, weights, k, sums, totals, counts, workspace } = args
+  const { offsets, pieces, order } = sorted(memory, workspace, k)
+  yield sortJob(memory, { ...args, count: points.rows })
   if (points.type === 'csr') return yield* sumSparseJobs(memory, args)
   const rows = [memory.address(points.buffer), kindOf(points), points.stride, weights ? memory.address(weights) : 0]
   const partials = [memory.address(workspace.partials), memory.address(workspace.partialTotals)]

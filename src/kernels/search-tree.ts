@@ -5,6 +5,8 @@
  * labels: u32 [n], distances: f32 [n], squared. The search ends with the leaf in which `checks` centres
  * were measured; with as many checks as centres the CPU's answer is exact (ties: the lowest label), and
  * the GPU's too while all nodes of a single tree fit the queue (LARGEST_QUEUE).
+ * With a `width` labels and distances are [n][width]: all centres measured, in the order found, until
+ * the list is full (then the search ends); NO_LABEL where there were fewer.
  * looked: f32 [n], centres and nodes measured. Cost: 3 d operations for each of those.
  */
 import { THREADS } from '../../shaders/pieces.ts'
@@ -42,12 +44,15 @@ export interface SearchTreeArgs {
   readonly looked: DeviceBuffer
   /** Keep what labels and distances hold unless the centre found is strictly nearer. Default false. */
   readonly merge?: boolean
+  /** List this many centres for each point, instead of the nearest alone; stands in for `checks`. */
+  readonly width?: number
 }
 
 export function searchTree(device: Device, args: SearchTreeArgs, control?: RunControl): Promise<void> {
   const { points, centers, tree, labels, distances, looked } = args
   const merge = args.merge ? 1 : 0
-  const checks = Math.min(args.checks, LEAF)
+  const width = args.width ?? 0
+  const checks = Math.min(width || args.checks, LEAF)
   // Inner nodes are measured too, at most about as many as leaves hold.
   const perRow = 3 * points.stride * (2 * Math.min(checks, centers.rows) + 64)
   return device.run(
@@ -71,7 +76,7 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
               distances,
               looked,
             ],
-            params: [first, count, points.stride / 4, tree.roots, checks, merge, tree.nodeCenters ? 1 : 0],
+            params: [first, count, points.stride / 4, tree.roots, checks, merge, tree.nodeCenters ? 1 : 0, width],
             groups: gridFor(count, THREADS, gpu.limits.workgroups),
             share: (first + count) / points.rows,
           }),
@@ -99,6 +104,7 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
             memory.address(distances),
             memory.address(looked),
             merge,
+            width,
           ],
           scratchBytes: points.stride * 4 + tree.nodeCount * 8 + seenBytes,
         }

@@ -17,7 +17,7 @@ beforeAll(async () => {
 test('--json prints a line for each round and one for the result, and nothing else', async () => {
   const ended = await runCli(
     ...['cluster', path('vectors.npy'), '-k', '6', '--truth', path('classes.npy')],
-    ...['--out', path('json'), '--device', 'cpu', '--threads', '2', '--memory', '64', '--json'],
+    ...['--out', path('json'), '--device', 'cpu', '--threads', '2', '--device-memory', '64', '--json'],
   )
   const lines = jsonLines(ended)
   const rounds = lines.slice(0, -1)

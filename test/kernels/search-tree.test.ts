@@ -64,7 +64,13 @@ interface Found {
   readonly looked: Float32Array
 }
 
-function run(opened: OpenedDevice, given: Case, checks: number, has?: readonly Labelled[]): Promise<Found> {
+function run(
+  opened: OpenedDevice,
+  given: Case,
+  checks: number,
+  has?: readonly Labelled[],
+  width?: number,
+): Promise<Found> {
   return opened.use(async (buffers) => {
     const { x, c, nodes, roots, nodeCenters } = given
     const n = countOf(x)
@@ -74,8 +80,9 @@ function run(opened: OpenedDevice, given: Case, checks: number, has?: readonly L
       words.push(inside ? items.length : first, inside ? LEAF + inside.length : count, column, f32(threshold))
       items.push(...(inside ?? []))
     }
-    const labels = buffers.output(n * 4, has && Uint32Array.from(has, ({ label }) => label))
-    const distances = buffers.output(n * 4, has && Float32Array.from(has, ({ distance }) => distance))
+    const bytes = n * 4 * (width ?? 1)
+    const labels = buffers.output(bytes, has && Uint32Array.from(has, ({ label }) => label))
+    const distances = buffers.output(bytes, has && Float32Array.from(has, ({ distance }) => distance))
     const looked = buffers.output(n * 4)
     await searchTree(buffers.device, {
       points: buffers.rows(x.data, x.cols),
@@ -92,6 +99,7 @@ function run(opened: OpenedDevice, given: Case, checks: number, has?: readonly L
       distances: distances.buffer,
       looked: looked.buffer,
       ...(has ? { merge: true } : {}),
+      ...(width ? { width } : {}),
     })
     return { labels: await labels.words(), distances: await distances.floats(), looked: await looked.floats() }
   })
@@ -165,6 +173,26 @@ onEveryDevice((opened) => {
         }
       },
     )
+
+    test.each([1, 7, 60, 75])('lists the %i centres it measures first', async (width) => {
+      for (const kd of [false, true]) {
+        const given = makeCase('whole', 30, 60, 5, 1, kd, 11)
+        const { x, c } = given
+        const found = await run(opened, given, 1, undefined, width)
+        const alone = await run(opened, given, width)
+        for (let i = 0; i < countOf(x); i++) {
+          const labels = Array.from(found.labels.subarray(i * width, (i + 1) * width)).filter((label) => label !== NONE)
+          expect(labels.length).toBe(Math.min(width, 60))
+          expect(new Set(labels).size).toBe(labels.length)
+          labels.forEach((label, place) => {
+            expect(found.distances[i * width + place]).toBe(squaredDistance(x, i, c, label))
+          })
+          // A search for one ends with a whole leaf, so it may have seen a little more.
+          if (width >= 60)
+            expect(Math.min(...found.distances.subarray(i * width, i * width + labels.length))).toBe(alone.distances[i])
+        }
+      }
+    })
 
     test('looks where the oracle looks', async () => {
       const again = opened.device.info.kind === 'webgpu'

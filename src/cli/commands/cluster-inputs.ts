@@ -5,6 +5,7 @@ import {
   type ClusterModel,
   type ClusterOptions,
   loadModel,
+  METHODS,
   type MethodName,
   type MethodOptions,
   readVectors,
@@ -25,9 +26,7 @@ export interface ClusterInputs {
 
 export async function readInputs(flags: ClusterFlags, source: VectorSource): Promise<ClusterInputs> {
   const resumed = flags.resume === undefined ? undefined : await loadModel(flags.resume)
-  const k = flags.k ?? resumed?.facts.k
-  if (k === undefined)
-    throw new CentroidalError('bad-option', 'Option -k is missing: say how many clusters, as in -k 100.')
+  const k = clusterCount(flags, resumed)
   checkImage(flags, source)
   const truth = flags.truth === undefined ? undefined : await readLabels(flags.truth)
   if (truth) requireLength(flags.truth!, truth.length, source.rows, 'vectors')
@@ -44,7 +43,7 @@ export async function readInputs(flags: ClusterFlags, source: VectorSource): Pro
   }
   const { method, metric, empty, seed } = flags
   const options: ClusterOptions = {
-    k,
+    ...(k === undefined ? {} : { k }),
     ...limits,
     ...earlier?.options,
     ...defined({ method, metric, empty, seed }),
@@ -54,6 +53,16 @@ export async function readInputs(flags: ClusterFlags, source: VectorSource): Pro
     ...(resumed ? { resume: resumed } : {}),
   }
   return { options, limits, truth, resumed }
+}
+
+/** Undefined where the method finds it. */
+function clusterCount({ k, method }: ClusterFlags, resumed: ClusterModel | undefined): number | undefined {
+  const name = method ?? resumed?.facts.method
+  if (name !== undefined && name in METHODS && METHODS[name as MethodName].findsCount) return k
+  const count = k ?? resumed?.facts.k
+  if (count === undefined)
+    throw new CentroidalError('bad-option', 'Option -k is missing: say how many clusters, as in -k 100.')
+  return count
 }
 
 /** A resumed run goes on as it began, except for the limits that ended it. */
@@ -90,6 +99,7 @@ async function readWeights(file: string, rows: number): Promise<Float32Array> {
 
 async function readStart({ start }: ClusterFlags): Promise<Pick<ClusterOptions, 'start'>> {
   if (start === undefined) return {}
+  if ('points' in start) return { start: start.points }
   return { start: 'name' in start ? start.name : await readVectors(start.file) }
 }
 

@@ -27,7 +27,7 @@ export interface ClusterFlags extends DeviceFlags, SpeechFlags, MethodOptions {
 }
 
 /** A way to choose the first centres, or a file that holds them. */
-export type Start = { readonly name: StartName } | { readonly file: string }
+export type Start = { readonly name: StartName | 'all' } | { readonly points: number } | { readonly file: string }
 
 const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
 
@@ -47,9 +47,10 @@ export function addClusterOptions(command: Command): Command {
     for (const option of options) command.addOption(option.helpGroup(heading))
   }
   group('Clusters:', [
-    new Option('-k <count>', 'number of clusters; needed unless --resume is given').argParser(
-      wholeNumber('-k', 'clusters', 1),
-    ),
+    new Option(
+      '-k <count>',
+      'number of clusters; needed unless the method finds it (egm, agm) or --resume is given',
+    ).argParser(wholeNumber('-k', 'clusters', 1)),
     new Option('--method <name>', `${METHOD_CHOICES.join(', ')}; see below (default: auto)`).argParser(
       oneOf('--method', METHOD_CHOICES),
     ),
@@ -68,7 +69,7 @@ export function addClusterOptions(command: Command): Command {
     ),
     new Option(
       '--tolerance <share>',
-      'stop when a round lowers the distortion by less than this share; 0: run until nothing moves (default: 0.0001)',
+      'stop when a round lowers the distortion by less than this share, or changes the log-likelihood of a mixture by less than this per column; 0: run until nothing moves (default: 0.0001)',
     ).argParser(realNumber('--tolerance', '')),
     new Option(
       '--seconds <time>',
@@ -79,7 +80,10 @@ export function addClusterOptions(command: Command): Command {
     ),
   ])
   group('Where to start:', [
-    new Option('--start <name or file>', `${startNames()}, or a file of centres (default: auto)`).argParser(readStart),
+    new Option(
+      '--start <name or file>',
+      `${startNames()}, or a file of centres; for methods that find the number of clusters all vectors, or how many of them (default: auto)`,
+    ).argParser(readStart),
     new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
       wholeNumber('--seed', '', 0),
     ),
@@ -110,7 +114,9 @@ function startNames(): string {
 
 function readStart(text: string): Start {
   if ((START_NAMES as readonly string[]).includes(text)) return { name: text as StartName }
+  if (text === 'all') return { name: 'all' }
+  if (/^\d/.test(text) && !/[/\\]/.test(text)) return { points: wholeNumber('--start', 'vectors', 1)(text) }
   // Names have no dots and slashes, files of centres have an extension.
   if (/[./\\]/.test(text)) return { file: text }
-  throw badValue('--start', text, suggestion(text, [...START_NAMES, 'a file of centres']))
+  throw badValue('--start', text, suggestion(text, [...START_NAMES, 'all', 'a number of vectors', 'a file of centres']))
 }

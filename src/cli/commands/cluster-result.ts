@@ -42,6 +42,7 @@ export function resultObject({ model, seconds, out, agreement }: ClusterResult):
     distortion: model.distortion,
     iterations: iterations.length,
     candidates: iterations[iterations.length - 1].candidates,
+    ...iterations[iterations.length - 1].extra,
     stopped,
     seconds,
     device: device.kind,
@@ -64,6 +65,8 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
     ),
   )
   row('distortion', `${bold(number(model.distortion))}, the mean squared distance of a vector to its centre`)
+  const { logLikelihood } = facts.iterations[facts.iterations.length - 1].extra ?? {}
+  if (logLikelihood !== undefined) row('likelihood', `${number(logLikelihood)}, mean logarithm of a vector, in nats`)
   row('stopped', `after ${count(facts.iterations.length, 'round')} of ${facts.method}: ${stopWords(facts)}`)
   const reason = methodReason(facts)
   if (reason !== '') row('', dim(reason))
@@ -81,6 +84,7 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
     row('', nmiWords(agreement))
     row('', entropyWords(agreement))
   }
-  row('files', ['centers.npy', 'labels.npy', 'model.json'].map((name) => join(out, name)).join('  '))
+  const mixture = model.sigmas ? ['weights.npy', 'sigmas.npy'] : []
+  row('files', ['centers.npy', ...mixture, 'labels.npy', 'model.json'].map((name) => join(out, name)).join('  '))
   row('report', bold(join(out, 'report.html')))
 }

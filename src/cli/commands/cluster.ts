@@ -5,6 +5,7 @@ import { type ClusterModel, clusterSteps, openDevice, openVectors, type VectorSo
 import { OutFolder } from '../out-folder.ts'
 import { ClusterProgress } from '../progress/cluster-progress.ts'
 import { createProgressView } from '../progress/view.ts'
+import { MixtureCourse } from '../report/mixture.ts'
 import { writeReport } from '../report/report.ts'
 import { Interrupted, quoted, type Session } from '../session.ts'
 import { agreement } from '../truth.ts'
@@ -34,6 +35,7 @@ Example:
   centroidal cluster vectors.npy -k 1000 --out run
   centroidal cluster digits.npy -k 64 --truth classes.npy --image 28x28 --out run
   centroidal cluster vectors.npy -k 1000 --method canopy --canopy-radius 0.8
+  centroidal cluster vectors.npy --method agm --start 20000 --out run
   centroidal cluster vectors.npy --resume run --iterations 300`,
     )
   addClusterOptions(command)
@@ -45,7 +47,8 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
     const inputs = await readInputs(flags, source)
     const out = await OutFolder.claim(flags.out ?? flags.resume ?? 'run')
     const began = performance.now()
-    const model = await run(session, source, inputs, flags, out)
+    const circles = new MixtureCourse(source)
+    const model = await run(session, source, inputs, flags, out, circles)
     const seconds = (performance.now() - began) / 1000
     const interrupted = session.interrupted
     await out.saveModel(model)
@@ -53,7 +56,8 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
     const agreed = truth && agreement(model.labels, truth)
     const result = { model, seconds, out: out.path, elements: source.type, agreement: agreed, truth }
     const { title = basename(file), image } = flags
-    await writeReport(out, { ...result, title, image, file, commandLine: session.commandLine })
+    const course = await circles.drawn()
+    await writeReport(out, { ...result, course, title, image, file, commandLine: session.commandLine })
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
     if (interrupted) throw savedInterruption(model, file, out)
@@ -68,6 +72,7 @@ async function run(
   { options, limits }: ClusterInputs,
   flags: ClusterFlags,
   out: OutFolder,
+  circles: MixtureCourse,
 ): Promise<ClusterModel> {
   const signal = session.interruption()
   const progress = new ClusterProgress(createProgressView(session.stderr, flags.quiet === true, signal), limits)
@@ -86,9 +91,10 @@ async function run(
       const step = await steps.next()
       if (step.done) return step.value
       progress.round(step.value)
+      await circles.take(step.value)
       if (flags.json) {
-        const { iteration, distortion, moved, candidates, seconds, restart } = step.value
-        session.stdout.json({ type: 'iteration', iteration, distortion, moved, candidates, seconds, restart })
+        const { iteration, distortion, moved, candidates, seconds, restart, extra } = step.value
+        session.stdout.json({ type: 'iteration', iteration, distortion, moved, candidates, seconds, restart, ...extra })
       }
     }
   } catch (error) {

@@ -59,6 +59,6 @@ function tellDevice(stdout: Output, { kind, info, whyNot, taken }: DeviceListing
   row('features', info.features.join(', ') || 'none')
   row('largest buffer', bytes(limits.bufferBytes))
   row('largest binding', bytes(limits.bindingBytes))
-  row('vectors kept', `up to ${bytes(limits.memoryBytes)}, more is streamed (--memory)`)
+  row('vectors kept', `up to ${bytes(limits.memoryBytes)}, more is streamed (--device-memory)`)
   if (kind === 'webgpu') row('workgroups', `${limits.workgroups.toLocaleString('en')} along a dimension`)
 }

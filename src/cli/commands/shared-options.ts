@@ -6,7 +6,7 @@ import { oneOf, wholeNumber } from '../option-values.ts'
 export interface DeviceFlags {
   readonly device?: 'auto' | 'webgpu' | 'cpu'
   readonly threads?: number
-  readonly memory?: number
+  readonly deviceMemory?: number
 }
 
 const DEVICE_GROUP = 'Device:'
@@ -25,17 +25,20 @@ export function addDeviceOptions(command: Command): Command {
         .helpGroup(DEVICE_GROUP),
     )
     .addOption(
-      new Option('--memory <MB>', 'vectors kept on the device; more than this is streamed (default: what it can hold)')
-        .argParser(wholeNumber('--memory', 'megabytes', 1))
+      new Option(
+        '--device-memory <MB>',
+        'vectors kept on the device; more than this is streamed (default: what it can hold)',
+      )
+        .argParser(wholeNumber('--device-memory', 'megabytes', 1))
         .helpGroup(DEVICE_GROUP),
     )
 }
 
-export function deviceOptions({ device, threads, memory }: DeviceFlags): DeviceOptions {
+export function deviceOptions({ device, threads, deviceMemory }: DeviceFlags): DeviceOptions {
   return {
     ...(device === undefined ? {} : { kind: device }),
     ...(threads === undefined ? {} : { threads }),
-    ...(memory === undefined ? {} : { memoryBytes: memory * MEGABYTE }),
+    ...(deviceMemory === undefined ? {} : { memoryBytes: deviceMemory * MEGABYTE }),
   }
 }
 

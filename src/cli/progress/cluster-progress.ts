@@ -41,7 +41,10 @@ export class ClusterProgress {
     this.#last = stats
     this.#timeLeft.take(stats)
     const left = this.#timeLeft.words() || `${duration(stats.seconds)} so far`
-    this.#details = [`distortion ${number(stats.distortion)}`, left, `${number(stats.moved)} moved`]
+    const { components, purged } = stats.extra ?? {}
+    const besides = components === undefined ? [] : [`${number(components)} components`]
+    if (purged !== undefined && purged > 0) besides.push(`${number(purged)} purged`)
+    this.#details = [`distortion ${number(stats.distortion)}`, left, `${number(stats.moved)} moved`, ...besides]
     const place = { restart: stats.restart, round: stats.iteration }
     this.#view.show({
       label: this.#label(place),

@@ -3,7 +3,9 @@ import type { Markish, PlotOptions } from '@observablehq/plot'
 import type { IterationStats } from '../../index.ts'
 import type { Confusion } from '../truth.ts'
 import { percent } from '../words.ts'
+import { circleChart } from './circles.ts'
 import { Markup } from './markup.ts'
+import type { PlaneRound } from './mixture.ts'
 
 const WIDTH = 460
 const HEIGHT = 250
@@ -24,7 +26,10 @@ export interface Charts {
   distortionByTime(rounds: readonly IterationStats[], seconds: readonly number[]): Markup
   movedByRound(rounds: readonly IterationStats[]): Markup
   candidatesByRound(rounds: readonly IterationStats[]): Markup
+  componentsByRound(rounds: readonly IterationStats[]): Markup
+  likelihoodByRound(rounds: readonly IterationStats[]): Markup
   sizes(sorted: readonly number[]): Markup
+  circles(round: PlaneRound, frame: readonly [number, number, number, number]): Markup
   confusion(confusion: Confusion, sizes: Uint32Array): { readonly picture: Markup; readonly clusters: number }
 }
 
@@ -97,6 +102,34 @@ export async function loadCharts(): Promise<Charts> {
         ),
       })
     },
+    componentsByRound: (rounds) => {
+      const left = rounds.map(({ iteration, extra }) => [iteration, extra?.components ?? 0] as const)
+      return draw('Line: components left after each round', {
+        x: { label: 'round', ...wholeTicks(rounds) },
+        y: {
+          label: null,
+          domain: [0, Math.max(...left.map(([, value]) => value))],
+          nice: true,
+          ticks: 5,
+          tickFormat: compact,
+          grid: true,
+        },
+        marks: curve(Plot, left),
+      })
+    },
+    likelihoodByRound: (rounds) => {
+      const values = rounds.map(({ iteration, extra }) => [iteration, extra?.logLikelihood ?? 0] as const)
+      return draw('Line: mean log-likelihood in each round', {
+        x: { label: 'round', ...wholeTicks(rounds) },
+        y: { label: null, ...spanAxis(values.map(([, value]) => value)) },
+        marks: curve(Plot, values),
+      })
+    },
+    circles: (round, frame) =>
+      draw(
+        `Points, centres and circles of two deviations after round ${round.iteration}`,
+        circleChart(Plot, round, frame),
+      ),
     sizes: (sorted) => draw('Bars: points of each cluster, largest first', sizeChart(Plot, sorted)),
     confusion: (confusion, sizes) => {
       const order = heatMapOrder(confusion, sizes)
@@ -121,7 +154,10 @@ function powersOfTen(values: readonly number[]): number[] {
 }
 
 function distortionAxis(rounds: readonly IterationStats[]): PlotOptions['y'] {
-  const values = rounds.map(({ distortion }) => distortion)
+  return spanAxis(rounds.map(({ distortion }) => distortion))
+}
+
+function spanAxis(values: readonly number[]): PlotOptions['y'] {
   const [low, high] = [Math.min(...values), Math.max(...values)]
   // A flat line needs some height to lie in.
   const margin = high > low ? (high - low) * 0.05 : Math.abs(high) * 0.05 || 1

@@ -7,6 +7,7 @@ import { candidatesVary, methodReason, number, percent, settingsWords, startWord
 import { type Charts, loadCharts } from './charts.ts'
 import { gallery } from './gallery.ts'
 import { html, Markup } from './markup.ts'
+import { mixtureSection, type PlaneRound } from './mixture.ts'
 import { STYLE } from './style.ts'
 import { keyFigures, mixedClasses, summary } from './summary.ts'
 
@@ -15,6 +16,8 @@ export interface ReportInput extends ClusterResult {
   readonly image: ImageShape | undefined
   readonly file: string
   readonly commandLine: string
+  /** Of a mixture of points in the plane: what it looked like after its rounds. */
+  readonly course?: readonly PlaneRound[] | undefined
 }
 
 /** Tables up to this long are shown open. */
@@ -26,7 +29,7 @@ export async function writeReport(out: OutFolder, input: ReportInput): Promise<v
 
 function page(input: ReportInput, charts: Charts): string {
   const { model, title, image, elements, truth } = input
-  const { sizes, labels, facts } = model
+  const { sizes, labels, facts, weights, sigmas } = model
   const order = Array.from(sizes.keys()).sort((a, b) => sizes[b] - sizes[a] || a - b)
   const settings = settingsWords(facts)
   const reason = methodReason(facts)
@@ -36,9 +39,10 @@ function page(input: ReportInput, charts: Charts): string {
 ${summary(input, input.file)}
 ${keyFigures(input)}
 ${courseOfTheRun(input, charts)}
+${input.course && mixtureSection(input.course, charts)}
 ${image && gallery(model, image, elements, order, confusion)}
 ${confusion && classSection(input, confusion, charts)}
-${table(sizes, order, confusion)}
+${table(sizes, order, confusion, weights && sigmas && { weights, sigmas })}
 <section><h2>How it was made</h2>
 <p class="soft">Method ${facts.method}${settings && ` (${settings})`}${reason && `, ${reason}`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.</p>
 <code>${input.commandLine}</code></section>
@@ -66,6 +70,8 @@ function courseOfTheRun({ model }: ReportInput, charts: Charts): Markup {
 ${card('Distortion over rounds', charts.distortionByRound(rounds), 'Mean squared distance of a point to its centre.')}
 ${card('Distortion over time', charts.distortionByTime(rounds, runningSeconds(rounds.map(({ seconds }) => seconds))), 'Loading and choosing the first centres are part of the time.')}
 ${card('Points that moved', charts.movedByRound(rounds), `Points that changed their cluster in a round; each grid line is ten times the one below.${still ? ' In the last round none did.' : ''}`)}
+${rounds[0].extra?.components === undefined ? undefined : card('Components left', charts.componentsByRound(rounds), 'Those that overlapped others too much went.')}
+${rounds[0].extra?.logLikelihood === undefined ? undefined : card('Log-likelihood', charts.likelihoodByRound(rounds), 'Mean over the points, in nats, under the mixture each round began with.')}
 ${candidatesVary(model.facts) ? card('Centres looked at', charts.candidatesByRound(rounds), `Per point; there are ${number(model.facts.k)}.`) : undefined}
 ${card('Cluster sizes', charts.sizes(sorted), 'Points of each cluster.')}
 </div></section>`
@@ -80,7 +86,7 @@ function runningSeconds(seconds: readonly number[]): number[] {
   })
 }
 
-function card(title: string, picture: Markup, caption: string): Markup {
+export function card(title: string, picture: Markup, caption: string): Markup {
   return html`<figure class="card"><h3>${title}</h3>${picture}<figcaption>${caption}</figcaption></figure>`
 }
 
@@ -94,7 +100,12 @@ function classSection({ model, agreement }: ReportInput, confusion: Confusion, c
 the larger the share of its points that belong to the class. ${which} by most frequent class, the purest first.</figcaption></figure></section>`
 }
 
-function table(sizes: Uint32Array, order: readonly number[], confusion: Confusion | undefined): Markup {
+function table(
+  sizes: Uint32Array,
+  order: readonly number[],
+  confusion: Confusion | undefined,
+  mixture: { weights: Float32Array; sigmas: Float32Array } | undefined,
+): Markup {
   const total = sizes.reduce((sum, size) => sum + size, 0)
   const rows = order.map((cluster) => {
     const size = sizes[cluster]
@@ -103,10 +114,11 @@ function table(sizes: Uint32Array, order: readonly number[], confusion: Confusio
       confusion &&
       most &&
       (size > 0 ? html`<td>${confusion.classes[most.index]}<td>${percent(most.share)}` : html`<td>–<td>–`)
-    return html`<tr><th scope="row">${cluster}<td>${number(size)}<td>${percent(size / total, 2)}${classCells}`
+    return html`<tr><th scope="row">${cluster}<td>${number(size)}<td>${percent(size / total, 2)}${mixture && html`<td>${percent(mixture.weights[cluster], 2)}<td>${number(mixture.sigmas[cluster])}`}${classCells}`
   })
   const classHeads = confusion && html`<th scope="col">class<th scope="col">its share`
+  const mixtureHeads = mixture && html`<th scope="col">weight<th scope="col">deviation`
   const open = new Markup(order.length <= SHORT_TABLE ? ' open' : '')
   return html`<section><h2>Numbers</h2><details${open}><summary>All ${number(order.length)} clusters, largest first</summary>
-<div class="scroll"><table><thead><tr><th scope="col">cluster<th scope="col">points<th scope="col">share${classHeads}<tbody>${rows}</table></div></details></section>`
+<div class="scroll"><table><thead><tr><th scope="col">cluster<th scope="col">points<th scope="col">share${mixtureHeads}${classHeads}<tbody>${rows}</table></div></details></section>`
 }

@@ -29,10 +29,13 @@ const TUNING_SAMPLE = 1000
 /** A centre measured by the search costs about as much as this many measured side by side. */
 const EXACT_ADVANTAGE = 4
 
-interface SearchSettings {
+export interface IndexSettings {
   readonly index: 'kd' | 'kmeans'
   readonly trees: number
   readonly branching: number
+}
+
+interface SearchSettings extends IndexSettings {
   /** 0: to be tuned. */
   readonly checks: number
   readonly precision: number
@@ -150,16 +153,21 @@ class CenterSearch implements CandidateSource {
     const number = createRandom(seed)
       .fork(reseed ? round : 0)
       .next()
-    this.#tree = this.#buffers.upload(await this.#grow(host, number))
+    this.#tree = this.#buffers.upload(await growIndex(this.#state, host, number, this.#settings))
     if (this.#checks === 0) this.#checks = await tuneChecks(this.#state, this.#tree, this.#settings.precision)
   }
+}
 
-  async #grow(host: Float32Array, seed: number): Promise<FlatTree> {
-    const { device, centers, control } = this.#state
-    const { index, trees, branching } = this.#settings
-    if (index === 'kd') return buildKdForest(host, centers.cols, { trees, seed })
-    return buildKMeansTree(device, centers, host, { branching, seed, control: { signal: control.signal } })
-  }
+/** What searches the centres as they stand; `host` holds the same. */
+export async function growIndex(
+  state: RunState,
+  host: Float32Array,
+  seed: number,
+  { index, trees, branching }: IndexSettings,
+): Promise<FlatTree> {
+  const { device, centers, control } = state
+  if (index === 'kd') return buildKdForest(host, centers.cols, { trees, seed })
+  return buildKMeansTree(device, centers, host, { branching, seed, control: { signal: control.signal } })
 }
 
 /**

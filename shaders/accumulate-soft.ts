@@ -1,0 +1,124 @@
+/**
+ * Sums by component over pairs of a point and a component, sorted by component, as in
+ * wasm/accumulate-soft.ts. One thread for every component (or piece of one) and every 4 columns: its
+ * block of three vec4f is the inner and the outer sum of share * difference, and (inner squares, outer
+ * squares, inner total, outer total) of its columns; totals stand in the first block alone.
+ */
+import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import type { ElementType } from '../src/core/matrix.ts'
+import type { Shader } from '../src/device/contract.ts'
+import { PIECE } from './accumulate.ts'
+import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+
+const header = (type: ElementType): string => wgsl`
+struct Params {
+  first: u32,
+  components: u32,  // of this pass; for pieces: of all
+  quads: u32,
+  piecesAt: u32,    // where pieces begin in the tables
+  m: u32,           // pairs of a point
+  add: u32,         // 1: on top of what is there
+}
+${rowsBinding(0, type)}
+@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
+@group(0) @binding(2) var<storage, read> shares: array<f32>;
+@group(0) @binding(3) var<storage, read> labels: array<u32>;
+@group(0) @binding(4) var<storage, read> order: array<u32>;
+@group(0) @binding(5) var<storage, read> tables: array<u32>;  // offsets[k + 1], then pieces[k + 1]
+${threadNumber}
+
+struct Sums { inner: vec4f, outer: vec4f, totals: vec4f }
+
+fn sumPairs(component: u32, begin: u32, end: u32, t: u32) -> Sums {
+  var sums: Sums;
+  let center = centers[component * params.quads + t];
+  for (var at = begin; at < end; at++) {
+    let pair = order[at];
+    let share = shares[pair];
+    if (share == 0.0) { continue; }
+    let row = pair / params.m;
+    let gap = xPart(row, t, params.quads) - center;
+    let square = share * dot(gap, gap);
+    let first = select(0.0, share, t == 0u);
+    if (labels[row] == component) {
+      sums.inner += share * gap;
+      sums.totals += vec4f(square, 0.0, first, 0.0);
+    } else {
+      sums.outer += share * gap;
+      sums.totals += vec4f(0.0, square, 0.0, first);
+    }
+  }
+  return sums;
+}
+`
+
+export const softPieces = (type: ElementType): Shader => ({
+  name: `soft-pieces-${type}`,
+  code: () => wgsl`
+${header(type)}
+@group(0) @binding(6) var<storage, read_write> partials: array<vec4f>;  // [piece][quads][3]
+@group(0) @binding(7) var<uniform> params: Params;
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  let piece = number / params.quads;
+  let k = params.components;
+  let pieces = params.piecesAt;
+  if (piece >= tables[pieces + k]) { return; }
+  // The component is the last one whose pieces start at or before this one.
+  var low = 0u;
+  var high = k;
+  while (high - low > 1u) {
+    let middle = (low + high) / 2u;
+    if (tables[pieces + middle] <= piece) { low = middle; } else { high = middle; }
+  }
+  let begin = tables[low] + (piece - tables[pieces + low]) * ${PIECE}u;
+  let sums = sumPairs(low, begin, min(begin + ${PIECE}u, tables[low + 1u]), number % params.quads);
+  partials[number * 3u] = sums.inner;
+  partials[number * 3u + 1u] = sums.outer;
+  partials[number * 3u + 2u] = sums.totals;
+}
+`,
+})
+
+export const softClusters = (type: ElementType): Shader => ({
+  name: `soft-clusters-${type}`,
+  code: () => wgsl`
+${header(type)}
+@group(0) @binding(6) var<storage, read> partials: array<vec4f>;
+@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;  // [components of this pass][quads][3]
+@group(0) @binding(8) var<uniform> params: Params;
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  let quads = params.quads;
+  let here = number / quads;
+  let t = number % quads;
+  if (here >= params.components) { return; }
+  let component = params.first + here;
+  let begin = tables[component];
+  let end = tables[component + 1u];
+  var sums: Sums;
+  if (end - begin <= ${PIECE}u) {
+    sums = sumPairs(component, begin, end, t);
+  } else {
+    for (var piece = tables[params.piecesAt + component]; piece < tables[params.piecesAt + component + 1u]; piece++) {
+      let at = (piece * quads + t) * 3u;
+      sums.inner += partials[at];
+      sums.outer += partials[at + 1u];
+      sums.totals += partials[at + 2u];
+    }
+  }
+  if (params.add == 1u) {
+    sums.inner += out[number * 3u];
+    sums.outer += out[number * 3u + 1u];
+    sums.totals += out[number * 3u + 2u];
+  }
+  out[number * 3u] = sums.inner;
+  out[number * 3u + 1u] = sums.outer;
+  out[number * 3u + 2u] = sums.totals;
+}
+`,
+})

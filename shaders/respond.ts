@@ -1,0 +1,155 @@
+/**
+ * Which components of a spherical Gaussian mixture answer for a point, best first: ranked by
+ * scale.x - |x - mean|^2 * scale.y, the logarithm of weight times density but for what all have in
+ * common. One thread a point, its list in private memory of `capacity` places.
+ */
+import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import type { ElementType } from '../src/core/matrix.ts'
+import type { Shader } from '../src/device/contract.ts'
+import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+
+const list = (capacity: number): string => wgsl`
+const NONE = 0xffffffffu;
+const LOWEST = -3.4e38f;
+
+var<private> listLog: array<f32, ${capacity}>;
+var<private> listComponent: array<u32, ${capacity}>;
+var<private> held: u32;
+
+fn insert(rank: f32, component: u32) {
+  var place = held;
+  if (held == params.m) {
+    let lowest = listLog[held - 1u];
+    if (rank < lowest || (rank == lowest && component > listComponent[held - 1u])) { return; }
+    place--;
+  } else {
+    held++;
+  }
+  while (place > 0u) {
+    let other = listLog[place - 1u];
+    if (other > rank || (other == rank && listComponent[place - 1u] < component)) { break; }
+    listLog[place] = other;
+    listComponent[place] = listComponent[place - 1u];
+    place--;
+  }
+  listLog[place] = rank;
+  listComponent[place] = component;
+}
+
+fn writeList(base: u32) {
+  for (var place = 0u; place < params.m; place++) {
+    best[base + place] = select(NONE, listComponent[place], place < held);
+    logs[base + place] = select(LOWEST, listLog[place], place < held);
+  }
+}
+`
+
+/** The best of those a point had, under their new numbers, and of those just found, with their distances. */
+export const respondListsShader = (type: ElementType, capacity: number): Shader => ({
+  name: `respond-lists-${type}-${capacity}`,
+  code: () => wgsl`
+struct Params { firstRow: u32, rows: u32, quads: u32, m: u32, width: u32 }
+${rowsBinding(0, type)}
+@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
+@group(0) @binding(2) var<storage, read> scales: array<vec2f>;
+@group(0) @binding(3) var<storage, read> renamed: array<u32>;
+@group(0) @binding(4) var<storage, read> found: array<u32>;
+@group(0) @binding(5) var<storage, read> foundDistances: array<f32>;
+@group(0) @binding(6) var<storage, read_write> best: array<u32>;
+@group(0) @binding(7) var<storage, read_write> logs: array<f32>;
+@group(0) @binding(8) var<uniform> params: Params;
+${threadNumber}
+${list(capacity)}
+
+fn holds(component: u32) -> bool {
+  for (var place = 0u; place < held; place++) {
+    if (listComponent[place] == component) { return true; }
+  }
+  return false;
+}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.rows) { return; }
+  let row = params.firstRow + number;
+  let quads = params.quads;
+  let base = row * params.m;
+  held = 0u;
+  for (var place = 0u; place < params.m; place++) {
+    let before = best[base + place];
+    if (before == NONE) { continue; }
+    let component = renamed[before];
+    if (component == NONE) { continue; }
+    var distance = 0.0;
+    for (var t = 0u; t < quads; t++) {
+      let gap = xPart(row, t, quads) - centers[component * quads + t];
+      distance += dot(gap, gap);
+    }
+    insert(scales[component].x - distance * scales[component].y, component);
+  }
+  for (var place = 0u; place < params.width; place++) {
+    let component = found[row * params.width + place];
+    if (component == NONE || holds(component)) { continue; }
+    let distance = foundDistances[row * params.width + place];
+    insert(scales[component].x - distance * scales[component].y, component);
+  }
+  writeList(base);
+}
+`,
+})
+
+/** The m best of all components, and the log of the sum over all of them. With `merge` on top of what is there. */
+export const respondAllShader = (type: ElementType, capacity: number): Shader => ({
+  name: `respond-all-${type}-${capacity}`,
+  code: () => wgsl`
+struct Params { firstRow: u32, rows: u32, quads: u32, m: u32, first: u32, count: u32, merge: u32 }
+${rowsBinding(0, type)}
+@group(0) @binding(1) var<storage, read> centers: array<vec4f>;  // [components of this pass][quads]
+@group(0) @binding(2) var<storage, read> scales: array<vec2f>;   // of all components
+@group(0) @binding(3) var<storage, read_write> best: array<u32>;
+@group(0) @binding(4) var<storage, read_write> logs: array<f32>;
+@group(0) @binding(5) var<storage, read_write> evidence: array<f32>;
+@group(0) @binding(6) var<uniform> params: Params;
+${threadNumber}
+${list(capacity)}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.rows) { return; }
+  let row = params.firstRow + number;
+  let quads = params.quads;
+  let base = row * params.m;
+  held = 0u;
+  var top = LOWEST;
+  var sum = 0.0;
+  if (params.merge == 1u) {
+    for (var place = 0u; place < params.m; place++) {
+      if (best[base + place] == NONE) { break; }
+      insert(logs[base + place], best[base + place]);
+    }
+    top = evidence[row];
+    sum = 1.0;
+  }
+  for (var j = 0u; j < params.count; j++) {
+    var distance = 0.0;
+    for (var t = 0u; t < quads; t++) {
+      let gap = xPart(row, t, quads) - centers[j * quads + t];
+      distance += dot(gap, gap);
+    }
+    let scale = scales[params.first + j];
+    let rank = scale.x - distance * scale.y;
+    insert(rank, params.first + j);
+    if (rank > top) {
+      sum = sum * exp(max(top - rank, -80.0)) + 1.0;
+      top = rank;
+    } else {
+      sum += exp(max(rank - top, -80.0));
+    }
+  }
+  writeList(base);
+  evidence[row] = top + log(sum);
+}
+`,
+})

@@ -1,0 +1,76 @@
+/** The purge of a run: what is near each component comes from a search over the centres, or from all pairs. */
+import { BufferScope } from '../../device/contract.ts'
+import { distances } from '../../kernels/distances.ts'
+import { allocateRows, firstRows, writeRows } from '../../kernels/rows.ts'
+import type { CandidateSource, Mixture, RunState } from '../run-state.ts'
+import { Purge, type Purged, symmetricNeighbors } from './purge.ts'
+
+/** Distances between components held at a time where all pairs are looked at. */
+const PAIRS_AT_A_TIME = 4_000_000
+
+export interface PurgeResult extends Purged {
+  /** Centres looked at, in all. */
+  readonly looked: number
+}
+
+/** `centers` are those of the state, on the host. */
+export async function purgeOverlaps(
+  state: RunState,
+  source: CandidateSource,
+  mixture: Mixture,
+  centers: Float32Array,
+  tau: number,
+  round: number,
+): Promise<PurgeResult> {
+  const purge = new Purge(mixture, state.points.cols, tau)
+  const looked = source.listsOfCenters
+    ? await considerLists(state, source, purge, round)
+    : await considerAll(state, purge, centers)
+  return { ...purge.result(), looked }
+}
+
+async function considerLists(state: RunState, source: CandidateSource, purge: Purge, round: number): Promise<number> {
+  const { device, k } = state
+  const found = await source.listsOfCenters?.(state, round)
+  if (found === undefined) return 0
+  const bytes = k * found.width * 4
+  const lists = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
+  const gaps = new Float32Array(await device.read({ buffer: found.distances, offset: 0, bytes }))
+  const near = symmetricNeighbors(lists, gaps, found.width)
+  for (const component of purge.order) purge.consider(component, near(component))
+  return found.looked * k
+}
+
+/** Rows of the matrix of distances in the order in which components are considered, a block at a time. */
+async function considerAll(state: RunState, purge: Purge, host: Float32Array): Promise<number> {
+  const { device, k, centers } = state
+  const { cols } = centers
+  const most = Math.min(device.info.limits.bindingBytes / 4, PAIRS_AT_A_TIME)
+  const step = Math.max(1, Math.min(k, Math.floor(most / k)))
+  const scope = new BufferScope(device)
+  try {
+    const rows = allocateRows(scope, step, cols, 'f32', 'components')
+    const out = scope.allocate(step * k * 4, 'distances of components')
+    const block = new Float32Array(step * cols)
+    for (let first = 0; first < k; first += step) {
+      state.control.signal?.throwIfAborted()
+      const here = purge.order.subarray(first, Math.min(first + step, k))
+      here.forEach((component, i) => {
+        block.set(host.subarray(component * cols, (component + 1) * cols), i * cols)
+      })
+      writeRows(device, rows, block.subarray(0, here.length * cols))
+      await distances(device, { points: firstRows(rows, here.length), centers, out })
+      const gaps = new Float32Array(await device.read({ buffer: out, offset: 0, bytes: here.length * k * 4 }))
+      here.forEach((component, i) => {
+        purge.consider(component, staying(purge, gaps, i * k))
+      })
+    }
+    return k * k
+  } finally {
+    scope.free()
+  }
+}
+
+function* staying({ kept }: Purge, gaps: Float32Array, at: number): Generator<readonly [number, number]> {
+  for (const other of kept) yield [other, gaps[at + other]]
+}

@@ -1,0 +1,120 @@
+/**
+ * Which components of a mixture go because others explain what they explain (Avrithis and Kalantidis,
+ * algorithm 1): by falling weight, component i stays if |p_i|^2 / (|p_i|^2 + sum of <p_i, p_j> over those
+ * that stay) is tau or more, with <p_i, p_j> = w_i w_j N(mean_i; mean_j, (var_i + var_j) I).
+ *
+ * Ratios <p_i, p_j> / |p_i|^2 are taken from logarithms: densities of many dimensions fit no float.
+ */
+import { NO_LABEL } from '../../kernels/assign-lists.ts'
+import type { Mixture } from '../run-state.ts'
+
+export interface Purged {
+  /** The new number of each component that stays; NO_LABEL of those that go. */
+  readonly renamed: Uint32Array
+  /** The new number of each component that stays; of one that goes, that of the one it overlapped most. */
+  readonly heirs: Uint32Array
+  /** Old numbers of those that stay, rising. */
+  readonly kept: Uint32Array
+}
+
+export class Purge {
+  /** Components by falling weight: to be considered in this order. */
+  readonly order: Uint32Array
+  readonly #cols: number
+  readonly #tau: number
+  readonly #weights: Float64Array
+  readonly #variances: Float64Array
+  readonly #stays: Uint8Array
+  readonly #kept: number[] = []
+  readonly #heirs: Uint32Array
+
+  constructor({ weights, variances }: Mixture, cols: number, tau: number) {
+    this.#cols = cols
+    this.#tau = tau
+    this.#weights = weights
+    this.#variances = variances
+    this.#stays = new Uint8Array(weights.length)
+    this.#heirs = new Uint32Array(weights.length).fill(NO_LABEL)
+    this.order = Uint32Array.from(weights, (_, i) => i).sort((a, b) => weights[b] - weights[a] || a - b)
+  }
+
+  /** Those of which it is decided that they stay, in the order of decisions. */
+  get kept(): readonly number[] {
+    return this.#kept
+  }
+
+  /** Decides about a component from what is near it; those not yet decided, or gone, do not count. */
+  consider(component: number, near: Iterable<readonly [neighbor: number, squared: number]>): void {
+    const weight = this.#weights[component]
+    const variance = this.#variances[component]
+    let overlap = 0
+    let most = Number.NEGATIVE_INFINITY
+    for (const [other, squared] of near) {
+      if (this.#stays[other] === 0 || other === component) continue
+      const both = variance + this.#variances[other]
+      const log =
+        (weight > 0 ? Math.log(this.#weights[other] / weight) : 0) +
+        (this.#cols / 2) * Math.log((2 * variance) / both) -
+        squared / (2 * both)
+      if (log > most) {
+        most = log
+        this.#heirs[component] = other
+      }
+      if (log > -40) overlap += Math.exp(log)
+    }
+    if (!(weight > 0 && 1 / (1 + overlap) >= this.#tau)) return
+    this.#stays[component] = 1
+    this.#kept.push(component)
+  }
+
+  result(): Purged {
+    const kept = Uint32Array.from(this.#kept).sort()
+    const renamed = new Uint32Array(this.#stays.length).fill(NO_LABEL)
+    kept.forEach((component, name) => {
+      renamed[component] = name
+    })
+    // The heaviest always stays: it takes what had nothing near it.
+    const fallback = renamed[this.order[0]]
+    const heirs = Uint32Array.from(renamed, (name, component) => {
+      if (name !== NO_LABEL) return name
+      const heir = this.#heirs[component]
+      return heir === NO_LABEL ? fallback : renamed[heir]
+    })
+    return { renamed, heirs, kept }
+  }
+}
+
+/** All neighbours of each component from lists that a search gave: if i is in the list of j, j is near i as well. */
+export function symmetricNeighbors(
+  lists: Uint32Array,
+  distances: Float32Array,
+  width: number,
+): (component: number) => Iterable<readonly [number, number]> {
+  const count = lists.length / width
+  const holds = (component: number, other: number): boolean => {
+    const end = (component + 1) * width
+    for (let at = component * width; at < end; at++) if (lists[at] === other) return true
+    return false
+  }
+  const offsets = new Uint32Array(count + 1)
+  const missing = new Uint8Array(lists.length)
+  for (let at = 0; at < lists.length; at++) {
+    const other = lists[at]
+    const component = Math.floor(at / width)
+    if (other === NO_LABEL || holds(other, component)) continue
+    missing[at] = 1
+    offsets[other + 1]++
+  }
+  for (let component = 0; component < count; component++) offsets[component + 1] += offsets[component]
+  const places = new Uint32Array(offsets[count])
+  const next = offsets.slice(0, count)
+  for (let at = 0; at < lists.length; at++) if (missing[at]) places[next[lists[at]]++] = at
+  return function* (component) {
+    for (let at = component * width; at < (component + 1) * width; at++) {
+      if (lists[at] !== NO_LABEL) yield [lists[at], distances[at]]
+    }
+    for (let i = offsets[component]; i < offsets[component + 1]; i++) {
+      yield [Math.floor(places[i] / width), distances[places[i]]]
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The mixture a run begins with: equal weights, and as standard deviation the one asked for, or the
+ * distance to the nearest other component at another place.
+ */
+import { createRandom, sampleDistinct } from '../../core/random.ts'
+import { BufferScope } from '../../device/contract.ts'
+import { assign } from '../../kernels/assign.ts'
+import { NO_LABEL } from '../../kernels/assign-lists.ts'
+import type { CandidateSource, Mixture, RunState } from '../run-state.ts'
+
+/** Nearest components looked at where all are: enough to see past a few at the same place. */
+const NEAREST = 9
+/** Points whose spread is taken. */
+const SAMPLE = 2048
+const STREAM = 0x5bead
+/** A component is never narrower than this share of the spread of the data, in variances. */
+const LEAST_SHARE_OF_SPREAD = 1e-6
+/** Nor than rounding lets it be, against the size of the data. */
+const LEAST_SHARE_OF_SIZE = 1e-10
+const LEAST = 1e-20
+
+export interface Spread {
+  /** Mean variance of a column. */
+  readonly variance: number
+  /** The least variance a component may have. */
+  readonly floor: number
+}
+
+/** Both in the points' frame. */
+export async function spreadOf({ points, seed, settings }: RunState): Promise<Spread> {
+  const count = Math.min(points.rows, SAMPLE)
+  const rows = await points.gather(sampleDistinct(createRandom(seed).fork(STREAM), points.rows, count))
+  const { cols } = points
+  let variance = 0
+  let size = 0
+  for (let column = 0; column < cols; column++) {
+    let sum = 0
+    for (let at = column; at < rows.length; at += cols) sum += rows[at]
+    const mean = sum / count
+    for (let at = column; at < rows.length; at += cols) {
+      variance += (rows[at] - mean) ** 2 / (count * cols)
+      size += rows[at] ** 2 / (count * cols)
+    }
+  }
+  const asked = ((settings.floor as number) * points.frame.scale) ** 2
+  const least = Math.max(LEAST_SHARE_OF_SPREAD * variance, LEAST_SHARE_OF_SIZE * size, LEAST)
+  return { variance, floor: asked > 0 ? asked : least }
+}
+
+export async function startMixture(
+  state: RunState,
+  source: CandidateSource,
+  round: number,
+  { variance, floor }: Spread,
+): Promise<Mixture> {
+  const { k, points, settings } = state
+  const weights = new Float64Array(k).fill(1 / k)
+  const sigma = (settings.sigma as number) * points.frame.scale
+  if (sigma > 0) return { weights, variances: new Float64Array(k).fill(Math.max(floor, sigma ** 2)) }
+  if (k === 1) return { weights, variances: Float64Array.of(Math.max(floor, variance)) }
+  const gaps = source.listsOfCenters ? await listedGaps(state, source, round) : await nearestGaps(state)
+  return { weights, variances: gaps.map((gap) => Math.max(floor, Number.isFinite(gap) ? gap : 0)) }
+}
+
+/** Squared distance of each component to the nearest one elsewhere, among those a search lists. */
+async function listedGaps(state: RunState, source: CandidateSource, round: number): Promise<Float64Array> {
+  const { device, k } = state
+  // The centres stand as they will when the points choose.
+  const found = await source.listsOfCenters?.(state, round - 1)
+  if (found === undefined) return new Float64Array(k)
+  const bytes = k * found.width * 4
+  const lists = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
+  const distances = new Float32Array(await device.read({ buffer: found.distances, offset: 0, bytes }))
+  return leastGaps(lists, distances, k, found.width)
+}
+
+async function nearestGaps(state: RunState): Promise<Float64Array> {
+  const { device, k, centers, assignWorkspace: workspace, control } = state
+  const m = Math.min(NEAREST, k)
+  const scope = new BufferScope(device)
+  try {
+    const labels = scope.allocate(k * m * 4, 'nearest components')
+    const distances = scope.allocate(k * m * 4, 'distances of components')
+    await assign(device, { points: centers, centers, labels, distances, m, workspace }, { signal: control.signal })
+    const gaps = new Float32Array(await device.read(distances))
+    return leastGaps(new Uint32Array(await device.read(labels)), gaps, k, m)
+  } finally {
+    scope.free()
+  }
+}
+
+function leastGaps(lists: Uint32Array, distances: Float32Array, k: number, width: number): Float64Array {
+  const gaps = new Float64Array(k).fill(Number.POSITIVE_INFINITY)
+  for (let at = 0; at < k * width; at++) {
+    const component = Math.floor(at / width)
+    if (lists[at] === NO_LABEL || lists[at] === component || distances[at] === 0) continue
+    gaps[component] = Math.min(gaps[component], distances[at])
+  }
+  return gaps
+}

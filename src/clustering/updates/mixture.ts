@@ -1,0 +1,345 @@
+/**
+ * Centres, weights and widths of a mixture of spherical Gaussians by expectation-maximisation, with
+ * expansion and purging (Avrithis and Kalantidis, "Approximate Gaussian mixtures for large scale
+ * vocabularies", 2012).
+ *
+ * A round: points share themselves among the components they look at (all of them, or the best m of those
+ * a search finds and those they had before), components become the means of their shares and get their
+ * widths (kernel expand), and those that overlap others too much go. Shares below 2^-110 are none, so a
+ * component whose neighbours are that far away has no outer points to expand towards.
+ *
+ * All in logarithms. Components that stay are numbered anew; points of one that goes are counted to the
+ * one it overlapped most until the next round.
+ */
+import { BufferScope, type DeviceBuffer } from '../../device/contract.ts'
+import type { AccumulateWorkspace } from '../../kernels/accumulate.ts'
+import { accumulateSoft, createSoftWorkspace, softPairBytes, softSumsBytes } from '../../kernels/accumulate-soft.ts'
+import { assignLists, NO_LABEL } from '../../kernels/assign-lists.ts'
+import { expand } from '../../kernels/expand.ts'
+import { respondAll, respondLists } from '../../kernels/respond.ts'
+import { type DeviceRows, firstRows } from '../../kernels/rows.ts'
+import { sharesOfAll, sharesOfLists } from '../../kernels/shares.ts'
+import { tally } from '../../kernels/tally.ts'
+import type { Settings } from '../method-options.ts'
+import { purgeOverlaps } from '../mixture/overlaps.ts'
+import { logScales, type Scales } from '../mixture/scales.ts'
+import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
+import type { PointPart } from '../points.ts'
+import {
+  type CandidateSource,
+  type Mixture,
+  type Round,
+  type RunState,
+  readCenters,
+  type Update,
+  type UpdateResult,
+  writeCenters,
+} from '../run-state.ts'
+import type { StopReason } from '../stats.ts'
+import { meanUpdate } from './mean.ts'
+
+/** Components whose shares are held at a time where all are looked at. */
+const TILE = 64
+
+export function mixtureUpdate(state: RunState): Update {
+  return new MixtureUpdate(state)
+}
+
+/** Bytes kept for each point in one buffer. */
+export function mixturePointBytes(settings: Settings, stride: number): number {
+  return widthOf(settings) * softPairBytes(stride)
+}
+
+function widthOf({ memory }: Settings): number {
+  return (memory as number | undefined) ?? TILE
+}
+
+class MixtureUpdate implements Update {
+  readonly #cols: number
+  /** Pairs a point takes part in at a time. */
+  readonly #width: number
+  readonly #lambda: number
+  readonly #tau: number | undefined
+  readonly #best = new Map<PointPart, DeviceBuffer>()
+  readonly #pairs: DeviceBuffer
+  readonly #shares: DeviceBuffer
+  readonly #evidence: DeviceBuffer
+  readonly #scalesOnDevice: DeviceBuffer
+  readonly #sums: DeviceBuffer
+  readonly #found: DeviceBuffer
+  readonly #renamed: DeviceBuffer
+  readonly #workspace: AccumulateWorkspace
+  #source: CandidateSource | undefined
+  #round = 0
+  #scales: Scales = { values: new Float32Array(0), constant: 0 }
+  #likelihood = 0
+  #spread: Spread | undefined
+
+  constructor({ device, scope, points, k, centers, settings }: RunState) {
+    const rows = points.largestPart
+    const width = widthOf(settings)
+    this.#cols = points.cols
+    this.#width = width
+    this.#lambda = (settings.lambda as number | undefined) ?? 0
+    this.#tau = settings.tau as number | undefined
+    this.#pairs = scope.allocate(rows * width * 4, 'pairs of points and components')
+    this.#shares = scope.allocate(rows * width * 4, 'shares of components')
+    this.#evidence = scope.allocate(rows * 4, 'evidence of points')
+    this.#scalesOnDevice = scope.allocate(k * 8, 'scales of components')
+    this.#sums = scope.allocate(softSumsBytes(centers), 'sums of components')
+    this.#found = scope.allocate(k * 8, 'totals and variances')
+    this.#renamed = scope.upload(
+      Uint32Array.from({ length: k }, (_, i) => i),
+      'new numbers of components',
+    )
+    this.#workspace = createSoftWorkspace(device, scope, rows * width, points.stride, k)
+  }
+
+  /** Labels to begin with give means; widths come from there as from any start. */
+  async adopt(state: RunState): Promise<void> {
+    const means = meanUpdate(state)
+    for (const part of state.points.parts) await means.take(state, part, await state.points.vectors(part))
+    await means.finish(state)
+  }
+
+  async drive(
+    state: RunState,
+    source: CandidateSource,
+    part: PointPart,
+    vectors: DeviceRows,
+    round: number,
+  ): Promise<number> {
+    if (part.first === 0) await this.#prepare(state, source, round)
+    const looked = source.lists
+      ? await this.#respondToLists(state, source.lists.bind(source), part, vectors, round)
+      : await this.#respondToAll(state, part, vectors)
+    const { sum } = await tally(state.device, {
+      count: part.count,
+      values: this.#evidence,
+      weights: part.weights,
+      left: part.labels,
+      sums: part.sums,
+      differences: part.differences,
+    })
+    this.#likelihood += sum
+    return looked
+  }
+
+  async take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+    const { device, k, centers } = state
+    const common = {
+      points: vectors,
+      centers,
+      shares: this.#shares,
+      labels: part.labels,
+      sums: this.#sums,
+      workspace: this.#workspace,
+    }
+    if (this.#source?.lists) {
+      const pairs = this.#bestOf(state, part)
+      await accumulateSoft(device, { ...common, m: this.#width, pairs, add: part.first > 0 })
+      return
+    }
+    for (let first = 0; first < k; first += TILE) {
+      state.control.signal?.throwIfAborted()
+      const count = Math.min(TILE, k - first)
+      await sharesOfAll(device, {
+        points: vectors,
+        centers,
+        scales: this.#scalesOnDevice,
+        weights: part.weights,
+        first,
+        count,
+        evidence: this.#evidence,
+        pairs: this.#pairs,
+        shares: this.#shares,
+      })
+      await accumulateSoft(device, { ...common, m: count, pairs: this.#pairs, add: part.first > 0 || first > 0 })
+    }
+  }
+
+  async finish(state: RunState): Promise<UpdateResult> {
+    const { device, centers, k, points } = state
+    const { floor } = this.#spread as Spread
+    await expand(device, {
+      sums: this.#sums,
+      centers,
+      lambda: this.#lambda,
+      floor,
+      unit: state.unit,
+      found: this.#found,
+    })
+    const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * 8 }))
+    state.mixture = nextMixture(found, state.mixture as Mixture)
+    const looked = await this.#purge(state)
+    const logLikelihood =
+      this.#likelihood / state.totalWeight + this.#scales.constant + points.cols * Math.log(points.frame.scale)
+    return {
+      gain: 0,
+      empty: 0,
+      squares: await this.#squares(state),
+      looked: looked + points.rows,
+      extra: {
+        components: state.k,
+        logLikelihood,
+        ...(this.#tau === undefined ? {} : { purged: k - state.k }),
+      },
+    }
+  }
+
+  /** Over when hardly any component goes and the likelihood, per column, hardly changes. */
+  ended({ extra }: Round, last: Round | undefined, tolerance: number): StopReason | undefined {
+    const { components = 0, purged = 0, logLikelihood = 0 } = extra ?? {}
+    if (last?.extra?.logLikelihood === undefined || purged > tolerance * components) return undefined
+    const change = Math.abs(logLikelihood - last.extra.logLikelihood)
+    if (change === 0) return 'converged'
+    return change < tolerance * this.#cols ? 'tolerance' : undefined
+  }
+
+  async #prepare(state: RunState, source: CandidateSource, round: number): Promise<void> {
+    this.#source = source
+    this.#round = round
+    this.#likelihood = 0
+    this.#spread ??= await spreadOf(state)
+    state.mixture ??= await startMixture(state, source, round, this.#spread)
+    this.#scales = logScales(state.mixture, state.points.cols)
+    state.device.write(this.#scalesOnDevice, this.#scales.values)
+  }
+
+  async #respondToLists(
+    state: RunState,
+    lists: NonNullable<CandidateSource['lists']>,
+    part: PointPart,
+    vectors: DeviceRows,
+    round: number,
+  ): Promise<number> {
+    const { device, centers, control } = state
+    const found = await lists(state, part, vectors, round)
+    const remembered = this.#best.has(part) ? Math.min(this.#width, state.k) : 0
+    const m = this.#width
+    const best = this.#bestOf(state, part)
+    await respondLists(
+      device,
+      {
+        points: vectors,
+        centers,
+        scales: this.#scalesOnDevice,
+        m,
+        best,
+        logs: this.#shares,
+        renamed: this.#renamed,
+        found: found.lists,
+        foundDistances: found.distances,
+        width: found.width,
+      },
+      { signal: control.signal },
+    )
+    await this.#choose(state, part, vectors, m, best, false)
+    return found.looked + remembered
+  }
+
+  async #respondToAll(state: RunState, part: PointPart, vectors: DeviceRows): Promise<number> {
+    const { device, centers, control, points } = state
+    const onProgress =
+      control.onProgress &&
+      ((share: number) => control.onProgress?.((part.first + 0.5 * share * part.count) / points.rows))
+    const args = { points: vectors, centers, scales: this.#scalesOnDevice, m: 1, evidence: this.#evidence }
+    const best = this.#pairs
+    await respondAll(device, { ...args, best, logs: this.#shares }, { signal: control.signal, onProgress })
+    await this.#choose(state, part, vectors, 1, best, true)
+    return state.k
+  }
+
+  /** Shares of the best, and the very best as label. */
+  #choose(
+    state: RunState,
+    part: PointPart,
+    vectors: DeviceRows,
+    m: number,
+    best: DeviceBuffer,
+    given: boolean,
+  ): Promise<void> {
+    const { weights, labels, distances } = part
+    const [logs, evidence] = [this.#shares, this.#evidence]
+    const args = { points: vectors, centers: state.centers, weights, m, best, logs, evidence, given, labels, distances }
+    return sharesOfLists(state.device, args)
+  }
+
+  /** What a point had in the rounds before; nothing at first. */
+  #bestOf({ scope }: RunState, part: PointPart): DeviceBuffer {
+    let best = this.#best.get(part)
+    if (best === undefined) {
+      best = scope.upload(new Uint32Array(part.count * this.#width).fill(NO_LABEL), 'best components of points')
+      this.#best.set(part, best)
+    }
+    return best
+  }
+
+  /** Components that overlap others go, and the rest move up. Gives how many centres were looked at. */
+  async #purge(state: RunState): Promise<number> {
+    const { device, k, points } = state
+    if (this.#tau === undefined || this.#source === undefined) return 0
+    const mixture = state.mixture as Mixture
+    const centers = await readCenters(state)
+    const purged = await purgeOverlaps(state, this.#source, mixture, centers, this.#tau, this.#round)
+    const { renamed, heirs, kept, looked } = purged
+    device.write(this.#renamed, renamed)
+    if (kept.length === k) return looked
+    const { cols } = points
+    const left = new Float32Array(kept.length * cols)
+    kept.forEach((component, name) => {
+      left.set(centers.subarray(component * cols, (component + 1) * cols), name * cols)
+    })
+    const total = kept.reduce((sum, component) => sum + mixture.weights[component], 0)
+    state.k = kept.length
+    state.centers = firstRows(state.centers, kept.length)
+    writeCenters(state, left)
+    state.mixture = {
+      weights: Float64Array.from(kept, (component) => mixture.weights[component] / total),
+      variances: Float64Array.from(kept, (component) => mixture.variances[component]),
+    }
+    const labels = await points.readLabels()
+    points.writeLabels(labels.map((label) => heirs[label]))
+    return looked
+  }
+
+  /** Sum of weighted squared distances to the centres as they stand now. */
+  async #squares(state: RunState): Promise<number> {
+    const { device, points, centers } = state
+    const scope = new BufferScope(device)
+    let squares = 0
+    try {
+      const own = scope.allocate(points.largestPart * 4, 'own components')
+      for (const part of points.parts) {
+        const { labels, distances, weights } = part
+        const bytes = part.count * 4
+        device.copy({ buffer: labels, offset: 0, bytes }, { buffer: own, offset: 0, bytes })
+        const vectors = await points.vectors(part)
+        await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
+        const { sums, differences } = part
+        const tallied = await tally(device, {
+          count: part.count,
+          values: distances,
+          weights,
+          left: labels,
+          sums,
+          differences,
+        })
+        squares += tallied.sum
+      }
+      return squares
+    } finally {
+      scope.free()
+    }
+  }
+}
+
+/** Totals become weights; a component without any keeps its width, and waits. */
+function nextMixture(found: Float32Array, { variances }: Mixture): Mixture {
+  let total = 0
+  for (let at = 0; at < found.length; at += 2) total += found[at]
+  return {
+    weights: variances.map((_, component) => found[2 * component] / total),
+    variances: variances.map((variance, component) => (found[2 * component] > 0 ? found[2 * component + 1] : variance)),
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * respond: which components of a spherical Gaussian mixture answer for a point.
+ *
+ * Ranked by scales[c][0] - |x - mean|^2 * scales[c][1], the logarithm of weight times density but for
+ * what all have in common (f32 [k][2]). best: u32 [n][m], best first, NO_LABEL for none; logs: f32
+ * [n][m], the ranks. Ties go to the lowest number.
+ *
+ * `respondLists` ranks what a point had before (best, each number c now being renamed[c], NO_LABEL if it
+ * is gone) with what a search found, whose distances are known. Cost: 3 n m d.
+ * `respondAll` ranks all components and gives evidence: f32 [n], the log of the sum over all of them.
+ * Cost: 3 n k d.
+ */
+import { THREADS } from '../../shaders/pieces.ts'
+import { respondAllShader, respondListsShader } from '../../shaders/respond.ts'
+import { badOption } from '../core/errors.ts'
+import { type Device, type DeviceBuffer, type RunControl, slice, type Work } from '../device/contract.ts'
+import { cutForBinding, gridFor } from '../device/plan.ts'
+import { rowPasses } from './row-passes.ts'
+import { type DeviceRows, denseType, kindOf } from './rows.ts'
+
+/** Lists longer than this do not fit a GPU thread's private memory. */
+export const MOST_ANSWERS = 256
+
+interface Ranking {
+  readonly points: DeviceRows
+  readonly centers: DeviceRows
+  readonly scales: DeviceBuffer
+  readonly m: number
+  readonly best: DeviceBuffer
+  readonly logs: DeviceBuffer
+}
+
+export interface RespondListsArgs extends Ranking {
+  readonly renamed: DeviceBuffer
+  /** u32 [n][width] and f32 [n][width]: what a search found, and its squared distances. */
+  readonly found: DeviceBuffer
+  readonly foundDistances: DeviceBuffer
+  readonly width: number
+}
+
+export interface RespondAllArgs extends Ranking {
+  readonly evidence: DeviceBuffer
+}
+
+export function respondLists(device: Device, args: RespondListsArgs, control?: RunControl): Promise<void> {
+  const { points, centers, scales, m, best, logs, renamed, found, foundDistances, width } = args
+  requireAnswers(m)
+  const work: Work = {
+    name: 'respond-lists',
+    *webgpu(gpu) {
+      yield* rowPasses(gpu, {
+        rows: points.rows,
+        perRow: 3 * m * points.stride + (m + width) * m,
+        atLeast: THREADS,
+        pass: (first, count) => ({
+          shader: respondListsShader(denseType(points), capacityFor(m)),
+          bindings: [points.buffer, centers.buffer, scales, renamed, found, foundDistances, best, logs],
+          params: [first, count, points.stride / 4, m, width],
+          groups: gridFor(count, THREADS, gpu.limits.workgroups),
+          share: (first + count) / points.rows,
+        }),
+      })
+    },
+    *cpu(memory) {
+      yield {
+        entry: 'respondLists',
+        items: points.rows,
+        grain: Math.max(16, Math.round(5e5 / (m * (points.stride + width)))),
+        args: [
+          memory.address(points.buffer),
+          kindOf(points),
+          points.stride,
+          memory.address(centers.buffer),
+          memory.address(scales),
+          memory.address(best),
+          memory.address(renamed),
+          m,
+          memory.address(found),
+          memory.address(foundDistances),
+          width,
+          memory.address(logs),
+        ],
+        scratchBytes: m * 8,
+      }
+    },
+  }
+  return device.run(work, control)
+}
+
+export function respondAll(device: Device, args: RespondAllArgs, control?: RunControl): Promise<void> {
+  const { points, centers, scales, m, best, logs, evidence } = args
+  requireAnswers(m)
+  const k = centers.rows
+  const rowBytes = centers.stride * 4
+  return device.run(
+    {
+      name: 'respond-all',
+      *webgpu(gpu) {
+        for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'centres')) {
+          const here = end - start
+          yield* rowPasses(gpu, {
+            rows: points.rows,
+            perRow: 3 * here * points.stride,
+            atLeast: THREADS,
+            pass: (first, count) => ({
+              shader: respondAllShader(denseType(points), capacityFor(m)),
+              bindings: [
+                points.buffer,
+                slice(centers.buffer, start * rowBytes, here * rowBytes),
+                scales,
+                best,
+                logs,
+                evidence,
+              ],
+              params: [first, count, points.stride / 4, m, start, here, start > 0 ? 1 : 0],
+              groups: gridFor(count, THREADS, gpu.limits.workgroups),
+              share: (start + (here * (first + count)) / points.rows) / k,
+            }),
+          })
+        }
+      },
+      *cpu(memory) {
+        yield {
+          entry: 'respondAll',
+          items: points.rows,
+          grain: Math.max(1, Math.round(5e5 / (k * points.stride))),
+          args: [
+            memory.address(points.buffer),
+            kindOf(points),
+            points.stride,
+            memory.address(centers.buffer),
+            k,
+            memory.address(scales),
+            m,
+            memory.address(best),
+            memory.address(logs),
+            memory.address(evidence),
+          ],
+          scratchBytes: m * 8 + k * 4,
+        }
+      },
+    },
+    control,
+  )
+}
+
+function requireAnswers(m: number): void {
+  if (!Number.isInteger(m) || m < 1 || m > MOST_ANSWERS) {
+    throw badOption('m', m, `give a whole number from 1 to ${MOST_ANSWERS}.`)
+  }
+}
+
+/** Few sizes, so that few shaders are compiled. */
+function capacityFor(m: number): number {
+  let capacity = 4
+  while (capacity < m) capacity *= 2
+  return capacity
+}

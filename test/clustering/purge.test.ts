@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { Purge, symmetricNeighbors } from '../../src/clustering/mixture/purge.ts'
+import { logScales } from '../../src/clustering/mixture/scales.ts'
+import { NO_LABEL } from '../../src/kernels/assign-lists.ts'
+
+/** Components on a line; everything is near everything. */
+function purgeLine(places: number[], weights: number[], variances: number[], cols: number, tau: number) {
+  const mixture = { weights: Float64Array.from(weights), variances: Float64Array.from(variances) }
+  const purge = new Purge(mixture, cols, tau)
+  for (const component of purge.order) {
+    purge.consider(
+      component,
+      places.map((place, other) => [other, (place - places[component]) ** 2] as const),
+    )
+  }
+  return purge.result()
+}
+
+describe('purge', () => {
+  test('of two equal components one stays, for tau above a half', () => {
+    const equal = [
+      [0, 0],
+      [0.5, 0.5],
+      [1, 1],
+    ] as const
+    expect(Array.from(purgeLine([...equal[0]], [...equal[1]], [...equal[2]], 2, 0.55).kept)).toEqual([0])
+    expect(Array.from(purgeLine([...equal[0]], [...equal[1]], [...equal[2]], 2, 0.45).kept)).toEqual([0, 1])
+  })
+
+  test('the heavier stays, and inherits', () => {
+    const { kept, renamed, heirs } = purgeLine([0, 0.1, 9], [0.2, 0.5, 0.3], [1, 1, 1], 2, 0.55)
+    expect(Array.from(kept)).toEqual([1, 2])
+    expect(Array.from(renamed)).toEqual([NO_LABEL, 0, 1])
+    expect(Array.from(heirs)).toEqual([0, 0, 1])
+  })
+
+  test('overlaps add up: each alone would leave it, all together do not', () => {
+    // In one dimension, equal widths and weights, d apart: overlap exp(-d^2 / 4).
+    const at = 2 * Math.sqrt(-Math.log(0.6))
+    const pair = purgeLine([0, at], [0.51, 0.49], [1, 1], 1, 0.55)
+    expect(pair.kept.length).toBe(2)
+    const between = purgeLine([-at, at, 0], [0.34, 0.34, 0.32], [1, 1, 1], 1, 0.55)
+    expect(Array.from(between.kept)).toEqual([0, 1])
+  })
+
+  test('a component without weight goes, to the one it overlaps or to the heaviest', () => {
+    expect(Array.from(purgeLine([0, 5], [1, 0], [1, 1], 3, 0.55).heirs)).toEqual([0, 0])
+    const purge = new Purge({ weights: Float64Array.of(0, 1), variances: Float64Array.of(1, 1) }, 3, 0.55)
+    for (const component of purge.order) purge.consider(component, [])
+    expect(Array.from(purge.result().heirs)).toEqual([0, 0])
+  })
+
+  test('densities of many dimensions stay comparable', () => {
+    const { kept } = purgeLine([0, 1, 2000], [0.4, 0.3, 0.3], [400, 400, 400], 784, 0.55)
+    expect(Array.from(kept)).toEqual([0, 2])
+    // Far narrower in many dimensions, it explains itself.
+    expect(purgeLine([0, 0], [0.9, 0.1], [400, 1], 784, 0.55).kept.length).toBe(2)
+  })
+
+  test('lists hold in both directions, nothing twice', () => {
+    const lists = Uint32Array.of(1, 2, 0, NO_LABEL, 1, NO_LABEL)
+    const near = symmetricNeighbors(lists, Float32Array.of(1, 4, 1, 0, 9, 0), 2)
+    expect([...near(0)]).toEqual([
+      [1, 1],
+      [2, 4],
+    ])
+    expect([...near(1)]).toEqual([
+      [0, 1],
+      [2, 9],
+    ])
+    expect([...near(2)]).toEqual([
+      [1, 9],
+      [0, 4],
+    ])
+  })
+})
+
+test('scales make log densities, and stay small in many dimensions', () => {
+  const mixture = { weights: Float64Array.of(0.25, 0.75, 0), variances: Float64Array.of(3000, 3100, 3000) }
+  const { values, constant } = logScales(mixture, 784)
+  const density = Math.log(0.75) - 392 * Math.log(2 * Math.PI * 3100) - 5000 / (2 * 3100)
+  expect(values[2] - 5000 * values[3] + constant).toBeCloseTo(density, 2)
+  expect(Math.abs(values[0])).toBeLessThan(20)
+  expect(values[4]).toBeLessThan(-1e29)
+})

@@ -30,5 +30,17 @@ export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/cont
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'
+export {
+  QUANTIZER_DEFAULTS,
+  QUANTIZER_TYPES,
+  type QuantizerOptions,
+  type QuantizerType,
+  SUBSPACE_ORDERS,
+  type SubspaceOrder,
+} from './quantize/options.ts'
+export { type CodingOptions, loadQuantizer, Quantizer, type QuantizerFacts } from './quantize/quantizer.ts'
+export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions, type RankedCodes } from './quantize/scan.ts'
+export type { QuantizerStats, QuantizerStop } from './quantize/stats.ts'
+export { trainQuantizer } from './quantize/train.ts'
 export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'

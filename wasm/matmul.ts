@@ -47,12 +47,14 @@ export function matmulRows(
 }
 
 /**
- * Items are slabs of `slabRows` rows, each with its own p x q partial (strides of A and B), which
- * gramSum adds up in order: the result does not depend on the threads. Rows are taken ROWS at a time;
+ * Items are slabs of `slabRows` rows, each with its own p x q partial (strides of A and B), times
+ * blocks of COLUMNS columns of A; gramSum adds the slabs up in order, so the result does not depend on
+ * the threads. Rows are taken ROWS at a time;
  * columns of A, four at a time, meet columns of B, eight at a time, in the micro-kernel.
  * Scratch: 128 bytes, ROWS * 4 floats, a panel of ROWS rows.
  */
 const ROWS: u32 = 64
+const COLUMNS: u32 = 64
 
 export function gramSlabs(
   start: u32,
@@ -70,15 +72,19 @@ export function gramSlabs(
 ): void {
   const packedA = scratch + 128
   const packedB = packedA + ((<usize>ROWS) << 4)
-  for (let slab = start; slab < end; slab++) {
+  const blocks = (strideA + COLUMNS - 1) / COLUMNS
+  for (let item = start; item < end; item++) {
+    const slab = item / blocks
+    const first = (item % blocks) * COLUMNS
+    const last = min(first + COLUMNS, strideA)
     const out = partials + ((<usize>slab * strideA * strideB) << 2)
-    memory.fill(out, 0, (<usize>strideA * strideB) << 2)
+    memory.fill(out + ((<usize>first * strideB) << 2), 0, (<usize>(last - first) * strideB) << 2)
     const stop = min((slab + 1) * slabRows, n)
     for (let from = slab * slabRows; from < stop; from += ROWS) {
       const rows = min(ROWS, stop - from)
       for (let q: u32 = 0; q < strideB; q += PANEL) {
         packColumnsOf(b, kindB, strideB, from, rows, q, packedB)
-        for (let p: u32 = 0; p < strideA; p += 4) {
+        for (let p = first; p < last; p += 4) {
           for (let row: u32 = 0; row < rows; row++) {
             const source = a + <usize>(from + row) * rowBytes(strideA, kindA)
             v128.store(packedA + ((<usize>row) << 4), loadFour(source, kindA, p))

@@ -43,11 +43,12 @@ async function stageJson(
   { kind, version, facts, centers, labels, tree }: ModelContents,
 ): Promise<ByteSink> {
   const fingerprint = fingerprintOf(centers.data, labels)
-  const text = JSON.stringify(
-    { format: `centroidal ${kind}`, version, fingerprint, tree: tree !== undefined, ...facts },
-    undefined,
-    2,
-  )
+  return stageFacts(path, { format: `centroidal ${kind}`, version, fingerprint, tree: tree !== undefined, ...facts })
+}
+
+/** An object as JSON, written but not yet visible. */
+export async function stageFacts(path: string, facts: object): Promise<ByteSink> {
+  const text = JSON.stringify(facts, undefined, 2)
   const sink = await platform.createBytes(path)
   try {
     await sink.write(new TextEncoder().encode(`${text}\n`))
@@ -59,7 +60,7 @@ async function stageJson(
 }
 
 /** Tells files that belong together from files of two different saves. */
-function fingerprintOf(...parts: readonly ArrayBufferView[]): string {
+export function fingerprintOf(...parts: readonly ArrayBufferView[]): string {
   let hash = 0x811c9dc5
   for (const part of parts) {
     const words = new Uint32Array(part.buffer, part.byteOffset, part.byteLength >>> 2)
@@ -77,19 +78,7 @@ export interface LoadedModel {
 }
 
 export async function readModelFolder(folder: string, kind: string, newest: number): Promise<LoadedModel> {
-  const { format, version, fingerprint, tree: hasTree, ...facts } = await readJson(`${folder}/model.json`)
-  if (format !== `centroidal ${kind}`) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder}/model.json is not a ${kind} model of centroidal: format is ${JSON.stringify(format)}.`,
-    )
-  }
-  if (typeof version !== 'number' || version > newest) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder} was written as version ${version}, this centroidal reads up to ${newest}: update it.`,
-    )
-  }
+  const { fingerprint, tree: hasTree, ...facts } = await readFacts(folder, kind, newest)
   const centers = await readVectors(`${folder}/centers.npy`)
   const labels = await readIntegers(`${folder}/labels.npy`)
   checkShape(folder, 'centers.npy', [centers.rows, centers.cols], [facts.k, facts.cols])
@@ -108,6 +97,24 @@ export async function readModelFolder(folder: string, kind: string, newest: numb
     frameCenters: frameCenters?.data as Float32Array | undefined,
     tree: hasTree === true ? Uint32Array.from((await readIntegers(`${folder}/tree.npy`)).data) : undefined,
   }
+}
+
+/** model.json of a folder that must hold a model of this kind and not of a later version; without format and version. */
+export async function readFacts(folder: string, kind: string, newest: number): Promise<Record<string, unknown>> {
+  const { format, version, ...facts } = await readJson(`${folder}/model.json`)
+  if (format !== `centroidal ${kind}`) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder}/model.json is not a ${kind} model of centroidal: format is ${JSON.stringify(format)}.`,
+    )
+  }
+  if (typeof version !== 'number' || version > newest) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder} was written as version ${version}, this centroidal reads up to ${newest}: update it.`,
+    )
+  }
+  return facts
 }
 
 function checkShape(folder: string, file: string, found: readonly number[], wanted: readonly unknown[]): void {

@@ -76,6 +76,8 @@ export interface GramArgs {
 /** Slabs of rows that are summed on their own; few, because each needs a whole product of memory. */
 const MOST_SLABS = 16
 const SLAB_ROWS = 1024
+/** Columns of A that a CPU item takes. */
+const GRAM_COLUMNS = 64
 
 export async function gram(device: Device, { a, b, out }: GramArgs): Promise<void> {
   const n = a.rows
@@ -112,7 +114,7 @@ export async function gram(device: Device, { a, b, out }: GramArgs): Promise<voi
       *cpu(memory) {
         yield {
           entry: 'gramSlabs',
-          items: slabs,
+          items: slabs * Math.ceil(a.stride / GRAM_COLUMNS),
           grain: 1,
           args: [
             n,

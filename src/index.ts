@@ -42,5 +42,8 @@ export { type CodingOptions, loadQuantizer, Quantizer, type QuantizerFacts } fro
 export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions, type RankedCodes } from './quantize/scan.ts'
 export type { QuantizerStats, QuantizerStop } from './quantize/stats.ts'
 export { trainQuantizer } from './quantize/train.ts'
+export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
 export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
+export { InvertedFile, type InvertedSearchOptions } from './search/inverted-file.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
+export { rerank } from './search/rerank.ts'

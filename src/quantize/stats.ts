@@ -2,7 +2,7 @@
 export interface QuantizerStats {
   /** Rounds done, from 1. */
   readonly iteration: number
-  /** Mean squared distance of a vector to what its codes stand for, after the round. Never rises. */
+  /** Mean squared distance of a vector to what its codes stand for, after the round. Never rises by more than rounding. */
   readonly distortion: number
   /** Since the start. */
   readonly seconds: number

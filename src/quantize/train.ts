@@ -97,8 +97,7 @@ async function run(
     let last = Number.POSITIVE_INFINITY
     while (stats.length < iterations) {
       const { objective, rotationSeconds } = await rounds.run()
-      // Both sums are rounded in 32 bits: what looks like a rise at the very end is none.
-      const distortion = Math.min(last, objective * unscale)
+      const distortion = objective * unscale
       const seconds = (performance.now() - began) / 1000
       const step: QuantizerStats = { iteration: stats.length + 1, distortion, seconds, rotationSeconds }
       stats.push(step)

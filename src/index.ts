@@ -25,11 +25,12 @@ export {
 export { createRandom, type Random } from './core/random.ts'
 export { type Integers, openVectors, readIntegers, readVectors } from './data/read.ts'
 export { blobs } from './data/synthetic.ts'
-export { type WriteOptions, writeLabels, writeVectors } from './data/write.ts'
+export { type WriteOptions, writeLabels, writeNeighbors, writeVectors } from './data/write.ts'
 export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/contract.ts'
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'
+export { type NeighborLists, recallAt } from './metrics/recall.ts'
 export {
   QUANTIZER_DEFAULTS,
   QUANTIZER_TYPES,

@@ -1,8 +1,9 @@
-/** `centroidal evaluate`: labels against known classes. */
-import type { Command } from 'commander'
+/** `centroidal evaluate`: labels against known classes, and found neighbours against true ones. */
+import { type Command, Option } from 'commander'
+import { readIntegers, recallAt } from '../../index.ts'
 import type { Session } from '../session.ts'
 import { agreement, entropyWords, nmiWords, purityWords, readLabels, requireLength } from '../truth.ts'
-import { count } from '../words.ts'
+import { count, percent } from '../words.ts'
 import { addJsonOption, type SpeechFlags } from './shared-options.ts'
 
 export function addEvaluateCommand(program: Command, session: Session): void {
@@ -15,8 +16,46 @@ export function addEvaluateCommand(program: Command, session: Session): void {
     .argument('<labels>', 'one whole number a row: .npy .ivecs .csv .tsv')
     .requiredOption('--truth <file>', 'the class of each row, in the same order')
     .action((labels: string, flags: SpeechFlags & { truth: string }) => evaluate(session, labels, flags))
-    .addHelpText('after', '\nExample:\n  centroidal evaluate run/labels.npy --truth classes.npy')
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal evaluate run/labels.npy --truth classes.npy
+  centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs`,
+    )
   addJsonOption(command)
+  addNeighboursCommand(command, session)
+}
+
+/** The flags belong to `evaluate` too, which takes them first: here they are only shown. */
+function addNeighboursCommand(evaluate: Command, session: Session): void {
+  const command = evaluate
+    .command('neighbours')
+    .summary('compare found neighbours with the true ones')
+    .description('Recall at 1, 10 and 100: the share of queries whose true nearest neighbour is among that many found.')
+    .argument('<found>', 'what centroidal search wrote, a row a query: .npy .ivecs .csv .tsv')
+    .addOption(new Option('--truth <file>', 'the true neighbours in the same order of queries, nearest first'))
+    .action((found: string, _: object, self: Command) => evaluateNeighbours(session, found, self.optsWithGlobals()))
+    .addHelpText('after', '\nExample:\n  centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs')
+  addJsonOption(command)
+}
+
+async function evaluateNeighbours(
+  { stdout }: Session,
+  file: string,
+  { truth, json }: SpeechFlags & { truth: string },
+): Promise<void> {
+  const found = await readIntegers(file)
+  const known = await readIntegers(truth)
+  requireLength(truth, known.rows, found.rows, 'rows')
+  const ranks = [1, 10, 100].filter((r) => r <= found.cols)
+  const recalls = ranks.map((r) => [`recall@${r}`, recallAt(found, known, r)] as const)
+  if (json) {
+    stdout.json({ type: 'result', queries: found.rows, ...Object.fromEntries(recalls) })
+    return
+  }
+  stdout.line(`${count(found.rows, 'query', 'queries')}, ${count(found.cols, 'neighbour')} each`)
+  for (const [name, share] of recalls) stdout.line(`  ${name.padEnd(10)}  ${percent(share, 1)}`)
 }
 
 async function evaluate(

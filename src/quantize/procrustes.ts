@@ -17,8 +17,9 @@ import { polarFactor, spectralNorm } from '../math/orthogonal.ts'
 
 /** Up to so many columns the host is fast enough. */
 const HOST_COLUMNS = 47
-/** Of the largest singular value. */
+/** How much of the rotation before, of the largest singular value. The host needs it only where M is rank deficient. */
 const DELTA = 1e-2
+const HOST_DELTA = 1e-9
 /** Lifts singular values from DELTA (3.44^4 = 141 times) into 0.7 to 1.2, where it leaves those that are there. */
 const LIFTING = { steps: 4, a: 3.4445, b: -4.775, c: 2.0315 }
 /** Newton-Schulz steps that bring 0.7 to 1. Where they do not do, a value was far below DELTA: it is lifted again. */
@@ -40,7 +41,7 @@ export async function rotationFor(
 ): Promise<Float64Array> {
   const norm = spectralNorm(m, p, s)
   if (norm === 0) return before
-  const delta = DELTA * norm
+  const delta = (s <= HOST_COLUMNS ? HOST_DELTA : DELTA) * norm
   const target = m.map((value, i) => value + delta * before[i])
   if (s <= HOST_COLUMNS) return polarFactor(target, p, s)
   const found = await polarOnDevice(device, target, norm * 1.03 + delta, p, s)

@@ -55,6 +55,8 @@ export interface PointStoreOptions {
   readonly weights?: Float32Array | undefined
   /** Labels and distances kept for each point. Default 1. */
   readonly neighbors?: number
+  /** Rows of a part, for who needs room for something else of each. Default: as many as fit. */
+  readonly mostRows?: number
   /** While the vectors are loaded. */
   readonly watch?: Watch
 }
@@ -89,7 +91,11 @@ export class PointStore {
     return store
   }
 
-  private constructor(device: Device, source: VectorSource, { frame, weights, neighbors = 1 }: PointStoreOptions) {
+  private constructor(
+    device: Device,
+    source: VectorSource,
+    { frame, weights, neighbors = 1, mostRows = Number.POSITIVE_INFINITY }: PointStoreOptions,
+  ) {
     this.#neighbors = neighbors
     this.source = source
     this.frame = frame
@@ -106,6 +112,7 @@ export class PointStore {
     const most = Math.min(
       rowsWithin(room, rowBytes, 'vectors'),
       Math.floor(limits.bindingBytes / (4 * neighbors)) - 256,
+      mostRows,
     )
     const ranges = cutRows(source.rows, Math.max(1, most))
     this.largestPart = ranges[0].end - ranges[0].start

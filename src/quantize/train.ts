@@ -5,6 +5,8 @@ import { PointStore } from '../clustering/points.ts'
 import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
 import type { Device } from '../device/contract.ts'
+import { codeBytes } from '../kernels/encode.ts'
+import { paddedCols } from '../kernels/rows.ts'
 import { product } from '../math/orthogonal.ts'
 import { evenRanges } from './codec.ts'
 import { type QuantizerOptions, type ResolvedQuantizerOptions, resolveQuantizerOptions } from './options.ts'
@@ -27,6 +29,7 @@ export async function trainQuantizer(vectors: VectorInput, options: QuantizerOpt
   try {
     points = await PointStore.open(device, source, {
       frame,
+      mostRows: partRows(device, source.cols, resolved),
       watch: { signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
     return await run(device, points, moments, resolved, options)
@@ -34,6 +37,15 @@ export async function trainQuantizer(vectors: VectorInput, options: QuantizerOpt
     points?.free()
     await release()
   }
+}
+
+/** Bytes of rotated vectors, or of codes, that are kept at a time. */
+const PART_BYTES = 256 * 2 ** 20
+
+/** Bytes become floats when they are rotated: parts are cut so that those fit one binding too. */
+function partRows(device: Device, cols: number, { m, codewords }: ResolvedQuantizerOptions): number {
+  const room = Math.min(device.info.limits.bindingBytes, PART_BYTES)
+  return Math.max(1, Math.floor(room / Math.max(paddedCols(cols) * 4, codeBytes(1, m, codewords))))
 }
 
 interface Moments {

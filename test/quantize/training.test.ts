@@ -187,6 +187,27 @@ test('threads and streaming change no bit', async () => {
   expectClose(streamed, alone, () => 0.01)
 })
 
+test('bytes that do not fit a binding once they are rotated are taken in parts', async () => {
+  const vectors = byteBlobs(900, 8, 15)
+  const limits = { bindingBytes: 16384, workgroups: 65535, bindingAlignment: 256 }
+  const device = await openDevice({ kind: 'webgpu', limits })
+  const plain = await openDevice({ kind: 'cpu' })
+  try {
+    const given: QuantizerOptions = { type: 'ck', m: 2, codewords: 8, iterations: 3, tolerance: 0 }
+    const parts = await trainQuantizer(vectors, { ...given, device })
+    const whole = await trainQuantizer(vectors, { ...given, device: plain })
+    expect(parts.distortion / whole.distortion).toBeCloseTo(1, 4)
+    const codes = await parts.encode(vectors, { device })
+    expect(codes.data).toEqual((await parts.encode(vectors, { device: plain })).data)
+    const asked = matrix(vectors.data.subarray(0, 80), 10, 8)
+    const found = await parts.search(codes, asked, { nearest: 5, device })
+    expectClose(found.distances, (await parts.search(codes, asked, { nearest: 5, device: plain })).distances, () => 0.5)
+  } finally {
+    await device.close()
+    await plain.close()
+  }
+})
+
 describe('options', () => {
   const vectors = slanted(30, 6, 14)
   test.each([

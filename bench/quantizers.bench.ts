@@ -2,7 +2,7 @@
  * Product quantization, Cartesian and orthogonal k-means and ITQ, with faiss in the same run.
  *
  *   npm run bench -- quantizers --learn a.bvecs --base b.bvecs --queries q.bvecs --truth g.ivecs
- *                               [--parts files,speed,recall,bits,rotation] [--seeds 1,2] [--rounds 100] [--device cpu]
+ *                               [--parts speed,recall,bits,files,rotation] [--seeds 1,2] [--rounds 100] [--device cpu]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const { values: flags } = parseArgs({
     base: { type: 'string' },
     queries: { type: 'string' },
     truth: { type: 'string' },
-    parts: { type: 'string', default: 'files,speed,recall,bits,rotation' },
+    parts: { type: 'string', default: 'speed,recall,bits,files,rotation' },
     seeds: { type: 'string', default: '1,2' },
     rounds: { type: 'string', default: '100' },
     device: { type: 'string', default: 'cpu' },
@@ -78,10 +78,10 @@ try {
   await writeVectors(join(folder, 'queries.npy'), queries)
   await writeNeighbors(join(folder, 'truth.npy'), Uint32Array.from(truth.data), truth.cols)
   const all: Record<string, () => Promise<void>> = {
-    files: invertedFiles,
     speed,
     recall: recallAndDistortion,
     bits: recallAgainstBits,
+    files: invertedFiles,
     rotation: async () => {
       results.rotation = await rotationShare(device)
     },

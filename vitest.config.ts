@@ -7,6 +7,7 @@ const everywhere = [
   'test/kernels/**/*.test.ts',
   'test/clustering/**/*.test.ts',
   'test/trees/**/*.test.ts',
+  'test/quantize/**/*.test.ts',
   'test/device/contract.test.ts',
 ]
 

@@ -1,15 +1,16 @@
 /**
  * Product quantization: in each of m subspaces (ranges of columns) the nearest of h codewords, by
  * differences. A thread takes a point and four subspaces, so that it writes whole words of codes:
- * four bytes in one word while h <= 256 (`wide` false), a word each above. Cost: 3 n h d.
+ * four bytes in one word while h <= 256 (`wide` false), a word each above; with `errors` also the sum
+ * of the four squared distances. Cost: 3 n h d.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { Shader } from '../src/device/contract.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const encodeShader = (type: ElementType, wide: boolean): Shader => ({
-  name: `encode-${type}${wide ? '-wide' : ''}`,
+export const encodeShader = (type: ElementType, wide: boolean, errors: boolean): Shader => ({
+  name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
   code: () => wgsl`
 struct Params {
   firstRow: u32,
@@ -33,8 +34,15 @@ fn value(row: u32, column: u32) -> f32 { return x[row * params.stride + column];
 @group(0) @binding(1) var<storage, read> ranges: array<u32>;  // m + 1
 @group(0) @binding(2) var<storage, read> books: array<f32>;   // [m][h][bookStride]
 @group(0) @binding(3) var<storage, read_write> codes: array<u32>;
+#if ${errors}
+@group(0) @binding(4) var<storage, read_write> errors: array<f32>;
+@group(0) @binding(5) var<uniform> params: Params;
+#else
 @group(0) @binding(4) var<uniform> params: Params;
+#endif
 ${threadNumber}
+
+var<private> error: f32;
 
 fn nearest(row: u32, space: u32) -> u32 {
   let begin = ranges[space];
@@ -60,6 +68,7 @@ fn nearest(row: u32, space: u32) -> u32 {
       }
     }
   }
+  error += best;
   return code;
 }
 
@@ -77,6 +86,9 @@ fn main(${threadBuiltins}) {
   var packed = 0u;
   for (var s = first; s < min(first + 4u, params.m); s++) { packed |= nearest(row, s) << (8u * (s - first)); }
   codes[row * perRow + first / 4u] = packed;
+#endif
+#if ${errors}
+  errors[row * perRow + first / 4u] = error;
 #endif
 }
 `,

@@ -27,7 +27,7 @@ export { createRandom, type Random } from './core/random.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
 export { type Integers, openVectors, readIntegers, readSparse, readVectors } from './data/read.ts'
 export { blobs } from './data/synthetic.ts'
-export { type WriteOptions, writeLabels, writeVectors } from './data/write.ts'
+export { type WriteOptions, writeLabels, writeNeighbors, writeVectors } from './data/write.ts'
 export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/contract.ts'
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
@@ -39,6 +39,19 @@ export {
   nsScore,
   type RankingQuality,
 } from './metrics/ranking.ts'
+export { type NeighborLists, recallAt } from './metrics/recall.ts'
+export {
+  QUANTIZER_DEFAULTS,
+  QUANTIZER_TYPES,
+  type QuantizerOptions,
+  type QuantizerType,
+  SUBSPACE_ORDERS,
+  type SubspaceOrder,
+} from './quantize/options.ts'
+export { type CodingOptions, loadQuantizer, Quantizer, type QuantizerFacts } from './quantize/quantizer.ts'
+export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions, type RankedCodes } from './quantize/scan.ts'
+export type { QuantizerStats, QuantizerStop } from './quantize/stats.ts'
+export { trainQuantizer } from './quantize/train.ts'
 export {
   buildIndex,
   ImageIndex,
@@ -50,5 +63,8 @@ export {
 } from './retrieval/image-index.ts'
 export type { Ranking } from './retrieval/inverted-file.ts'
 export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
+export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
 export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
+export { InvertedFile, type InvertedSearchOptions } from './search/inverted-file.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
+export { rerank } from './search/rerank.ts'

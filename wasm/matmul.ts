@@ -5,7 +5,11 @@
 import { PANEL, panelBytes } from './panels'
 import { loadFour, packFourRows, rowBytes, scoreFourByEight } from './simd'
 
-/** Items are rows of A; B comes packed in panels. Scratch: 128 bytes, then four packed rows. */
+/**
+ * Items are rows of A; B comes packed in panels, each of which meets `groups` times four rows before
+ * the next one is fetched. With `upper` only what lies on and above the diagonal is computed, for
+ * products known to be symmetric. Scratch: 128 bytes, then groups * 4 packed rows.
+ */
 export function matmulRows(
   start: u32,
   end: u32,
@@ -17,29 +21,39 @@ export function matmulRows(
   count: u32,
   out: usize,
   outStride: u32,
+  groups: u32,
+  upper: u32,
 ): void {
   const rows = scratch + 128
+  const groupBytes = (<usize>stride) << 4
   const bytes = rowBytes(stride, kind)
-  for (let i = start; i < end; i += 4) {
-    const last = end - 1
-    packFourRows(
-      a + <usize>i * bytes,
-      a + <usize>min(i + 1, last) * bytes,
-      a + <usize>min(i + 2, last) * bytes,
-      a + <usize>min(i + 3, last) * bytes,
-      kind,
-      stride,
-      rows,
-    )
-    for (let base: u32 = 0; base < count; base += PANEL) {
-      scoreFourByEight(rows, packed + <usize>(base / PANEL) * panelBytes(stride), stride, scratch)
+  for (let first = start; first < end; first += groups * 4) {
+    const stop = min(end, first + groups * 4)
+    const last = stop - 1
+    for (let i = first; i < stop; i += 4) {
+      packFourRows(
+        a + <usize>i * bytes,
+        a + <usize>min(i + 1, last) * bytes,
+        a + <usize>min(i + 2, last) * bytes,
+        a + <usize>min(i + 3, last) * bytes,
+        kind,
+        stride,
+        rows + <usize>((i - first) >> 2) * groupBytes,
+      )
+    }
+    for (let base: u32 = upper ? first & ~7 : 0; base < count; base += PANEL) {
+      const panel = packed + <usize>(base / PANEL) * panelBytes(stride)
       const inPanel = min(PANEL, count - base)
-      for (let row: u32 = 0; row < min(<u32>4, end - i); row++) {
-        const to = out + ((<usize>(i + row) * outStride + base) << 2)
-        memory.copy(to, scratch + ((<usize>row) << 5), (<usize>inPanel) << 2)
-        // Padding behind the last column becomes zero, whatever the memory held before.
-        if (base + inPanel === count) {
-          memory.fill(to + ((<usize>inPanel) << 2), 0, (<usize>(outStride - count)) << 2)
+      for (let i = first; i < stop; i += 4) {
+        if (upper && base + PANEL <= i) break
+        scoreFourByEight(rows + <usize>((i - first) >> 2) * groupBytes, panel, stride, scratch)
+        for (let row: u32 = 0; row < min(<u32>4, stop - i); row++) {
+          const to = out + ((<usize>(i + row) * outStride + base) << 2)
+          memory.copy(to, scratch + ((<usize>row) << 5), (<usize>inPanel) << 2)
+          // Padding behind the last column becomes zero, whatever the memory held before.
+          if (base + inPanel === count) {
+            memory.fill(to + ((<usize>inPanel) << 2), 0, (<usize>(outStride - count)) << 2)
+          }
         }
       }
     }
@@ -47,12 +61,14 @@ export function matmulRows(
 }
 
 /**
- * Items are slabs of `slabRows` rows, each with its own p x q partial (strides of A and B), which
- * gramSum adds up in order: the result does not depend on the threads. Rows are taken ROWS at a time;
+ * Items are slabs of `slabRows` rows, each with its own p x q partial (strides of A and B), times
+ * blocks of COLUMNS columns of A; gramSum adds the slabs up in order, so the result does not depend on
+ * the threads. With `upper` only what lies on and above the diagonal. Rows are taken ROWS at a time;
  * columns of A, four at a time, meet columns of B, eight at a time, in the micro-kernel.
  * Scratch: 128 bytes, ROWS * 4 floats, a panel of ROWS rows.
  */
 const ROWS: u32 = 64
+const COLUMNS: u32 = 64
 
 export function gramSlabs(
   start: u32,
@@ -67,18 +83,24 @@ export function gramSlabs(
   kindB: u32,
   strideB: u32,
   partials: usize,
+  upper: u32,
 ): void {
   const packedA = scratch + 128
   const packedB = packedA + ((<usize>ROWS) << 4)
-  for (let slab = start; slab < end; slab++) {
+  const blocks = (strideA + COLUMNS - 1) / COLUMNS
+  for (let item = start; item < end; item++) {
+    const slab = item / blocks
+    const first = (item % blocks) * COLUMNS
+    const last = min(first + COLUMNS, strideA)
     const out = partials + ((<usize>slab * strideA * strideB) << 2)
-    memory.fill(out, 0, (<usize>strideA * strideB) << 2)
+    memory.fill(out + ((<usize>first * strideB) << 2), 0, (<usize>(last - first) * strideB) << 2)
     const stop = min((slab + 1) * slabRows, n)
     for (let from = slab * slabRows; from < stop; from += ROWS) {
       const rows = min(ROWS, stop - from)
       for (let q: u32 = 0; q < strideB; q += PANEL) {
         packColumnsOf(b, kindB, strideB, from, rows, q, packedB)
-        for (let p: u32 = 0; p < strideA; p += 4) {
+        for (let p = first; p < last; p += 4) {
+          if (upper && q + PANEL <= p) break
           for (let row: u32 = 0; row < rows; row++) {
             const source = a + <usize>(from + row) * rowBytes(strideA, kindA)
             v128.store(packedA + ((<usize>row) << 4), loadFour(source, kindA, p))

@@ -3,17 +3,20 @@ import { Command, CommanderError } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }
 import { addAssignCommand } from './commands/assign.ts'
 import { addClusterCommand } from './commands/cluster.ts'
+import { addCodeCommands } from './commands/codes.ts'
 import { addConvertCommand } from './commands/convert.ts'
 import { addEvaluateCommand } from './commands/evaluate.ts'
 import { addIndexCommand } from './commands/index-images.ts'
 import { addInfoCommand } from './commands/info.ts'
+import { addQuantizeCommand } from './commands/quantize.ts'
 import { addQueryCommand } from './commands/query.ts'
+import { addSearchCommand } from './commands/search.ts'
 import { addVocabularyCommand } from './commands/vocabulary.ts'
 import type { Session } from './session.ts'
 
 export function createProgram(session: Session): Command {
   const program = new Command('centroidal')
-    .description('Clusters large sets of vectors on the GPU or the CPU.')
+    .description('Clusters, quantizes and searches large sets of vectors on the GPU or the CPU.')
     .version(packageFile.version)
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
@@ -38,6 +41,9 @@ Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
     )
   addClusterCommand(program, session)
   addAssignCommand(program, session)
+  addQuantizeCommand(program, session)
+  addCodeCommands(program, session)
+  addSearchCommand(program, session)
   addEvaluateCommand(program, session)
   addVocabularyCommand(program, session)
   addIndexCommand(program, session)

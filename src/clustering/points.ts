@@ -69,6 +69,8 @@ export interface PointStoreOptions {
   readonly neighbors?: number
   /** Bytes that are kept for each point in one buffer elsewhere: parts are made small enough for it. */
   readonly pointBytes?: number | undefined
+  /** Rows of a part, for who needs room for something else of each. Default: as many as fit. */
+  readonly mostRows?: number
   /** While the vectors are loaded. */
   readonly watch?: Watch
 }
@@ -109,7 +111,7 @@ export class PointStore {
   }
 
   private constructor(device: Device, source: VectorSource, options: PointStoreOptions) {
-    const { frame, weights, neighbors = 1, pointBytes = 0 } = options
+    const { frame, weights, neighbors = 1, pointBytes = 0, mostRows = Number.POSITIVE_INFINITY } = options
     this.#neighbors = neighbors
     this.source = source
     this.frame = frame
@@ -131,6 +133,7 @@ export class PointStore {
       1,
       Math.min(
         Math.floor(limits.bindingBytes / (4 * neighbors)) - 256,
+        mostRows,
         pointBytes > 0 ? Math.floor(Math.min(limits.bindingBytes, MOST_PART_BYTES) / pointBytes) : source.rows,
       ),
     )

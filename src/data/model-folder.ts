@@ -53,19 +53,19 @@ async function stageJson(
   { kind, version, facts, centers, labels, tree, mixture }: ModelContents,
 ): Promise<ByteSink> {
   const fingerprint = fingerprintOf(centers.data, labels)
-  const text = JSON.stringify(
-    {
-      format: `centroidal ${kind}`,
-      version,
-      fingerprint,
-      tree: tree !== undefined,
-      mixture: mixture !== undefined,
-      ...facts,
-    },
-    undefined,
-    2,
-  )
-  return stageText(path, `${text}\n`)
+  return stageFacts(path, {
+    format: `centroidal ${kind}`,
+    version,
+    fingerprint,
+    tree: tree !== undefined,
+    mixture: mixture !== undefined,
+    ...facts,
+  })
+}
+
+/** An object as JSON, written but not yet visible. */
+export function stageFacts(path: string, facts: object): Promise<ByteSink> {
+  return stageText(path, `${JSON.stringify(facts, undefined, 2)}\n`)
 }
 
 export async function stageText(path: string, text: string): Promise<ByteSink> {
@@ -99,19 +99,7 @@ export interface LoadedModel {
 }
 
 export async function readModelFolder(folder: string, kind: string, newest: number): Promise<LoadedModel> {
-  const { format, version, fingerprint, tree: hasTree, mixture, ...facts } = await readJson(`${folder}/model.json`)
-  if (format !== `centroidal ${kind}`) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder}/model.json is not a ${kind} model of centroidal: format is ${JSON.stringify(format)}.`,
-    )
-  }
-  if (typeof version !== 'number' || version > newest) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder} was written as version ${version}, this centroidal reads up to ${newest}: update it.`,
-    )
-  }
+  const { fingerprint, tree: hasTree, mixture, ...facts } = await readFacts(folder, kind, newest)
   const centers = await readVectors(`${folder}/centers.npy`)
   const labels = await readIntegers(`${folder}/labels.npy`)
   checkShape(folder, 'centers.npy', [centers.rows, centers.cols], [facts.k, facts.cols])
@@ -140,6 +128,24 @@ async function readMixture(folder: string, k: number): Promise<ModelMixture> {
     return Float32Array.from(data)
   }
   return { weights: await read('weights'), sigmas: await read('sigmas') }
+}
+
+/** model.json of a folder that must hold a model of this kind and not of a later version; without format and version. */
+export async function readFacts(folder: string, kind: string, newest: number): Promise<Record<string, unknown>> {
+  const { format, version, ...facts } = await readJson(`${folder}/model.json`)
+  if (format !== `centroidal ${kind}`) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder}/model.json is not a ${kind} model of centroidal: format is ${JSON.stringify(format)}.`,
+    )
+  }
+  if (typeof version !== 'number' || version > newest) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder} was written as version ${version}, this centroidal reads up to ${newest}: update it.`,
+    )
+  }
+  return facts
 }
 
 function checkShape(folder: string, file: string, found: readonly number[], wanted: readonly unknown[]): void {

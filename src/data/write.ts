@@ -79,6 +79,15 @@ export async function writeLabels(location: string, labels: Uint32Array): Promis
   await (await stageLabels(location, labels)).close()
 }
 
+/** Lists of row numbers, `cols` for each query: .npy (int32), .ivecs, .csv or .tsv. 0xffffffff, for nothing, becomes -1. */
+export async function writeNeighbors(location: string, labels: Uint32Array, cols: number): Promise<void> {
+  const format = formatOf(location, 'labels')
+  const signed = new Int32Array(labels.buffer, labels.byteOffset, labels.length)
+  const read = async (start: number, end: number): Promise<StoredData> => signed.subarray(start * cols, end * cols)
+  const rows = { name: 'the neighbours', shape: [labels.length / cols, cols], type: 'i32' as const, read }
+  await (await stageRows(location, format, rows, {})).close()
+}
+
 export function stageLabels(location: string, labels: Uint32Array): Promise<ByteSink> {
   const format = formatOf(location, 'labels')
   const read = async (start: number, end: number): Promise<StoredData> => labels.subarray(start, end)

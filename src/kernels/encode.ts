@@ -3,15 +3,27 @@
  *
  * books: f32 [m][h][bookStride], bookStride a multiple of 4, zeros behind a codeword. codes: u8
  * [n][codeStride] while h <= 256, u32 above; codeStride = m rounded up to a multiple of 4. Ties go to
- * the lowest code. Cost: 2 to 3 n h d operations.
+ * the lowest code. errors, if asked for: f32 [n][codeStride / 4], squared distances to the codewords
+ * taken, four subspaces to a number. Cost: 2 to 3 n h d operations.
  */
 import { encodeShader } from '../../shaders/encode.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
+import {
+  BufferScope,
+  type ComputePass,
+  type CpuJob,
+  type CpuMemory,
+  type Device,
+  type DeviceBuffer,
+  type GpuTarget,
+  type RunControl,
+} from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, kindOf, paddedCols } from './rows.ts'
+
+const PANEL = 8
 
 export interface EncodeArgs {
   readonly points: DeviceRows
@@ -20,6 +32,8 @@ export interface EncodeArgs {
   readonly books: DeviceBuffer
   readonly codewords: number
   readonly codes: DeviceBuffer
+  /** `errorBytes` long. */
+  readonly errors?: DeviceBuffer | undefined
 }
 
 /** Floats of a codeword in the books: the widest subspace, padded. */
@@ -38,8 +52,13 @@ export function codeBytes(n: number, m: number, codewords: number): number {
   return n * codeStride(m) * (codewords <= 256 ? 1 : 4)
 }
 
-export async function encode(device: Device, args: EncodeArgs): Promise<void> {
-  const { points, ranges, books, codewords, codes } = args
+/** Bytes of the errors of n points. */
+export function errorBytes(n: number, m: number): number {
+  return n * codeStride(m)
+}
+
+export async function encode(device: Device, args: EncodeArgs, control?: RunControl): Promise<void> {
+  const { points, ranges, books, codewords, codes, errors } = args
   const m = ranges.length - 1
   const stride = bookStride(ranges)
   const scope = new BufferScope(device)
@@ -47,22 +66,23 @@ export async function encode(device: Device, args: EncodeArgs): Promise<void> {
     const rangeBuffer = scope.upload(Uint32Array.from(ranges), 'ranges of subspaces')
     const bookBytes = panelsBytes({ rows: codewords, stride })
     const packed = device.info.kind === 'cpu' ? scope.allocate(bookBytes * m, 'packed codebooks') : undefined
-    await device.run({
+    const work = {
       name: 'encode',
-      *webgpu(gpu) {
+      *webgpu(gpu: GpuTarget): Generator<ComputePass> {
         yield* rowPasses(gpu, {
           rows: points.rows,
           perRow: 3 * codewords * points.stride,
           atLeast: THREADS,
           pass: (first, count) => ({
-            shader: encodeShader(denseType(points), codewords > 256),
-            bindings: [points.buffer, rangeBuffer, books, codes],
+            shader: encodeShader(denseType(points), codewords > 256, errors !== undefined),
+            bindings: [points.buffer, rangeBuffer, books, codes, ...(errors ? [errors] : [])],
             params: [first, count, points.stride, m, codewords, stride, codeStride(m)],
+            share: (first + count) / points.rows,
             groups: gridFor((count * codeStride(m)) / 4, THREADS, gpu.limits.workgroups),
           }),
         })
       },
-      *cpu(memory) {
+      *cpu(memory: CpuMemory): Generator<CpuJob> {
         const address = memory.address(packed as DeviceBuffer)
         for (let s = 0; s < m; s++) {
           const book = memory.address(books) + s * codewords * stride * 4
@@ -78,16 +98,19 @@ export async function encode(device: Device, args: EncodeArgs): Promise<void> {
             points.stride,
             memory.address(rangeBuffer),
             m,
+            memory.address(books),
             address,
             codewords,
             stride,
             memory.address(codes),
             codeStride(m),
+            errors ? memory.address(errors) : 0,
           ],
-          scratchBytes: 128 + stride * 16,
+          scratchBytes: stride * 16 + Math.ceil(codewords / PANEL) * PANEL * 16 + 64,
         }
       },
-    })
+    }
+    await device.run(work, control)
   } finally {
     scope.free()
   }

@@ -17,9 +17,15 @@ export interface MatmulArgs {
   readonly b: DeviceRows
   /** n x q, floats; padding columns become zero */
   readonly out: DeviceRows
+  /** The product is symmetric and only what lies on and above the diagonal is wanted: the rest may hold anything. */
+  readonly upper?: boolean
 }
 
-export async function matmul(device: Device, { a, b, out }: MatmulArgs): Promise<void> {
+/** Rows of A that are packed at a time, in fours, and the floats they may take: a core's own cache. */
+const MOST_GROUPS = 8
+const PACKED_FLOATS = 65536
+
+export async function matmul(device: Device, { a, b, out, upper }: MatmulArgs): Promise<void> {
   const scope = new BufferScope(device)
   try {
     const packed = device.info.kind === 'cpu' ? scope.allocate(panelsBytes(b), 'packed matrix') : undefined
@@ -42,10 +48,11 @@ export async function matmul(device: Device, { a, b, out }: MatmulArgs): Promise
       *cpu(memory) {
         const address = memory.address(packed as DeviceBuffer)
         yield packCentersJob(memory.address(b.buffer), b.stride, b.rows, false, address)
+        const groups = Math.max(1, Math.min(MOST_GROUPS, Math.floor(PACKED_FLOATS / (a.stride * 4))))
         yield {
           entry: 'matmulRows',
           items: a.rows,
-          grain: Math.max(1, Math.round(2.5e5 / (b.rows * a.stride))) * 4,
+          grain: Math.max(1, Math.round(2.5e5 / (b.rows * a.stride * groups))) * groups * 4,
           args: [
             memory.address(a.buffer),
             kindOf(a),
@@ -54,8 +61,10 @@ export async function matmul(device: Device, { a, b, out }: MatmulArgs): Promise
             b.rows,
             memory.address(out.buffer),
             out.stride,
+            groups,
+            upper ? 1 : 0,
           ],
-          scratchBytes: 128 + a.stride * 16,
+          scratchBytes: 128 + groups * a.stride * 16,
         }
       },
     })
@@ -71,13 +80,17 @@ export interface GramArgs {
   readonly b: DeviceRows
   /** p x q, floats, room for p and q padded to a multiple of 4 */
   readonly out: DeviceBuffer
+  /** As for matmul. */
+  readonly upper?: boolean
 }
 
 /** Slabs of rows that are summed on their own; few, because each needs a whole product of memory. */
 const MOST_SLABS = 16
 const SLAB_ROWS = 1024
+/** Columns of A that a CPU item takes. */
+const GRAM_COLUMNS = 64
 
-export async function gram(device: Device, { a, b, out }: GramArgs): Promise<void> {
+export async function gram(device: Device, { a, b, out, upper }: GramArgs): Promise<void> {
   const n = a.rows
   // A kernel sees the products of all slabs in one binding; wide rows leave room for few.
   const fitting = Math.max(1, Math.floor(device.info.limits.bindingBytes / (a.stride * b.stride * 4)))
@@ -112,7 +125,7 @@ export async function gram(device: Device, { a, b, out }: GramArgs): Promise<voi
       *cpu(memory) {
         yield {
           entry: 'gramSlabs',
-          items: slabs,
+          items: slabs * Math.ceil(a.stride / GRAM_COLUMNS),
           grain: 1,
           args: [
             n,
@@ -124,6 +137,7 @@ export async function gram(device: Device, { a, b, out }: GramArgs): Promise<voi
             kindOf(b),
             b.stride,
             memory.address(partials),
+            upper ? 1 : 0,
           ],
           scratchBytes: 128 + 64 * 16 + 65 * 32,
         }

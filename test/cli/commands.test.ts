@@ -7,6 +7,20 @@ import { jsonLines, result, runCli } from './run-cli.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
 
 const path = temporaryFolder()
+const COMMANDS = [
+  'cluster',
+  'assign',
+  'quantize',
+  'encode',
+  'decode',
+  'search',
+  'vocabulary',
+  'index',
+  'query',
+  'info',
+  'convert',
+  'evaluate',
+]
 
 beforeAll(async () => {
   await writeBlobs(path('vectors.npy'), path('classes.npy'))
@@ -107,7 +121,7 @@ describe('info', () => {
 })
 
 describe('help', () => {
-  test.each(['cluster', 'assign', 'info', 'convert', 'evaluate'])('of %s has an example', async (command) => {
+  test.each(COMMANDS)('of %s has an example', async (command) => {
     const { code, stdout, stderr } = await runCli(command, '--help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(new RegExp(`^Usage: centroidal ${command}`))
@@ -134,8 +148,7 @@ describe('help', () => {
   test('is what no command at all gives', async () => {
     const { code, stdout } = await runCli()
     expect(code).toBe(0)
-    for (const command of ['cluster', 'assign', 'info', 'convert', 'evaluate', 'vocabulary', 'index', 'query'])
-      expect(stdout).toContain(`  ${command} `)
+    for (const command of COMMANDS) expect(stdout).toContain(`  ${command} `)
   })
 
   test('the version is that of the package', async () => {

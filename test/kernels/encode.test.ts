@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bookStride, codeBytes, codeStride, encode } from '../../src/kernels/encode.ts'
-import { expectChoices, expectSame, scoreBound } from '../tolerance.ts'
+import { bookStride, codeBytes, codeStride, encode, errorBytes } from '../../src/kernels/encode.ts'
+import { distanceBound, expectChoices, expectClose, expectSame, scoreBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { columns, countOf, lengthOf, longest, type Rows, ranking, squaredDistance } from './oracles.ts'
 import {
@@ -46,16 +46,35 @@ async function run(opened: OpenedDevice, { x, ranges, h, books }: Case): Promise
       }
     })
     const codes = buffers.output(codeBytes(n, m, h))
+    const errors = buffers.output(errorBytes(n, m))
     await encode(buffers.device, {
       points: buffers.rows(x.data, x.cols),
       ranges,
       books: buffers.upload(packed),
       codewords: h,
       codes: codes.buffer,
+      errors: errors.buffer,
     })
     const all = h <= 256 ? await codes.bytes() : await codes.words()
-    return Uint32Array.from({ length: n * m }, (_, i) => all[Math.floor(i / m) * codeStride(m) + (i % m)])
+    const found = Uint32Array.from({ length: n * m }, (_, i) => all[Math.floor(i / m) * codeStride(m) + (i % m)])
+    const expected = errorsOf({ x, ranges, h, books }, found)
+    expectClose(await errors.floats(), expected, (i) => distanceBound(x.cols + 4, expected[i]))
+    return found
   })
+}
+
+/** Squared distances to the codewords taken, four subspaces to a number. */
+function errorsOf({ x, ranges, books }: Case, codes: Uint32Array): Float64Array {
+  const m = books.length
+  const perRow = codeStride(m) / 4
+  const errors = new Float64Array(countOf(x) * perRow)
+  books.forEach((book, s) => {
+    const part = columns(x, ranges[s], ranges[s + 1])
+    for (let i = 0; i < countOf(x); i++) {
+      errors[i * perRow + Math.floor(s / 4)] += squaredDistance(part, i, book, codes[i * m + s])
+    }
+  })
+  return errors
 }
 
 async function checkExact(opened: OpenedDevice, given: Case): Promise<void> {

@@ -115,6 +115,24 @@ onEveryDevice((opened) => {
     })
   })
 
+  test.each([1, 5, 8, 9, 31, 33, 70])('of symmetric products the upper half is enough, %i columns', async (d) => {
+    const a = { data: centers('whole', d, d, 7), cols: d }
+    await opened.use(async (buffers) => {
+      const rows = buffers.rows(a.data, d)
+      const { rows: out, output } = buffers.outputRows(d, d)
+      await matmul(buffers.device, { a: rows, b: rows, out, upper: true })
+      const stride = paddedCols(d)
+      const columns = buffers.output(stride * stride * 4)
+      await gram(buffers.device, { a: rows, b: rows, out: columns.buffer, upper: true })
+      const upper = (all: ArrayLike<number>, step: number): number[] =>
+        Array.from({ length: d * d }, (_, i) =>
+          i % d < Math.floor(i / d) ? 0 : all[Math.floor(i / d) * step + (i % d)],
+        )
+      expectSame(upper(await output.floats(), stride), upper(rowProducts(a, a).values, d))
+      expectSame(upper(await columns.floats(), stride), upper(columnProducts(a, a).values, d))
+    })
+  })
+
   test('matmul and gram keep no memory', async () => {
     const a = { data: points('whole', 33, 9, 6), cols: 9 }
     const both = async (): Promise<number> => {

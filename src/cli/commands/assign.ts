@@ -1,8 +1,7 @@
 /** `centroidal assign`: more vectors to the clusters of a finished run. */
-import { rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
-import { CentroidalError, loadModel, openDevice, openVectors, writeLabels } from '../../index.ts'
+import { loadModel, openDevice, openVectors, writeLabels } from '../../index.ts'
+import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
@@ -41,7 +40,7 @@ async function assign(session: Session, run: string, file: string, flags: Assign
   const signal = session.interruption()
   const view = createProgressView(stderr, flags.quiet === true, signal)
   try {
-    await tryLabelsFile(flags.out)
+    await tryFile(flags.out, (probe) => writeLabels(probe, Uint32Array.of(0)))
     const device = await openDevice(deviceOptions(flags))
     try {
       const { labels, distances } = await model.assign(source, {
@@ -84,19 +83,6 @@ async function assign(session: Session, run: string, file: string, flags: Assign
   } finally {
     view.stop()
     await source.close?.()
-  }
-}
-
-/** Labels written beside the wanted file and removed again: what would fail at the end fails at once. */
-async function tryLabelsFile(out: string): Promise<void> {
-  const probe = join(dirname(out), `.centroidal-${process.pid}-${basename(out)}`)
-  try {
-    await writeLabels(probe, Uint32Array.of(0))
-    await rm(probe, { force: true })
-  } catch (error) {
-    if (!(error instanceof CentroidalError)) throw error
-    const message = error.message.replaceAll(JSON.stringify(probe), JSON.stringify(out))
-    throw new CentroidalError(error.code, message, { cause: error })
   }
 }
 

@@ -1,10 +1,10 @@
-/** `centroidal evaluate`: labels against known classes, and rankings against known groups. */
-import type { Command } from 'commander'
-import { CentroidalError, judgeRankings } from '../../index.ts'
+/** `centroidal evaluate`: labels against known classes, found neighbours against true ones, rankings against known groups. */
+import { type Command, Option } from 'commander'
+import { CentroidalError, judgeRankings, readIntegers, recallAt } from '../../index.ts'
 import { readGroups, readRankings } from '../rankings.ts'
 import type { Session } from '../session.ts'
 import { agreement, entropyWords, nmiWords, purityWords, readLabels, requireLength } from '../truth.ts'
-import { count } from '../words.ts'
+import { count, percent } from '../words.ts'
 import { addJsonOption, type SpeechFlags } from './shared-options.ts'
 
 export function addEvaluateCommand(program: Command, session: Session): void {
@@ -15,16 +15,56 @@ export function addEvaluateCommand(program: Command, session: Session): void {
       'Compares the cluster of each vector with the class it is known to have: normalized mutual information (NMI), adjusted Rand index, purity, entropy. Which number a cluster or a class has does not matter.',
     )
     .argument('<labels>', 'one whole number a row: .npy .ivecs .csv .tsv')
-    // Needed, but not by the command below this one, of which commander would demand it too.
+    // Needed, but not by the commands below this one, of which commander would demand it too.
     .option('--truth <file>', 'the class of each row, in the same order')
     .action((labels: string, flags: LabelFlags) => evaluate(session, labels, flags))
-    .addHelpText('after', '\nExample:\n  centroidal evaluate run/labels.npy --truth classes.npy')
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal evaluate run/labels.npy --truth classes.npy
+  centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs
+  centroidal evaluate ranking rankings.jsonl --groups groups.npy`,
+    )
   addJsonOption(command)
+  addNeighboursCommand(command, session)
   addRankingCommand(command, session)
 }
 
 interface LabelFlags extends SpeechFlags {
   readonly truth?: string
+}
+
+function truthNeeded(): CentroidalError {
+  return new CentroidalError('bad-option', 'Option --truth <file> is needed, and --help shows how.')
+}
+
+/** The flags belong to `evaluate` too, which takes them first: here they are only shown. */
+function addNeighboursCommand(evaluate: Command, session: Session): void {
+  const command = evaluate
+    .command('neighbours')
+    .summary('compare found neighbours with the true ones')
+    .description('Recall at 1, 10 and 100: the share of queries whose true nearest neighbour is among that many found.')
+    .argument('<found>', 'what centroidal search wrote, a row a query: .npy .ivecs .csv .tsv')
+    .addOption(new Option('--truth <file>', 'the true neighbours in the same order of queries, nearest first'))
+    .action((found: string, _: object, self: Command) => evaluateNeighbours(session, found, self.optsWithGlobals()))
+    .addHelpText('after', '\nExample:\n  centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs')
+  addJsonOption(command)
+}
+
+async function evaluateNeighbours({ stdout }: Session, file: string, { truth, json }: LabelFlags): Promise<void> {
+  if (truth === undefined) throw truthNeeded()
+  const found = await readIntegers(file)
+  const known = await readIntegers(truth)
+  requireLength(truth, known.rows, found.rows, 'rows')
+  const ranks = [1, 10, 100].filter((r) => r <= found.cols)
+  const recalls = ranks.map((r) => [`recall@${r}`, recallAt(found, known, r)] as const)
+  if (json) {
+    stdout.json({ type: 'result', queries: found.rows, ...Object.fromEntries(recalls) })
+    return
+  }
+  stdout.line(`${count(found.rows, 'query', 'queries')}, ${count(found.cols, 'neighbour')} each`)
+  for (const [name, share] of recalls) stdout.line(`  ${name.padEnd(10)}  ${percent(share, 1)}`)
 }
 
 function addRankingCommand(evaluate: Command, session: Session): void {
@@ -61,9 +101,7 @@ async function evaluateRanking(
 }
 
 async function evaluate({ stdout }: Session, file: string, { truth, json }: LabelFlags): Promise<void> {
-  if (truth === undefined) {
-    throw new CentroidalError('bad-option', 'Option --truth <file> is needed, and --help shows how.')
-  }
+  if (truth === undefined) throw truthNeeded()
   const labels = await readLabels(file)
   const classes = await readLabels(truth)
   requireLength(truth, classes.length, labels.length, 'labels')

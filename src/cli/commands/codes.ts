@@ -1,0 +1,106 @@
+/** `centroidal encode` and `centroidal decode`: vectors to codes and back. */
+import type { Command } from 'commander'
+import { loadQuantizer, matrix, openDevice, openVectors, readVectors, writeVectors } from '../../index.ts'
+import { tryFile } from '../out-file.ts'
+import { createProgressView } from '../progress/view.ts'
+import type { Session } from '../session.ts'
+import { bytes, count, duration, number } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  deviceOptions,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface CodeFlags extends DeviceFlags, SpeechFlags {
+  readonly out: string
+}
+
+export function addCodeCommands(program: Command, session: Session): void {
+  const encode = program
+    .command('encode')
+    .summary('turn vectors into codes')
+    .description('Writes every vector of a file as the few bytes that a quantizer makes of it.')
+    .argument('<quantizer>', 'the folder that centroidal quantize wrote')
+    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .requiredOption('-o, --out <file>', 'where the codes go, one row of bytes a vector: .npy .bvecs')
+    .action((quantizer: string, vectors: string, flags: CodeFlags) => encodeFile(session, quantizer, vectors, flags))
+    .addHelpText('after', '\nExample:\n  centroidal encode quantizer base.bvecs --out codes.npy')
+  const decode = program
+    .command('decode')
+    .summary('turn codes back into vectors')
+    .description('Writes the vectors that codes stand for: near those that were encoded, as near as the codes allow.')
+    .argument('<quantizer>', 'the folder that centroidal quantize wrote')
+    .argument('<codes>', 'the codes: .npy .bvecs')
+    .requiredOption('-o, --out <file>', 'where the vectors go: .npy .fvecs .csv .tsv')
+    .action((quantizer: string, codes: string, flags: CodeFlags) => decodeFile(session, quantizer, codes, flags))
+    .addHelpText('after', '\nExample:\n  centroidal decode quantizer codes.npy --out near.npy')
+  for (const command of [encode, decode]) addSpeechOptions(addDeviceOptions(command))
+}
+
+async function encodeFile(session: Session, folder: string, file: string, flags: CodeFlags): Promise<void> {
+  const began = performance.now()
+  const quantizer = await loadQuantizer(folder)
+  const source = await openVectors(file)
+  const signal = session.interruption()
+  const view = createProgressView(session.stderr, flags.quiet === true, signal)
+  try {
+    await tryFile(flags.out, (probe) => writeVectors(probe, matrix(Uint8Array.of(0), 1, 1)))
+    const device = await openDevice(deviceOptions(flags))
+    try {
+      const onProgress = (share: number): void => view.show({ label: 'encoding the vectors', share })
+      const codes = await quantizer.encode(source, { device, signal, onProgress })
+      await writeVectors(flags.out, codes)
+      view.stop()
+      const seconds = (performance.now() - began) / 1000
+      const { rows, cols } = codes
+      if (flags.json) {
+        session.stdout.json({
+          type: 'result',
+          rows,
+          codeBytes: cols,
+          seconds,
+          device: device.info.kind,
+          out: flags.out,
+        })
+      } else if (!flags.quiet) {
+        session.stdout.line(
+          `Encoded ${count(rows, 'vector')} as ${count(cols, 'byte')} each, ${bytes(rows * cols)} in all, in ${duration(seconds)}.`,
+        )
+        session.stdout.line(`  codes  ${flags.out}`)
+      }
+    } finally {
+      await device.close()
+    }
+  } finally {
+    view.stop()
+    await source.close?.()
+  }
+}
+
+async function decodeFile(session: Session, folder: string, file: string, flags: CodeFlags): Promise<void> {
+  const quantizer = await loadQuantizer(folder)
+  const codes = await readVectors(file)
+  await tryFile(flags.out, (probe) => writeVectors(probe, matrix(Float32Array.of(0), 1, 1)))
+  const signal = session.interruption()
+  const view = createProgressView(session.stderr, flags.quiet === true, signal)
+  const device = await openDevice(deviceOptions(flags))
+  try {
+    const onProgress = (share: number): void => view.show({ label: 'decoding', share })
+    const vectors = await quantizer.decode(codes, { device, signal, onProgress })
+    await writeVectors(flags.out, vectors)
+    view.stop()
+    const { rows, cols } = vectors
+    if (flags.json) {
+      session.stdout.json({ type: 'result', rows, cols, expectedError: quantizer.distortion, out: flags.out })
+    } else if (!flags.quiet) {
+      session.stdout.line(
+        `Decoded ${count(rows, 'vector')} of ${count(cols, 'dimension')} to ${flags.out}; expect them ${number(Math.sqrt(quantizer.distortion))} off.`,
+      )
+    }
+  } finally {
+    view.stop()
+    await device.close()
+  }
+}

@@ -1,0 +1,213 @@
+/** `centroidal quantize`: from vectors to a quantizer in a folder. */
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import {
+  openDevice,
+  openVectors,
+  QUANTIZER_TYPES,
+  type Quantizer,
+  type QuantizerOptions,
+  type QuantizerType,
+  SUBSPACE_ORDERS,
+  type SubspaceOrder,
+  trainQuantizer,
+} from '../../index.ts'
+import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
+import { OutFolder } from '../out-folder.ts'
+import { createProgressView } from '../progress/view.ts'
+import { Interrupted, type Output, type Session } from '../session.ts'
+import { count, duration, number } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  deviceOptions,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface QuantizeFlags extends DeviceFlags, SpeechFlags {
+  readonly type: QuantizerType
+  readonly m?: number
+  readonly codewords?: number
+  readonly order?: SubspaceOrder
+  readonly rank?: number
+  readonly iterations?: number
+  readonly tolerance?: number
+  readonly seed?: number
+  readonly out: string
+}
+
+export function addQuantizeCommand(program: Command, session: Session): void {
+  const command = program
+    .command('quantize')
+    .summary('train a quantizer that turns vectors into short codes')
+    .description(
+      'Learns from vectors how to write others as a few bytes each, and writes a folder for centroidal encode, decode and search. Ctrl-C saves what was reached.',
+    )
+    .argument('<vectors>', 'the vectors to learn from: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .requiredOption('-o, --out <folder>', 'gets books.npy, rotation.npy and model.json')
+    .action((vectors: string, flags: QuantizeFlags) => quantize(session, vectors, flags))
+    .addHelpText(
+      'after',
+      `
+Types:
+  ck   Cartesian k-means: product quantization in subspaces that are turned to fit
+  pq   product quantization: each group of dimensions by its own codewords
+  ok   orthogonal k-means: a bit for each of m directions
+  itq  iterative quantization: the signs of rotated principal components
+
+Example:
+  centroidal quantize learn.bvecs --type ck -m 8 --out quantizer
+  centroidal quantize learn.bvecs --type itq -m 64 --out bits`,
+    )
+  const group = (heading: string, options: readonly Option[]): void => {
+    for (const option of options) command.addOption(option.helpGroup(heading))
+  }
+  group('Codes:', [
+    new Option('--type <name>', `${QUANTIZER_TYPES.join(', ')}; see below`)
+      .argParser(oneOf('--type', QUANTIZER_TYPES))
+      .default('ck', 'ck'),
+    new Option('-m <count>', 'codes of a vector, or bits for ok and itq (default: 8, or 64 bits)').argParser(
+      wholeNumber('-m', 'codes', 1),
+    ),
+    new Option('--codewords <count>', 'codewords of each code (default: 256; ok and itq have 2)').argParser(
+      wholeNumber('--codewords', 'codewords', 1),
+    ),
+    new Option(
+      '--order <name>',
+      `${SUBSPACE_ORDERS.join(', ')}: how dimensions are grouped at first (default: natural, or principal if the rank is lower)`,
+    ).argParser(oneOf('--order', SUBSPACE_ORDERS)),
+    new Option('--rank <count>', 'dimensions that are kept (default: all; ok and itq: one a bit)').argParser(
+      wholeNumber('--rank', 'dimensions', 1),
+    ),
+  ])
+  group('Training:', [
+    new Option('--iterations <count>', 'most rounds (default: 100)').argParser(
+      wholeNumber('--iterations', 'rounds', 1),
+    ),
+    new Option(
+      '--tolerance <share>',
+      'stop when a round lowers the distortion by less than this share; 0: use up the rounds (default: 0.00001)',
+    ).argParser(realNumber('--tolerance', '')),
+    new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
+      wholeNumber('--seed', '', 0),
+    ),
+  ])
+  addDeviceOptions(command)
+  addSpeechOptions(command)
+}
+
+async function quantize(session: Session, file: string, flags: QuantizeFlags): Promise<void> {
+  const source = await openVectors(file)
+  try {
+    const out = await OutFolder.claim(flags.out)
+    const began = performance.now()
+    const quantizer = await train(session, source, flags)
+    await quantizer.save(out.path)
+    const seconds = (performance.now() - began) / 1000
+    if (flags.json) session.stdout.json(resultObject(quantizer, seconds, out.path))
+    else if (!flags.quiet) tellResult(session.stdout, quantizer, seconds, out.path)
+    if (session.interrupted) {
+      const rounds = count(quantizer.facts.iterations.length, 'round')
+      throw new Interrupted(`Interrupted after ${rounds}: what was reached is in ${out.path}.`)
+    }
+  } finally {
+    await source.close?.()
+  }
+}
+
+async function train(
+  session: Session,
+  source: Awaited<ReturnType<typeof openVectors>>,
+  flags: QuantizeFlags,
+): Promise<Quantizer> {
+  const signal = session.interruption()
+  const view = createProgressView(session.stderr, flags.quiet === true, signal)
+  const device = await openDevice(deviceOptions(flags))
+  const { type, m, codewords, order, rank, iterations, tolerance, seed } = flags
+  const given = Object.fromEntries(
+    Object.entries({ m, codewords, order, rank, iterations, tolerance, seed }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  )
+  const most = iterations ?? 100
+  try {
+    return await trainQuantizer(source, {
+      ...(given as Partial<QuantizerOptions>),
+      type,
+      device,
+      signal,
+      onProgress: (phase, share) => {
+        if (!phase.startsWith('round ')) view.show({ label: phase, share })
+      },
+      onIteration: ({ iteration, distortion, seconds, rotationSeconds }) => {
+        view.show({
+          label: `round ${number(iteration)} of ${number(most)}`,
+          share: iteration / most,
+          details: [`distortion ${number(distortion)}`, `${duration(seconds)} so far`],
+          milestone: true,
+        })
+        if (flags.json) session.stdout.json({ type: 'iteration', iteration, distortion, seconds, rotationSeconds })
+      },
+    })
+  } catch (error) {
+    if (!session.interrupted) throw error
+    throw new Interrupted('Interrupted before the first round was done: nothing was written.')
+  } finally {
+    view.stop()
+    await device.close()
+  }
+}
+
+function resultObject(quantizer: Quantizer, seconds: number, out: string): object {
+  const { type, m, codewords, order, rank, rows, seed, stopped, iterations, device } = quantizer.facts
+  return {
+    type: 'result',
+    quantizer: type,
+    m,
+    codewords,
+    order,
+    rank,
+    rows,
+    cols: quantizer.codec.cols,
+    seed,
+    codeBytes: quantizer.codeBytes,
+    distortion: quantizer.distortion,
+    iterations: iterations.length,
+    stopped,
+    seconds,
+    device: device.kind,
+    deviceName: device.name,
+    deviceReason: device.reason,
+    out,
+  }
+}
+
+const STOPPED = {
+  iterations: 'that was the limit (--iterations)',
+  tolerance: 'the last one gained too little to go on (--tolerance)',
+  aborted: 'it was interrupted',
+} as const
+
+function tellResult(stdout: Output, quantizer: Quantizer, seconds: number, out: string): void {
+  const { type, m, codewords, order, rank, rows, stopped, iterations, device } = quantizer.facts
+  const { bold, dim } = stdout.colors
+  const row = (name: string, value: string): void => stdout.line(`  ${dim(name.padEnd(10))}  ${value}`)
+  stdout.line(
+    bold(
+      `${type}: ${count(quantizer.codeBytes, 'byte')} a vector, learned from ${count(rows, 'vector')} in ${duration(seconds)}`,
+    ),
+  )
+  row(
+    'codes',
+    `${count(m, 'code')} of ${count(codewords, 'codeword')}, ${count(rank, 'dimension')} of ${quantizer.codec.cols}, order ${order}`,
+  )
+  row(
+    'distortion',
+    `${bold(number(quantizer.distortion))}, the mean squared distance of a vector to what its codes stand for`,
+  )
+  row('stopped', `after ${count(iterations.length, 'round')}: ${STOPPED[stopped]}`)
+  row('device', device.name)
+  row('', dim(device.reason))
+  row('files', ['books.npy', 'rotation.npy', 'model.json'].map((name) => join(out, name)).join('  '))
+}

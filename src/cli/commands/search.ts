@@ -1,0 +1,129 @@
+/** `centroidal search`: the nearest of encoded vectors for each query. */
+import { type Command, Option } from 'commander'
+import {
+  CODE_DISTANCES,
+  type CodeDistance,
+  CodeIndex,
+  loadQuantizer,
+  matrix,
+  openDevice,
+  openVectors,
+  readVectors,
+  writeNeighbors,
+  writeVectors,
+} from '../../index.ts'
+import { oneOf, wholeNumber } from '../option-values.ts'
+import { tryFile } from '../out-file.ts'
+import { createProgressView } from '../progress/view.ts'
+import type { Session } from '../session.ts'
+import { count, duration, number } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  deviceOptions,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface SearchFlags extends DeviceFlags, SpeechFlags {
+  readonly nearest: number
+  readonly distance?: CodeDistance
+  readonly rerank?: string
+  readonly candidates?: number
+  readonly out: string
+  readonly distances?: string
+}
+
+export function addSearchCommand(program: Command, session: Session): void {
+  const command = program
+    .command('search')
+    .summary('find the nearest of encoded vectors')
+    .description(
+      'Compares each query with all codes by look-up tables and writes the numbers of the nearest vectors, best first. With --rerank the best candidates are measured again by the vectors themselves.',
+    )
+    .argument('<quantizer>', 'the folder that centroidal quantize wrote')
+    .argument('<codes>', 'what centroidal encode wrote: .npy .bvecs')
+    .argument('<queries>', 'the vectors to look for: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .addOption(
+      new Option('-n, --nearest <count>', 'how many to find for each query')
+        .argParser(wholeNumber('--nearest', 'neighbours', 1))
+        .default(100),
+    )
+    .addOption(
+      new Option(
+        '--distance <name>',
+        `${CODE_DISTANCES.join(', ')}: the query against codes, code against code, or bits that differ, for ok and itq (default: asymmetric)`,
+      ).argParser(oneOf('--distance', CODE_DISTANCES)),
+    )
+    .addOption(new Option('--rerank <vectors>', 'the vectors that were encoded, to measure candidates exactly'))
+    .addOption(
+      new Option('--candidates <count>', 'candidates for --rerank (default: ten times --nearest)').argParser(
+        wholeNumber('--candidates', 'candidates', 1),
+      ),
+    )
+    .requiredOption('-o, --out <file>', 'where the numbers go, a row a query: .npy .ivecs .csv .tsv')
+    .option('--distances <file>', 'where the squared distances go: .npy .fvecs .csv .tsv')
+    .action((quantizer: string, codes: string, queries: string, flags: SearchFlags) =>
+      search(session, quantizer, codes, queries, flags),
+    )
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal search quantizer codes.npy queries.bvecs --nearest 100 --out found.ivecs
+  centroidal search quantizer codes.npy queries.bvecs --nearest 10 --rerank base.bvecs --out found.ivecs
+  centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs`,
+    )
+  addSpeechOptions(addDeviceOptions(command))
+}
+
+async function search(
+  session: Session,
+  folder: string,
+  file: string,
+  asked: string,
+  flags: SearchFlags,
+): Promise<void> {
+  const began = performance.now()
+  const index = new CodeIndex(await loadQuantizer(folder), await readVectors(file))
+  const queries = await openVectors(asked)
+  const originals = flags.rerank === undefined ? undefined : await openVectors(flags.rerank)
+  const signal = session.interruption()
+  const view = createProgressView(session.stderr, flags.quiet === true, signal)
+  try {
+    await tryFile(flags.out, (probe) => writeNeighbors(probe, Uint32Array.of(0), 1))
+    const device = await openDevice(deviceOptions(flags))
+    try {
+      const { labels, distances, m } = await index.search(queries, {
+        nearest: flags.nearest,
+        ...(flags.distance === undefined ? {} : { distance: flags.distance }),
+        ...(originals === undefined ? {} : { rerank: originals }),
+        ...(flags.candidates === undefined ? {} : { candidates: flags.candidates }),
+        device,
+        signal,
+        onProgress: (share) => view.show({ label: 'searching', share }),
+      })
+      await writeNeighbors(flags.out, labels, m)
+      if (flags.distances !== undefined) await writeVectors(flags.distances, matrix(distances, queries.rows, m))
+      view.stop()
+      const seconds = (performance.now() - began) / 1000
+      const compared = queries.rows * index.size
+      if (flags.json) {
+        const { kind } = device.info
+        const facts = { queries: queries.rows, codes: index.size, nearest: m, seconds, device: kind, out: flags.out }
+        session.stdout.json({ type: 'result', ...facts })
+      } else if (!flags.quiet) {
+        session.stdout.line(
+          `Found the ${number(m)} nearest of ${count(index.size, 'code')} for ${count(queries.rows, 'query', 'queries')} in ${duration(seconds)}, ${count(compared, 'comparison')}.`,
+        )
+        session.stdout.line(`  neighbours  ${flags.out}`)
+      }
+    } finally {
+      await device.close()
+    }
+  } finally {
+    view.stop()
+    await queries.close?.()
+    await originals?.close?.()
+  }
+}

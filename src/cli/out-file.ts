@@ -1,0 +1,17 @@
+/** A file that results go to, tried before the long work. */
+import { rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { CentroidalError } from '../index.ts'
+
+/** A little of the kind is written beside the wanted file and removed again: what would fail at the end fails at once. */
+export async function tryFile(out: string, write: (probe: string) => Promise<void>): Promise<void> {
+  const probe = join(dirname(out), `.centroidal-${process.pid}-${basename(out)}`)
+  try {
+    await write(probe)
+    await rm(probe, { force: true })
+  } catch (error) {
+    if (!(error instanceof CentroidalError)) throw error
+    const message = error.message.replaceAll(JSON.stringify(probe), JSON.stringify(out))
+    throw new CentroidalError(error.code, message, { cause: error })
+  }
+}

@@ -1,0 +1,30 @@
+/** How good lists of neighbours are. */
+import { CentroidalError } from '../core/errors.ts'
+
+/** Lists of row numbers, best first: rows x cols. */
+export interface NeighborLists {
+  readonly rows: number
+  readonly cols: number
+  readonly data: ArrayLike<number>
+}
+
+/** Recall@R: the share of queries whose true nearest neighbour is among the first R found. */
+export function recallAt(found: NeighborLists, truth: NeighborLists, r: number): number {
+  if (found.rows !== truth.rows || found.rows === 0) {
+    throw new CentroidalError(
+      'bad-data',
+      `There are lists for ${found.rows} queries and the truth about ${truth.rows}: give both for the same queries.`,
+    )
+  }
+  let hits = 0
+  for (let i = 0; i < found.rows; i++) {
+    const nearest = truth.data[i * truth.cols]
+    for (let j = 0; j < Math.min(r, found.cols); j++) {
+      if (found.data[i * found.cols + j] === nearest) {
+        hits++
+        break
+      }
+    }
+  }
+  return hits / found.rows
+}

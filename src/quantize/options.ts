@@ -1,0 +1,135 @@
+/** What a caller may ask of a quantizer, with the defaults and why they are what they are. */
+import type { DeviceChoice } from '../clustering/device-choice.ts'
+import { badOption } from '../core/errors.ts'
+import type { QuantizerStats } from './stats.ts'
+
+/**
+ * `pq`: product quantization, subspaces given by the order of the dimensions. `ck`: Cartesian k-means,
+ * which turns the subspaces to where the data wants them. `ok`: orthogonal k-means, a bit for each of
+ * m directions. `itq`: iterative quantization, bits of rotated principal components.
+ */
+export type QuantizerType = 'pq' | 'ok' | 'ck' | 'itq'
+
+/**
+ * How the dimensions are dealt to the subspaces at first (and for `pq` for good): `natural` takes
+ * neighbours together, `structured` those with the same number modulo m, `random` any; `principal`
+ * takes the principal directions, turned at random so that all subspaces get their share.
+ */
+export type SubspaceOrder = 'natural' | 'structured' | 'random' | 'principal'
+
+export interface QuantizerOptions {
+  readonly type: QuantizerType
+  /** Subspaces, and so codes of a vector; for `ok` and `itq` the number of bits. Default 8, or 64 bits. */
+  readonly m?: number
+  /** Codewords of a subspace. Default 256: one byte a code. `ok` and `itq` always have 2. */
+  readonly codewords?: number
+  /** Default `natural`; `principal` where the rank is below the number of dimensions. */
+  readonly order?: SubspaceOrder
+  /** Dimensions that are kept. Default all; `ok` and `itq` keep one for each bit. */
+  readonly rank?: number
+  /** Most rounds. Default 100. */
+  readonly iterations?: number
+  /** Stop when a round lowers the distortion by less than this share of it. Default 0.00001; 0 uses up the rounds. */
+  readonly tolerance?: number
+  /** Same seed, same device, same result, bit for bit. Default 0. */
+  readonly seed?: number
+  /** An open device (stays open), or what to open. Default `auto`. */
+  readonly device?: DeviceChoice
+  /** Stops the training; what was reached so far is the result. */
+  readonly signal?: AbortSignal | undefined
+  /** Called after every round. */
+  readonly onIteration?: ((stats: QuantizerStats) => void) | undefined
+  /** Called while something takes long: what it is, and the share that is done. */
+  readonly onProgress?: ((phase: string, share: number) => void) | undefined
+}
+
+export interface ResolvedQuantizerOptions {
+  readonly type: QuantizerType
+  readonly m: number
+  readonly codewords: number
+  readonly order: SubspaceOrder
+  readonly rank: number
+  readonly iterations: number
+  readonly tolerance: number
+  readonly seed: number
+}
+
+export const QUANTIZER_TYPES: readonly QuantizerType[] = ['pq', 'ok', 'ck', 'itq']
+export const SUBSPACE_ORDERS: readonly SubspaceOrder[] = ['natural', 'structured', 'random', 'principal']
+export const QUANTIZER_DEFAULTS = { m: 8, bits: 64, codewords: 256, iterations: 100, tolerance: 1e-5, seed: 0 } as const
+
+/** Codes are 32-bit words at most, and tables of a query h floats a subspace. */
+const MOST_CODEWORDS = 65536
+
+const KNOWN = new Set<string>([
+  'type',
+  'm',
+  'codewords',
+  'order',
+  'rank',
+  'iterations',
+  'tolerance',
+  'seed',
+  'device',
+  'signal',
+  'onIteration',
+  'onProgress',
+])
+
+export function resolveQuantizerOptions(
+  options: QuantizerOptions,
+  rows: number,
+  cols: number,
+): ResolvedQuantizerOptions {
+  for (const [name, value] of Object.entries(options)) {
+    if (!KNOWN.has(name) && value !== undefined) throw badOption(name, value, 'there is no such option.')
+  }
+  const { type } = options
+  if (!QUANTIZER_TYPES.includes(type)) throw badOption('type', type, `give one of ${QUANTIZER_TYPES.join(', ')}.`)
+  const bits = type === 'ok' || type === 'itq'
+  const m = wholeNumber('m', options.m ?? (bits ? QUANTIZER_DEFAULTS.bits : QUANTIZER_DEFAULTS.m), 1)
+  const rank = wholeNumber('rank', options.rank ?? (bits ? m : cols), 1)
+  if (m > cols) throw badOption('m', m, `the vectors have ${cols} dimensions; give at most as many.`)
+  if (rank > cols) throw badOption('rank', rank, `the vectors have ${cols} dimensions; give at most as many.`)
+  if (rank < m) throw badOption('rank', rank, `every one of the ${m} subspaces needs a dimension; give ${m} or more.`)
+  if (bits && rank !== m) throw badOption('rank', rank, `${type} keeps one dimension for each of its ${m} bits.`)
+  const order = options.order ?? (bits || rank < cols ? 'principal' : 'natural')
+  if (!SUBSPACE_ORDERS.includes(order)) throw badOption('order', order, `give one of ${SUBSPACE_ORDERS.join(', ')}.`)
+  if (order !== 'principal' && (bits || rank < cols)) {
+    throw badOption('order', order, `only principal can choose ${rank} of ${cols} dimensions; leave it out.`)
+  }
+  return {
+    type,
+    m,
+    codewords: checkCodewords(options.codewords, bits, type, rows),
+    order,
+    rank,
+    iterations: wholeNumber('iterations', options.iterations ?? QUANTIZER_DEFAULTS.iterations, 1),
+    tolerance: checkTolerance(options.tolerance ?? QUANTIZER_DEFAULTS.tolerance),
+    seed: wholeNumber('seed', options.seed ?? QUANTIZER_DEFAULTS.seed, 0),
+  }
+}
+
+function checkCodewords(given: number | undefined, bits: boolean, type: QuantizerType, rows: number): number {
+  if (bits && given !== undefined && given !== 2) {
+    throw badOption('codewords', given, `${type} has two for each bit; leave it out, or take ck.`)
+  }
+  const codewords = wholeNumber('codewords', given ?? (bits ? 2 : QUANTIZER_DEFAULTS.codewords), 1)
+  if (codewords > MOST_CODEWORDS) throw badOption('codewords', codewords, `give at most ${MOST_CODEWORDS}.`)
+  if (codewords > rows) {
+    throw badOption('codewords', codewords, `there are only ${rows} vectors to learn from; give at most that many.`)
+  }
+  return codewords
+}
+
+function checkTolerance(value: number): number {
+  if (typeof value !== 'number' || !(value >= 0)) throw badOption('tolerance', value, 'give a number, 0 or more.')
+  return value
+}
+
+export function wholeNumber(name: string, value: number, least: number): number {
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw badOption(name, value, `give a whole number, ${least} or more.`)
+  }
+  return value
+}

@@ -1,0 +1,176 @@
+/** A trained quantizer: vectors to codes and back, search among codes, and a folder to keep it in. */
+import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import type { Frame } from '../clustering/frame.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
+import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import type { DeviceInfo } from '../device/contract.ts'
+import { bookStride } from '../kernels/encode.ts'
+import type { Codec } from './codec.ts'
+import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
+import { decodeCodes, encodeVectors } from './encode.ts'
+import type { ResolvedQuantizerOptions } from './options.ts'
+import { type CodeSearchOptions, type RankedCodes, searchCodes } from './scan.ts'
+import type { QuantizerStats, QuantizerStop } from './stats.ts'
+
+/** Written into model.json; a later format that this version cannot read has a higher number. */
+export const QUANTIZER_VERSION = 1
+
+/** How a quantizer came about. */
+export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iterations'> {
+  /** Vectors it was trained on. */
+  readonly rows: number
+  readonly stopped: QuantizerStop
+  readonly iterations: readonly QuantizerStats[]
+  readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
+}
+
+export interface CodingOptions {
+  /** An open device (stays open), or what to open. Default `auto`. */
+  readonly device?: DeviceChoice
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((share: number) => void) | undefined
+}
+
+export class Quantizer {
+  readonly codec: Codec
+  readonly facts: QuantizerFacts
+
+  constructor(codec: Codec, facts: QuantizerFacts) {
+    this.codec = codec
+    this.facts = facts
+  }
+
+  /** Mean squared distance of a training vector to what its codes stand for. */
+  get distortion(): number {
+    return this.facts.iterations[this.facts.iterations.length - 1]?.distortion ?? Number.NaN
+  }
+
+  /** Bytes of the codes of one vector. */
+  get codeBytes(): number {
+    return codeRowBytes(this.facts)
+  }
+
+  /** Codes of vectors: a matrix of bytes, one row a vector. */
+  async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix> {
+    const source = this.#sourceOf(input, 'the vectors to encode')
+    const { codes } = await withDevice(options.device, (device) => encodeVectors(device, source, this.codec, options))
+    return codes
+  }
+
+  /** The vectors that codes stand for. */
+  async decode(codes: Matrix, options: CodingOptions = {}): Promise<Matrix> {
+    requireKnownCodes(codes, this.facts)
+    return withDevice(options.device, (device) => decodeCodes(device, codes, this.codec, options))
+  }
+
+  /** Mean squared distance of vectors to what their codes stand for. */
+  async distortionOf(input: VectorInput, options: CodingOptions = {}): Promise<number> {
+    const source = this.#sourceOf(input, 'the vectors')
+    const { error } = await withDevice(options.device, (device) =>
+      encodeVectors(device, source, this.codec, { ...options, errors: true }),
+    )
+    return error / source.rows
+  }
+
+  /**
+   * The nearest codes of queries: flat, every code is looked at. To search for long among the same codes,
+   * open a device and hand it in.
+   */
+  async search(codes: Matrix, queries: VectorInput, options: CodeSearchOptions = {}): Promise<RankedCodes> {
+    requireKnownCodes(codes, this.facts)
+    const source = this.#sourceOf(queries, 'the queries')
+    return withDevice(options.device, (device) => searchCodes(device, this.codec, codes, source, options))
+  }
+
+  /** Words of the whole codebook: codewords to the power of m, each standing for one centre. */
+  get words(): number {
+    return this.facts.codewords ** this.facts.m
+  }
+
+  /** One number for all codes of a vector: with m = 2 and h codewords, the word among h x h. First code counts most. */
+  async predict(input: VectorInput, options: CodingOptions = {}): Promise<Uint32Array> {
+    const { m, codewords } = this.facts
+    if (this.words > 2 ** 32) {
+      throw badOption('m', m, `${codewords} codewords to the power of ${m} do not fit one word; use encode.`)
+    }
+    const codes = unpackCodes(await this.encode(input, options), this.facts)
+    return Uint32Array.from({ length: codes.length / m }, (_, i) => {
+      let word = 0
+      for (let s = 0; s < m; s++) word = word * codewords + codes[i * m + s]
+      return word
+    })
+  }
+
+  /** Writes books.npy, rotation.npy, offset.npy and model.json into a folder, which is made if need be. */
+  async save(folder: string): Promise<void> {
+    const { cols, frame, ranges, codewords, rotation, offset, books } = this.codec
+    const m = ranges.length - 1
+    await writeArrayFolder(folder, {
+      kind: 'quantizer',
+      version: QUANTIZER_VERSION,
+      facts: {
+        ...this.facts,
+        distortion: this.distortion,
+        cols,
+        ranges,
+        frame: { ...frame, shift: frame.shift && Array.from(frame.shift) },
+      },
+      arrays: {
+        books: matrix(books, m * codewords, bookStride(ranges)),
+        rotation: rotation && matrix(rotation, ranges[m], cols),
+        offset: offset && matrix(offset, 1, cols),
+      },
+    })
+  }
+
+  #sourceOf(input: VectorInput, name: string): VectorSource {
+    const source = toSource(input, name)
+    if (source.cols !== this.codec.cols) {
+      throw new CentroidalError(
+        'bad-data',
+        `${source.name} has ${source.cols} columns and the quantizer ${this.codec.cols}: give vectors like those it was trained on.`,
+      )
+    }
+    return source
+  }
+}
+
+/** Loads what `save` wrote. */
+export async function loadQuantizer(folder: string): Promise<Quantizer> {
+  const stored = await readArrayFolder(folder, 'quantizer', QUANTIZER_VERSION)
+  const {
+    cols,
+    ranges,
+    frame,
+    distortion: _,
+    ...facts
+  } = stored.facts as unknown as QuantizerFacts & {
+    cols: number
+    ranges: number[]
+    frame: Frame
+    distortion: number
+  }
+  const floats = (name: string): Float32Array | undefined =>
+    stored.has(name) ? (stored.matrix(name).data as Float32Array) : undefined
+  const books = stored.matrix('books')
+  const m = ranges.length - 1
+  if (books.rows !== m * facts.codewords || books.cols !== bookStride(ranges)) {
+    throw new CentroidalError(
+      'bad-file',
+      `${folder}/books.npy is ${books.rows} x ${books.cols} and model.json says ${m * facts.codewords} x ${bookStride(ranges)}: the folder is mixed up, train again.`,
+    )
+  }
+  return new Quantizer(
+    {
+      cols,
+      ranges,
+      codewords: facts.codewords,
+      frame: { ...frame, shift: frame.shift && Float64Array.from(frame.shift) },
+      rotation: floats('rotation'),
+      offset: floats('offset'),
+      books: books.data as Float32Array,
+    },
+    facts,
+  )
+}

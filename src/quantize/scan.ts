@@ -1,0 +1,316 @@
+/**
+ * Search among codes, flat: every code is compared with every query, by tables of distances.
+ *
+ * All distances are one: that of a point z to the codewords of a code. `asymmetric` (the paper's AQD; for bits its
+ * asymmetric Hamming distance) takes the query itself for z. `symmetric` (SQD; for bits weighted
+ * Hamming) takes what the query's own codes stand for. `hamming` counts the bits that differ, as
+ * distances between corners of a cube. A byte of codes is one look-up, so single bits cost an eighth.
+ */
+import type { DeviceChoice } from '../clustering/device-choice.ts'
+import { badOption } from '../core/errors.ts'
+import type { Matrix, VectorSource } from '../core/matrix.ts'
+import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
+import { cutRows } from '../device/plan.ts'
+import { bookStride, codeStride } from '../kernels/encode.ts'
+import { allocateRows, writeRows } from '../kernels/rows.ts'
+import { codeLayout, mergeRanked, NO_QUERY, type ScanTask, scanCodes, tableBytes } from '../kernels/scan-codes.ts'
+import { type Codec, DeviceCodec } from './codec.ts'
+import { paddedCodes, unpackCodes } from './codes.ts'
+import { encodeVectors, leftOver, projectedPieces, wordsOf } from './encode.ts'
+import { wholeNumber } from './options.ts'
+
+export type CodeDistance = 'asymmetric' | 'symmetric' | 'hamming'
+
+export const CODE_DISTANCES: readonly CodeDistance[] = ['asymmetric', 'symmetric', 'hamming']
+
+export interface CodeSearchOptions {
+  /** How many to find for each query. Default 10. */
+  readonly nearest?: number
+  /** Default `asymmetric`, the most accurate. `hamming` is for the bits of `ok` and `itq`. */
+  readonly distance?: CodeDistance
+  /** An open device (stays open), or what to open. Default `auto`. */
+  readonly device?: DeviceChoice
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((share: number) => void) | undefined
+}
+
+export interface RankedCodes {
+  /** How many were asked for. */
+  readonly m: number
+  /** queries x m, nearest first; 0xffffffff where there are fewer. Ties go to the lowest number. */
+  readonly labels: Uint32Array
+  /** queries x m squared distances, or bits that differ. */
+  readonly distances: Float32Array
+}
+
+/** Queries at a time: their lists and tables must fit. */
+const MOST_QUERIES = 4096
+/** Codes of a part that one task runs through, at least. */
+const LEAST_CODES = { cpu: 16384, webgpu: 1024 }
+/** Tasks that keep a device busy. */
+const TASKS = { cpu: 48, webgpu: 4096 }
+
+export async function searchCodes(
+  device: Device,
+  codec: Codec,
+  codes: Matrix,
+  source: VectorSource,
+  options: CodeSearchOptions,
+): Promise<RankedCodes> {
+  const { signal, onProgress } = options
+  const nearest = wholeNumber('nearest', options.nearest ?? 10, 1)
+  const distance = checkDistance(options.distance ?? 'asymmetric', codec)
+  const queries = await queryPoints(device, codec, source, distance, signal)
+  const out = rankedBuffer(source.rows, nearest)
+  if (codes.rows === 0) return out
+  const scanner = new Scanner(device, distance === 'hamming' ? cubeOf(codec) : codec)
+  try {
+    const { limits, kind } = device.info
+    const rowBytes = scanner.codeRowBytes
+    const parts = cutRows(codes.rows, Math.floor(limits.bindingBytes / rowBytes))
+    for (const part of parts) {
+      scanner.load(paddedCodes(codes, scanner.shape, part.start, part.end))
+      const n = part.end - part.start
+      const batch = scanner.mostQueries(nearest)
+      for (let first = 0; first < source.rows; first += batch) {
+        const count = Math.min(batch, source.rows - first)
+        const lists = Math.max(
+          1,
+          Math.min(Math.ceil(TASKS[kind] / Math.ceil(count / 4)), Math.ceil(n / LEAST_CODES[kind])),
+        )
+        const fitting = Math.max(1, Math.floor(limits.bindingBytes / (count * nearest * 4)))
+        const cut = Math.min(lists, fitting)
+        const s = scanner.width
+        const points = queries.points.subarray(first * s, (first + count) * s)
+        const report = (share: number): void =>
+          onProgress?.((part.start + (n * (first + share * count)) / source.rows) / codes.rows)
+        const found = await scanner.run(points, flatTasks(count, n, cut), cut, cut, nearest, {
+          signal,
+          onProgress: onProgress && report,
+        })
+        takeRanked(out, found, first, count, part.start)
+      }
+    }
+  } finally {
+    scanner.free()
+  }
+  finishDistances(out, queries.rest, distance === 'hamming' ? 1 : codec.frame.scale)
+  return out
+}
+
+export function checkDistance(distance: CodeDistance, codec: Codec): CodeDistance {
+  if (!CODE_DISTANCES.includes(distance)) {
+    throw badOption('distance', distance, `give one of ${CODE_DISTANCES.join(', ')}.`)
+  }
+  const bits = codec.codewords === 2
+  if (distance === 'hamming' && !bits) {
+    throw badOption('distance', distance, 'only bits can be counted; train with type ok or itq, or take symmetric.')
+  }
+  return distance
+}
+
+export interface QueryPoints {
+  /** [queries][s], in the space of the codebooks. */
+  readonly points: Float32Array
+  /** To be added to every distance of a query: what no direction sees. */
+  readonly rest: Float64Array | undefined
+}
+
+/** The points that codes are compared with. */
+export async function queryPoints(
+  device: Device,
+  codec: Codec,
+  source: VectorSource,
+  distance: CodeDistance,
+  signal: AbortSignal | undefined,
+): Promise<QueryPoints> {
+  const { ranges, codewords } = codec
+  const s = ranges[ranges.length - 1]
+  if (distance !== 'asymmetric') {
+    const { codes } = await encodeVectors(device, source, codec, { signal })
+    const own = unpackCodes(codes, { m: ranges.length - 1, codewords })
+    return { points: distance === 'hamming' ? Float32Array.from(own) : wordsOf(own, codec), rest: undefined }
+  }
+  const piece = Math.min(source.rows, MOST_QUERIES)
+  const onDevice = new DeviceCodec(device, codec, piece)
+  const points = new Float32Array(source.rows * s)
+  const rest = codec.offset && new Float64Array(source.rows)
+  try {
+    for await (const part of projectedPieces(device, source, codec, onDevice, piece, { signal })) {
+      if (codec.rotation === undefined) {
+        points.set(part.framed, part.first * s)
+        continue
+      }
+      const { buffer, stride } = part.projected
+      const rows = new Float32Array(await device.read({ buffer, offset: 0, bytes: part.count * stride * 4 }))
+      for (let i = 0; i < part.count; i++) {
+        points.set(rows.subarray(i * stride, i * stride + s), (part.first + i) * s)
+      }
+      rest?.set(leftOver(part.framed, rows, stride, part.count, codec), part.first)
+    }
+  } finally {
+    onDevice.free()
+  }
+  return { points, rest }
+}
+
+/** The same bits as corners of a unit cube: squared distances count the bits that differ. */
+export function cubeOf(codec: Codec): Codec {
+  const m = codec.ranges.length - 1
+  const ranges = Array.from({ length: m + 1 }, (_, i) => i)
+  const books = new Float32Array(m * 2 * bookStride(ranges))
+  for (let i = 0; i < m; i++) books[(i * 2 + 1) * bookStride(ranges)] = 1
+  return { ...codec, ranges, books }
+}
+
+/** Groups of four queries, each with every part of n codes. */
+function flatTasks(queries: number, n: number, parts: number): ScanTask[] {
+  const tasks: ScanTask[] = []
+  const size = Math.ceil(n / parts)
+  for (let first = 0; first < queries; first += 4) {
+    const four = Array.from({ length: Math.min(4, queries - first) }, (_, lane) => first + lane)
+    for (let part = 0; part < parts; part++) {
+      tasks.push({ queries: four, first: Math.min(n, part * size), last: Math.min(n, (part + 1) * size), part })
+    }
+  }
+  return tasks
+}
+
+/** Codes on a device, and the buffers to run through them. Who makes it frees it. */
+export class Scanner {
+  readonly #device: Device
+  readonly #codec: Codec
+  readonly #scope: BufferScope
+  readonly #books: DeviceBuffer
+  #codes: DeviceBuffer | undefined
+
+  constructor(device: Device, codec: Codec) {
+    this.#device = device
+    this.#codec = codec
+    this.#scope = new BufferScope(device)
+    this.#books = this.#scope.upload(codec.books, 'codebooks')
+  }
+
+  get shape(): { m: number; codewords: number } {
+    return { m: this.#codec.ranges.length - 1, codewords: this.#codec.codewords }
+  }
+
+  /** Numbers of a query. */
+  get width(): number {
+    return this.#codec.ranges[this.#codec.ranges.length - 1]
+  }
+
+  /** Bytes of a row of codes on the device. */
+  get codeRowBytes(): number {
+    const { m, codewords } = this.shape
+    const { bits, cells } = codeLayout(m, codewords)
+    return codeStride(cells) * (bits === 32 ? 4 : 1)
+  }
+
+  load(codes: Uint8Array): void {
+    this.#codes?.free()
+    this.#codes = this.#device.allocate(Math.ceil(codes.length / 4) * 4, 'codes')
+    this.#device.write(this.#codes, codes)
+  }
+
+  /** Queries whose tables and lists fit a binding. */
+  mostQueries(nearest: number): number {
+    const { limits, kind } = this.#device.info
+    const { m, codewords } = this.shape
+    const tables = kind === 'webgpu' ? tableBytes(m, codewords) : 0
+    const perQuery = Math.max(tables, nearest * 4, this.width * 4)
+    return Math.max(1, Math.min(MOST_QUERIES, Math.floor(limits.bindingBytes / perQuery)))
+  }
+
+  /** Lists of `parts` parts a point, of which `lists` that follow each other become one. */
+  async run(
+    points: Float32Array,
+    tasks: readonly ScanTask[],
+    parts: number,
+    lists: number,
+    nearest: number,
+    control: RunControl,
+  ): Promise<{ labels: Uint32Array; distances: Float32Array }> {
+    if (this.#codes === undefined) throw new Error('no codes were loaded')
+    const device = this.#device
+    const { ranges, codewords } = this.#codec
+    const rows = points.length / this.width
+    const scope = new BufferScope(device)
+    try {
+      const queries = allocateRows(scope, rows, this.width, 'f32', 'queries')
+      writeRows(device, queries, points)
+      const bytes = rows * parts * nearest * 4
+      const ids = scope.allocate(bytes, 'nearest of parts')
+      const distances = scope.allocate(bytes, 'distances of parts')
+      const target = { codes: this.#codes, tasks, parts, nearest, ids, distances }
+      await scanCodes(device, { queries, ranges, books: this.#books, codewords, ...target }, control)
+      if (lists === 1) return await readRanked(device, ids, distances)
+      const merged = (rows * parts) / lists
+      const outIds = scope.allocate(merged * nearest * 4, 'nearest')
+      const outDistances = scope.allocate(merged * nearest * 4, 'distances')
+      await mergeRanked(device, { queries: merged, lists, nearest, ids, distances, outIds, outDistances })
+      return await readRanked(device, outIds, outDistances)
+    } finally {
+      scope.free()
+    }
+  }
+
+  free(): void {
+    this.#codes?.free()
+    this.#scope.free()
+  }
+}
+
+async function readRanked(
+  device: Device,
+  ids: DeviceBuffer,
+  distances: DeviceBuffer,
+): Promise<{ labels: Uint32Array; distances: Float32Array }> {
+  return {
+    labels: new Uint32Array(await device.read(ids)),
+    distances: new Float32Array(await device.read(distances)),
+  }
+}
+
+export function rankedBuffer(queries: number, nearest: number): RankedCodes {
+  return {
+    m: nearest,
+    labels: new Uint32Array(queries * nearest).fill(NO_QUERY),
+    distances: new Float32Array(queries * nearest).fill(Number.POSITIVE_INFINITY),
+  }
+}
+
+/** Adds sorted lists to what the lists of these queries hold; `shift` is the number of the first code. */
+function takeRanked(
+  out: RankedCodes,
+  found: { labels: Uint32Array; distances: Float32Array },
+  first: number,
+  count: number,
+  shift: number,
+): void {
+  const { m } = out
+  for (let query = 0; query < count; query++) {
+    const to = (first + query) * m
+    const old = { labels: out.labels.slice(to, to + m), distances: out.distances.slice(to, to + m) }
+    let left = 0
+    let right = query * m
+    for (let place = to; place < to + m; place++) {
+      const none = right === (query + 1) * m || found.labels[right] === NO_QUERY
+      // Earlier parts have lower numbers: they win ties.
+      const takeOld = none || (old.labels[left] !== NO_QUERY && old.distances[left] <= found.distances[right])
+      out.labels[place] = takeOld ? old.labels[left] : found.labels[right] + shift
+      out.distances[place] = takeOld ? old.distances[left] : found.distances[right]
+      if (takeOld) left++
+      else right++
+    }
+  }
+}
+
+/** Back to the input's units, with what no direction sees; places without a code are infinitely far. */
+export function finishDistances(out: RankedCodes, rest: Float64Array | undefined, scale: number): void {
+  const { m, labels, distances } = out
+  for (let i = 0; i < distances.length; i++) {
+    if (labels[i] === NO_QUERY) distances[i] = Number.POSITIVE_INFINITY
+    else distances[i] = (distances[i] + (rest ? rest[Math.floor(i / m)] : 0)) / (scale * scale)
+  }
+}

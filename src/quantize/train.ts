@@ -1,0 +1,150 @@
+/** From vectors to a quantizer: looks at the data, then rounds until there is little to gain. */
+import { acquireDevice } from '../clustering/device-choice.ts'
+import { chooseFrame, chunks, type Frame, intoFrame } from '../clustering/frame.ts'
+import { PointStore } from '../clustering/points.ts'
+import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { createRandom } from '../core/random.ts'
+import type { Device } from '../device/contract.ts'
+import { codeBytes } from '../kernels/encode.ts'
+import { paddedCols } from '../kernels/rows.ts'
+import { product } from '../math/orthogonal.ts'
+import { evenRanges } from './codec.ts'
+import { type QuantizerOptions, type ResolvedQuantizerOptions, resolveQuantizerOptions } from './options.ts'
+import { Quantizer } from './quantizer.ts'
+import { Rounds } from './rounds.ts'
+import { firstBooks, firstDirections, Samples, STREAMS } from './start.ts'
+import type { QuantizerStats, QuantizerStop } from './stats.ts'
+
+/** Trains a quantizer; see QuantizerOptions for what can be asked. */
+export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
+  const source = toSource(vectors)
+  const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
+  const { signal, onProgress } = options
+  const watch = { signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
+  const frame = await chooseFrame(source, 'euclidean', watch)
+  const moments = await momentsOf(source, frame, signal)
+  signal?.throwIfAborted()
+  const { device, release } = await acquireDevice(options.device)
+  let points: PointStore | undefined
+  try {
+    points = await PointStore.open(device, source, {
+      frame,
+      mostRows: partRows(device, source.cols, resolved),
+      watch: { signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
+    })
+    return await run(device, points, moments, resolved, options)
+  } finally {
+    points?.free()
+    await release()
+  }
+}
+
+/** Bytes of rotated vectors, or of codes, that are kept at a time. */
+const PART_BYTES = 256 * 2 ** 20
+
+/** Bytes become floats when they are rotated: parts are cut so that those fit one binding too. */
+function partRows(device: Device, cols: number, { m, codewords }: ResolvedQuantizerOptions): number {
+  const room = Math.min(device.info.limits.bindingBytes, PART_BYTES)
+  return Math.max(1, Math.floor(room / Math.max(paddedCols(cols) * 4, codeBytes(1, m, codewords))))
+}
+
+interface Moments {
+  readonly mean: Float64Array
+  /** Sum of squared distances to the mean. */
+  readonly scatter: number
+}
+
+async function momentsOf(source: VectorSource, frame: Frame, signal: AbortSignal | undefined): Promise<Moments> {
+  const { rows, cols } = source
+  const sums = new Float64Array(cols)
+  const squares = new Float64Array(cols)
+  for await (const { data } of chunks(source, { signal })) {
+    const framed = intoFrame(data, cols, frame)
+    for (let at = 0; at < framed.length; at += cols) {
+      for (let j = 0; j < cols; j++) {
+        const value = framed[at + j]
+        sums[j] += value
+        squares[j] += value * value
+      }
+    }
+  }
+  const mean = sums.map((sum) => sum / rows)
+  let scatter = 0
+  for (let j = 0; j < cols; j++) scatter += Math.max(0, squares[j] - sums[j] * mean[j])
+  return { mean, scatter }
+}
+
+async function run(
+  device: Device,
+  points: PointStore,
+  { mean, scatter }: Moments,
+  resolved: ResolvedQuantizerOptions,
+  { signal, onIteration, onProgress }: QuantizerOptions,
+): Promise<Quantizer> {
+  const { type, m, codewords, rank, iterations, tolerance, seed } = resolved
+  const began = performance.now()
+  const random = createRandom(seed)
+  onProgress?.('choosing the first codewords', 0)
+  const ranges = evenRanges(rank, m)
+  const first = await firstDirections(device, points, mean, resolved, random.fork(STREAMS.order))
+  const samples = await Samples.draw(points, codewords, random.fork(STREAMS.samples))
+  const center = product(first.directions, mean, rank, points.cols, 1)
+  const books = firstBooks(samples, first.directions, center, ranges, codewords, random.fork(STREAMS.codewords))
+  const refill = random.fork(STREAMS.refill)
+  const rounds = new Rounds(device, points, {
+    type,
+    ranges,
+    codewords,
+    ...first,
+    books,
+    mean,
+    scatter,
+    samples,
+    refill,
+  })
+  const stats: QuantizerStats[] = []
+  const unscale = 1 / (points.frame.scale * points.frame.scale * points.rows)
+  try {
+    let stopped: QuantizerStop = 'iterations'
+    let last = Number.POSITIVE_INFINITY
+    while (stats.length < iterations) {
+      const { objective, rotationSeconds } = await rounds.run()
+      const distortion = objective * unscale
+      const seconds = (performance.now() - began) / 1000
+      const step: QuantizerStats = { iteration: stats.length + 1, distortion, seconds, rotationSeconds }
+      stats.push(step)
+      onIteration?.(step)
+      onProgress?.(`round ${step.iteration}`, step.iteration / iterations)
+      if (signal?.aborted) stopped = 'aborted'
+      else if (tolerance > 0 && last - distortion <= tolerance * distortion) stopped = 'tolerance'
+      if (stopped !== 'iterations') break
+      last = distortion
+    }
+    const natural = type === 'pq' && first.natural
+    const codec = {
+      cols: points.cols,
+      frame: points.frame,
+      ranges,
+      codewords,
+      rotation: natural ? undefined : Float32Array.from(rounds.directions),
+      offset: rank < points.cols ? leftOut(rounds.directions, mean, rank) : undefined,
+      books: rounds.books,
+    }
+    const { kind, name, reason } = device.info
+    const rows = points.rows
+    return new Quantizer(codec, { ...resolved, rows, stopped, iterations: stats, device: { kind, name, reason } })
+  } finally {
+    rounds.free()
+  }
+}
+
+/** The part of the mean that no direction has. */
+function leftOut(directions: Float64Array, mean: Float64Array, rank: number): Float32Array {
+  const d = mean.length
+  const center = product(directions, mean, rank, d, 1)
+  return Float32Array.from(mean, (value, j) => {
+    let kept = 0
+    for (let t = 0; t < rank; t++) kept += directions[t * d + j] * center[t]
+    return value - kept
+  })
+}

@@ -1,0 +1,159 @@
+/**
+ * Codes with numbers of their own: vectors are added and removed by id, and searched flat. For
+ * millions of vectors see InvertedFile, which looks at a part of them only.
+ */
+import { badOption, CentroidalError } from '../core/errors.ts'
+import { type Matrix, matrix, type VectorInput } from '../core/matrix.ts'
+import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import { emptyCodes } from '../quantize/codes.ts'
+import { type CodingOptions, loadQuantizer, type Quantizer } from '../quantize/quantizer.ts'
+import type { CodeSearchOptions, RankedCodes } from '../quantize/scan.ts'
+import { rerank } from './rerank.ts'
+
+export const INDEX_VERSION = 1
+
+export interface AddOptions extends CodingOptions {
+  /** Numbers of the vectors, all different. Default: one more than the highest so far, and so on. */
+  readonly ids?: ArrayLike<number>
+}
+
+export interface IndexSearchOptions extends CodeSearchOptions {
+  /** The vectors that were added, where id i is row i: candidates are measured exactly and sorted anew. */
+  readonly rerank?: VectorInput
+  /** Candidates to measure exactly. Default: ten times `nearest`. */
+  readonly candidates?: number
+}
+
+export class CodeIndex {
+  readonly quantizer: Quantizer
+  #codes: Matrix
+  #ids: Uint32Array
+
+  constructor(quantizer: Quantizer, codes: Matrix = emptyCodes(quantizer.facts), ids?: Uint32Array) {
+    this.quantizer = quantizer
+    this.#codes = codes
+    this.#ids = ids ?? Uint32Array.from({ length: codes.rows }, (_, i) => i)
+  }
+
+  /** Vectors in it. */
+  get size(): number {
+    return this.#codes.rows
+  }
+
+  /** Their numbers, in the order they were added. */
+  get ids(): Uint32Array {
+    return this.#ids
+  }
+
+  get codes(): Matrix {
+    return this.#codes
+  }
+
+  /** Encodes vectors and takes them in; gives back their ids. */
+  async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
+    const { ids, ...coding } = options
+    const codes = await this.quantizer.encode(vectors, coding)
+    const numbers = newIds(this.#ids, codes.rows, ids)
+    this.#codes = joined(this.#codes, codes)
+    this.#ids = joinedIds(this.#ids, numbers)
+    return numbers
+  }
+
+  /** Takes vectors out; gives back how many of these ids there were. */
+  remove(ids: Iterable<number>): number {
+    const gone = new Set(ids)
+    const kept: number[] = []
+    this.#ids.forEach((id, i) => {
+      if (!gone.has(id)) kept.push(i)
+    })
+    const removed = this.size - kept.length
+    if (removed > 0) {
+      this.#codes = rowsOf(this.#codes, kept)
+      this.#ids = Uint32Array.from(kept, (i) => this.#ids[i])
+    }
+    return removed
+  }
+
+  /** The ids of the nearest vectors of each query. */
+  async search(queries: VectorInput, options: IndexSearchOptions = {}): Promise<RankedCodes> {
+    const { rerank: vectors, candidates, ...rest } = options
+    const { nearest, wanted } = candidateCount(options)
+    const found = await this.quantizer.search(this.#codes, queries, { ...rest, nearest: wanted })
+    const named = { ...found, labels: found.labels.map((at) => (at === NO_LABEL ? NO_LABEL : this.#ids[at])) }
+    return vectors === undefined ? named : rerank(named, queries, vectors, nearest)
+  }
+
+  /** Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. */
+  async save(folder: string): Promise<void> {
+    await this.quantizer.save(`${folder}/quantizer`)
+    await writeArrayFolder(folder, {
+      kind: 'code index',
+      version: INDEX_VERSION,
+      facts: { size: this.size },
+      arrays: { codes: this.#codes, ids: this.#ids },
+    })
+  }
+
+  /** Loads what `save` wrote. */
+  static async load(folder: string): Promise<CodeIndex> {
+    const stored = await readArrayFolder(folder, 'code index', INDEX_VERSION)
+    return new CodeIndex(await loadQuantizer(`${folder}/quantizer`), stored.matrix('codes'), stored.numbers('ids'))
+  }
+}
+
+/** How many to find at first: more, where they are measured again. */
+export function candidateCount({ nearest = 10, rerank: vectors, candidates }: IndexSearchOptions): {
+  nearest: number
+  wanted: number
+} {
+  if (candidates !== undefined && vectors === undefined) {
+    throw badOption('candidates', candidates, 'it is for exact re-ranking; give the vectors as rerank too.')
+  }
+  const wanted = vectors === undefined ? nearest : (candidates ?? 10 * nearest)
+  if (wanted < nearest) throw badOption('candidates', wanted, `give at least as many as nearest, ${nearest}.`)
+  return { nearest, wanted }
+}
+
+/** Ids for `count` new vectors: the given ones, if nobody has them yet, or the next ones. */
+export function newIds(taken: Uint32Array, count: number, given: ArrayLike<number> | undefined): Uint32Array {
+  if (given === undefined) {
+    let next = 0
+    for (const id of taken) next = Math.max(next, id + 1)
+    return Uint32Array.from({ length: count }, (_, i) => next + i)
+  }
+  if (given.length !== count)
+    throw badOption('ids', `${given.length} numbers`, `give one for each of the ${count} vectors.`)
+  const known = new Set(taken)
+  return Uint32Array.from({ length: count }, (_, i) => {
+    const id = given[i]
+    if (!Number.isInteger(id) || id < 0 || id >= NO_LABEL) {
+      throw badOption('ids', id, `give whole numbers from 0 to ${NO_LABEL - 1}.`)
+    }
+    if (known.has(id)) throw new CentroidalError('bad-option', `Id ${id} is taken: remove it first or give another.`)
+    known.add(id)
+    return id
+  })
+}
+
+export function joined(a: Matrix, b: Matrix): Matrix {
+  const data = new Uint8Array(a.data.length + b.data.length)
+  data.set(a.data)
+  data.set(b.data, a.data.length)
+  return matrix(data, a.rows + b.rows, b.cols)
+}
+
+export function joinedIds(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const ids = new Uint32Array(a.length + b.length)
+  ids.set(a)
+  ids.set(b, a.length)
+  return ids
+}
+
+/** Some rows of a matrix of bytes. */
+export function rowsOf(codes: Matrix, rows: ArrayLike<number>): Matrix {
+  const { cols } = codes
+  const data = new Uint8Array(rows.length * cols)
+  for (let i = 0; i < rows.length; i++) data.set(codes.data.subarray(rows[i] * cols, (rows[i] + 1) * cols), i * cols)
+  return matrix(data, rows.length, cols)
+}

@@ -1,0 +1,316 @@
+/**
+ * An inverted file (Jégou, Douze, Schmid): vectors are filed under the clusters of a model, as codes of
+ * what is left after subtracting the centre, and a query looks only into the clusters nearest to it.
+ *
+ * Cost of a query: k distances to the centres, a table for each cluster it looks into, and the codes
+ * in those, about probe n / k.
+ */
+import { acquireDevice, withDevice } from '../clustering/device-choice.ts'
+import { chooseFrame } from '../clustering/frame.ts'
+import { type ClusterModel, loadModel } from '../clustering/model.ts'
+import { exactNearest } from '../clustering/nearest.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
+import { type Matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import type { Device } from '../device/contract.ts'
+import { MOST_NEAREST } from '../kernels/assign.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import type { ScanTask } from '../kernels/scan-codes.ts'
+import { emptyCodes, paddedCodes } from '../quantize/codes.ts'
+import { type QuantizerOptions, wholeNumber } from '../quantize/options.ts'
+import { loadQuantizer, type Quantizer } from '../quantize/quantizer.ts'
+import {
+  checkDistance,
+  finishDistances,
+  queryPoints,
+  type RankedCodes,
+  rankedBuffer,
+  Scanner,
+} from '../quantize/scan.ts'
+import { trainQuantizer } from '../quantize/train.ts'
+import {
+  type AddOptions,
+  candidateCount,
+  INDEX_VERSION,
+  type IndexSearchOptions,
+  joined,
+  joinedIds,
+  newIds,
+  rowsOf,
+} from './code-index.ts'
+import { rerank } from './rerank.ts'
+
+export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance'> {
+  /** Clusters a query looks into. Default 8. */
+  readonly probe?: number
+  /** Default `asymmetric`, the most accurate. */
+  readonly distance?: 'asymmetric' | 'symmetric'
+}
+
+/** Codes sorted by cluster, for as long as nothing is added or removed. */
+interface Filed {
+  readonly codes: Matrix
+  /** Where each cluster begins, and the end of the last. */
+  readonly offsets: Uint32Array
+  readonly ids: Uint32Array
+}
+
+export class InvertedFile {
+  readonly model: ClusterModel
+  readonly quantizer: Quantizer
+  #codes: Matrix
+  #ids: Uint32Array
+  /** The cluster of each vector. */
+  #lists: Uint32Array
+  #filed: Filed | undefined
+
+  /** Trains the quantizer on what is left of vectors after subtracting their centres. The file is empty then: add to it. */
+  static async train(vectors: VectorInput, model: ClusterModel, options: QuantizerOptions): Promise<InvertedFile> {
+    requireEuclidean(model)
+    const source = toSource(vectors)
+    const { device, release } = await acquireDevice(options.device)
+    try {
+      const labels = await model.predict(source, { device, ...(options.signal ? { signal: options.signal } : {}) })
+      const quantizer = await trainQuantizer(leftOvers(source, model.centers, labels), { ...options, device })
+      return new InvertedFile(model, quantizer)
+    } finally {
+      await release()
+    }
+  }
+
+  constructor(
+    model: ClusterModel,
+    quantizer: Quantizer,
+    content: { codes: Matrix; ids: Uint32Array; lists: Uint32Array } = {
+      codes: emptyCodes(quantizer.facts),
+      ids: new Uint32Array(0),
+      lists: new Uint32Array(0),
+    },
+  ) {
+    requireEuclidean(model)
+    if (model.centers.cols !== quantizer.codec.cols) {
+      throw new CentroidalError(
+        'bad-data',
+        `The clusters have ${model.centers.cols} dimensions and the quantizer ${quantizer.codec.cols}: train it with InvertedFile.train.`,
+      )
+    }
+    this.model = model
+    this.quantizer = quantizer
+    this.#codes = content.codes
+    this.#ids = content.ids
+    this.#lists = content.lists
+  }
+
+  /** Vectors in it. */
+  get size(): number {
+    return this.#codes.rows
+  }
+
+  /** Their numbers, in the order they were added. */
+  get ids(): Uint32Array {
+    return this.#ids
+  }
+
+  /** Encodes vectors and files them; gives back their ids. */
+  async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
+    const { ids, device: choice, signal, onProgress } = options
+    const source = toSource(vectors, 'the vectors to add')
+    const { device, release } = await acquireDevice(choice)
+    try {
+      const numbers = newIds(this.#ids, source.rows, ids)
+      const lists = await this.model.predict(source, { device, ...(signal ? { signal } : {}) })
+      const rest = leftOvers(source, this.model.centers, lists)
+      const codes = await this.quantizer.encode(rest, { device, signal, onProgress })
+      this.#codes = joined(this.#codes, codes)
+      this.#ids = joinedIds(this.#ids, numbers)
+      this.#lists = joinedIds(this.#lists, lists)
+      this.#filed = undefined
+      return numbers
+    } finally {
+      await release()
+    }
+  }
+
+  /** Takes vectors out; gives back how many of these ids there were. */
+  remove(ids: Iterable<number>): number {
+    const gone = new Set(ids)
+    const kept: number[] = []
+    this.#ids.forEach((id, i) => {
+      if (!gone.has(id)) kept.push(i)
+    })
+    const removed = this.size - kept.length
+    if (removed > 0) {
+      this.#codes = rowsOf(this.#codes, kept)
+      this.#ids = Uint32Array.from(kept, (i) => this.#ids[i])
+      this.#lists = Uint32Array.from(kept, (i) => this.#lists[i])
+      this.#filed = undefined
+    }
+    return removed
+  }
+
+  /** The ids of the nearest vectors of each query, among those in the clusters it looks into. */
+  async search(queries: VectorInput, options: InvertedSearchOptions = {}): Promise<RankedCodes> {
+    const source = toSource(queries, 'the queries')
+    const { nearest, wanted } = candidateCount(options)
+    const probe = wholeNumber('probe', options.probe ?? Math.min(8, this.model.centers.rows), 1)
+    const most = Math.min(this.model.centers.rows, MOST_NEAREST)
+    if (probe > most) throw badOption('probe', probe, `give at most ${most}: there are no more clusters to look into.`)
+    if (source.cols !== this.model.centers.cols) {
+      throw new CentroidalError(
+        'bad-data',
+        `${source.name} has ${source.cols} columns and the file ${this.model.centers.cols}: give queries like the vectors in it.`,
+      )
+    }
+    wholeNumber('nearest', wanted, 1)
+    const found = await withDevice(options.device, (device) => this.#search(device, source, probe, wanted, options))
+    return options.rerank === undefined ? found : rerank(found, queries, options.rerank, nearest)
+  }
+
+  async #search(
+    device: Device,
+    source: VectorSource,
+    probe: number,
+    nearest: number,
+    { signal, onProgress, distance = 'asymmetric' }: InvertedSearchOptions,
+  ): Promise<RankedCodes> {
+    const { codec } = this.quantizer
+    checkDistance(distance, codec)
+    const out = rankedBuffer(source.rows, nearest)
+    const { codes, offsets, ids } = this.#file()
+    if (codes.rows === 0) return out
+    const frame = await chooseFrame(source, 'euclidean')
+    const { labels: lists } = await exactNearest(device, source, this.model.centers, frame, probe, { signal })
+    const scanner = new Scanner(device, codec)
+    try {
+      scanner.load(paddedCodes(codes, scanner.shape, 0, codes.rows))
+      const batch = Math.max(1, Math.floor(scanner.mostQueries(nearest) / probe))
+      for (let first = 0; first < source.rows; first += batch) {
+        const end = Math.min(first + batch, source.rows)
+        const own = lists.subarray(first * probe, end * probe)
+        const pairs = leftOvers(await repeated(source, first, end, probe), this.model.centers, own)
+        const { points, rest } = await queryPoints(device, codec, pairs, distance, signal)
+        const tasks = listTasks(own, offsets)
+        // What no direction sees differs from cluster to cluster: such lists can only be merged with it added.
+        const merge = rest ? 1 : probe
+        const lone = await scanner.run(points, tasks, 1, merge, nearest, { signal })
+        const found = rest ? mergedOnHost(lone, rest, probe, nearest) : lone
+        out.labels.set(found.labels, first * nearest)
+        out.distances.set(found.distances, first * nearest)
+        onProgress?.(end / source.rows)
+      }
+    } finally {
+      scanner.free()
+    }
+    finishDistances(out, undefined, codec.frame.scale)
+    return { ...out, labels: out.labels.map((at) => (at === NO_LABEL ? NO_LABEL : ids[at])) }
+  }
+
+  #file(): Filed {
+    if (this.#filed) return this.#filed
+    const k = this.model.centers.rows
+    const offsets = new Uint32Array(k + 1)
+    for (const list of this.#lists) offsets[list + 1]++
+    for (let j = 0; j < k; j++) offsets[j + 1] += offsets[j]
+    const next = offsets.slice()
+    const order = new Uint32Array(this.size)
+    this.#lists.forEach((list, i) => {
+      order[next[list]++] = i
+    })
+    this.#filed = { codes: rowsOf(this.#codes, order), offsets, ids: order.map((i) => this.#ids[i]) }
+    return this.#filed
+  }
+
+  /** Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. */
+  async save(folder: string): Promise<void> {
+    await this.model.save(`${folder}/clusters`)
+    await this.quantizer.save(`${folder}/quantizer`)
+    await writeArrayFolder(folder, {
+      kind: 'inverted file',
+      version: INDEX_VERSION,
+      facts: { size: this.size, clusters: this.model.centers.rows },
+      arrays: { codes: this.#codes, ids: this.#ids, lists: this.#lists },
+    })
+  }
+
+  /** Loads what `save` wrote. */
+  static async load(folder: string): Promise<InvertedFile> {
+    const stored = await readArrayFolder(folder, 'inverted file', INDEX_VERSION)
+    return new InvertedFile(await loadModel(`${folder}/clusters`), await loadQuantizer(`${folder}/quantizer`), {
+      codes: stored.matrix('codes'),
+      ids: stored.numbers('ids'),
+      lists: stored.numbers('lists'),
+    })
+  }
+}
+
+function requireEuclidean(model: ClusterModel): void {
+  if (model.facts.metric === 'euclidean') return
+  throw badOption('model', `a clustering by ${model.facts.metric}`, 'files are kept by euclidean distance; cluster so.')
+}
+
+/** Vectors minus the centres of their clusters. */
+function leftOvers(source: VectorSource, centers: Matrix, labels: Uint32Array): VectorSource {
+  const { cols } = centers
+  return {
+    rows: source.rows,
+    cols,
+    type: 'f32',
+    name: source.name,
+    async read(start, end) {
+      const data = await source.read(start, end)
+      const out = new Float32Array(data.length)
+      for (let i = start; i < end; i++) {
+        const center = labels[i] * cols
+        const at = (i - start) * cols
+        for (let j = 0; j < cols; j++) out[at + j] = data[at + j] - centers.data[center + j]
+      }
+      return out
+    },
+  }
+}
+
+/** Each of some rows `times` times, one after the other. */
+async function repeated(source: VectorSource, first: number, end: number, times: number): Promise<VectorSource> {
+  const { cols } = source
+  const data = await source.read(first, end)
+  const out = new Float32Array((end - first) * times * cols)
+  for (let i = 0; i < (end - first) * times; i++) {
+    const row = Math.floor(i / times)
+    out.set(data.subarray(row * cols, (row + 1) * cols), i * cols)
+  }
+  return { ...toSource({ rows: (end - first) * times, cols, data: out }), name: source.name }
+}
+
+/** Looks into the same cluster, four at a time. */
+function listTasks(lists: Uint32Array, offsets: Uint32Array): ScanTask[] {
+  const order = Uint32Array.from({ length: lists.length }, (_, i) => i).sort((a, b) => lists[a] - lists[b] || a - b)
+  const tasks: ScanTask[] = []
+  for (let at = 0; at < order.length; ) {
+    const list = lists[order[at]]
+    const queries: number[] = []
+    while (queries.length < 4 && at < order.length && lists[order[at]] === list) queries.push(order[at++])
+    tasks.push({ queries, first: offsets[list], last: offsets[list + 1], part: 0 })
+  }
+  return tasks
+}
+
+function mergedOnHost(
+  found: { labels: Uint32Array; distances: Float32Array },
+  rest: Float64Array,
+  probe: number,
+  nearest: number,
+): RankedCodes {
+  const queries = rest.length / probe
+  const out = rankedBuffer(queries, nearest)
+  const full = found.distances.map((distance, i) => distance + rest[Math.floor(i / nearest)])
+  for (let query = 0; query < queries; query++) {
+    const order = Array.from({ length: probe * nearest }, (_, i) => query * probe * nearest + i)
+      .filter((place) => found.labels[place] !== NO_LABEL)
+      .sort((a, b) => full[a] - full[b] || found.labels[a] - found.labels[b])
+    order.slice(0, nearest).forEach((place, i) => {
+      out.labels[query * nearest + i] = found.labels[place]
+      out.distances[query * nearest + i] = full[place]
+    })
+  }
+  return out
+}

@@ -1,0 +1,66 @@
+/** Exact distances for a few candidates of each query, from the vectors themselves. */
+import { chunks } from '../clustering/frame.ts'
+import { CentroidalError } from '../core/errors.ts'
+import { readAll, toSource, type VectorInput } from '../core/matrix.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import { type RankedCodes, rankedBuffer } from '../quantize/scan.ts'
+
+/**
+ * The nearest `nearest` of the candidates of each query, by their distance to the original vectors, row
+ * i of which has number i. Files are read once, forwards, and only where a candidate lies.
+ */
+export async function rerank(
+  candidates: RankedCodes,
+  queries: VectorInput,
+  vectors: VectorInput,
+  nearest: number = candidates.m,
+): Promise<RankedCodes> {
+  const asked = await readAll(toSource(queries, 'the queries'))
+  const source = toSource(vectors, 'the vectors')
+  const { cols } = asked
+  if (source.cols !== cols) {
+    throw new CentroidalError(
+      'bad-data',
+      `${source.name} has ${source.cols} columns and the queries ${cols}: give the vectors that were encoded.`,
+    )
+  }
+  const { m, labels } = candidates
+  const distances = new Float64Array(labels.length).fill(Number.POSITIVE_INFINITY)
+  // Places in the order of the rows they name.
+  const places = new Uint32Array(labels.length)
+  for (let i = 0; i < places.length; i++) places[i] = i
+  places.sort((a, b) => labels[a] - labels[b])
+  let next = 0
+  for await (const { first, data } of chunks(source)) {
+    const end = first + data.length / cols
+    for (; next < places.length && labels[places[next]] < end; next++) {
+      const place = places[next]
+      const row = (labels[place] - first) * cols
+      const query = Math.floor(place / m) * cols
+      let sum = 0
+      for (let j = 0; j < cols; j++) sum += (data[row + j] - asked.data[query + j]) ** 2
+      distances[place] = sum
+    }
+  }
+  if (next < places.length && labels[places[next]] !== NO_LABEL) {
+    throw new CentroidalError(
+      'bad-data',
+      `A candidate has number ${labels[places[next]]} and ${source.name} only ${source.rows} rows: give the vectors that were encoded.`,
+    )
+  }
+  return sorted(candidates, distances, asked.rows, nearest)
+}
+
+function sorted({ m, labels }: RankedCodes, distances: Float64Array, queries: number, nearest: number): RankedCodes {
+  const out = rankedBuffer(queries, nearest)
+  for (let query = 0; query < queries; query++) {
+    const order = Array.from({ length: m }, (_, i) => query * m + i)
+      .filter((place) => labels[place] !== NO_LABEL)
+      .sort((a, b) => distances[a] - distances[b] || labels[a] - labels[b])
+    order.slice(0, nearest).forEach((place, i) => {
+      out.labels[query * nearest + i] = labels[place]
+      out.distances[query * nearest + i] = distances[place]
+    })
+  }
+  return out
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createRandom } from '../../src/core/random.ts'
+import type { Device } from '../../src/index.ts'
+import { openDevice } from '../../src/index.ts'
+import { inner, polarFactor, product, randomRotation, transposed } from '../../src/math/orthogonal.ts'
+import { rotationFor } from '../../src/quantize/procrustes.ts'
+import { CLUSTERING_DEVICES } from '../clustering/devices.ts'
+
+/** U diag(values) V', rows x cols, with rotations drawn at random. */
+function withSingularValues(rows: number, cols: number, values: (i: number) => number, seed: number): Float64Array {
+  const u = randomRotation(createRandom(seed), rows)
+  const v = randomRotation(createRandom(seed + 1), cols)
+  const left = new Float64Array(rows * cols)
+  for (let i = 0; i < rows; i++) for (let j = 0; j < cols; j++) left[i * cols + j] = u[i * rows + j] * values(j)
+  return product(left, v, rows, cols, cols)
+}
+
+function identity(rows: number, cols: number): Float64Array {
+  return new Float64Array(rows * cols).map((_, i) => (i % cols === Math.floor(i / cols) ? 1 : 0))
+}
+
+function notOrthonormal(a: Float64Array, rows: number, cols: number): number {
+  const square = product(transposed(a, rows, cols), a, cols, rows, cols)
+  return Math.max(...square.map((value, i) => Math.abs(value - (i % (cols + 1) === 0 ? 1 : 0))))
+}
+
+const SPECTRA: Record<string, (i: number) => number> = {
+  even: () => 3,
+  falling: (i) => 1e6 / (1 + i) ** 2,
+  'with zeros': (i) => (i % 3 === 0 ? 0 : 1 + i),
+  'of one direction': (i) => (i === 0 ? 7 : 0),
+}
+
+for (const { name, options } of CLUSTERING_DEVICES) {
+  describe(name, () => {
+    let device: Device
+    beforeAll(async () => {
+      device = await openDevice(options)
+    })
+    afterAll(() => device.close())
+
+    // Around the size where the device takes over from the host.
+    test.each([
+      [5, 5],
+      [40, 31],
+      [50, 48],
+      [70, 70],
+      [81, 65],
+    ])('%i x %i: orthonormal, and as good as it gets', async (p, s) => {
+      for (const [spectrum, values] of Object.entries(SPECTRA)) {
+        const m = withSingularValues(p, s, values, p + s)
+        const before = identity(p, s)
+        const found = await rotationFor(device, m, before, p, s)
+        expect(notOrthonormal(found, p, s), spectrum).toBeLessThan(1e-5)
+        const best = inner(polarFactor(m, p, s), m)
+        // On the device a little of the rotation before holds back directions that carry next to nothing.
+        expect(inner(found, m), spectrum).toBeGreaterThan(best * (s < 48 ? 1 - 1e-6 : 0.9))
+        expect(inner(found, m), spectrum).toBeGreaterThanOrEqual(inner(before, m) - 1e-5 * best)
+        // From there on it comes nearer still, and never falls back.
+        const again = await rotationFor(device, m, found, p, s)
+        expect(inner(again, m), spectrum).toBeGreaterThanOrEqual(inner(found, m) - 1e-5 * best)
+      }
+    })
+
+    test('nothing to go by: nothing is turned', async () => {
+      const before = identity(50, 50)
+      expect(await rotationFor(device, new Float64Array(2500), before, 50, 50)).toBe(before)
+    })
+  })
+}

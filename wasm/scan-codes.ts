@@ -1,0 +1,248 @@
+/**
+ * Codes in order of distance from queries, by look-up tables: the nearest `most` of a range of codes.
+ *
+ * Four queries share a table, cell[256][4 queries]: one load of a code's entry serves all four, where
+ * a table a query would take four. Cells are bytes that hold one code of up to 8 bits, two of 4, four
+ * of 2 or eight single bits; above 256 codewords a cell is a 32-bit word and its table h long.
+ *
+ * An item is a task of eight words: four rows of `queries` (NONE: no query), the first and the last
+ * code, and the number of this part. The list of query row q and part p goes to slot q * parts + p:
+ * `most` ids and distances, nearest first, ties to the lower id.
+ * Scratch: 64 bytes, four packed queries (width * 16), g * 16 sums of subspaces, the table.
+ */
+import { madd } from './simd'
+
+const NONE: u32 = 0xffffffff
+const SUMS_BYTES: usize = 8 * 16 * 16
+
+export function scanCodes(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  queries: usize,
+  stride: u32,
+  ranges: usize,
+  m: u32,
+  books: usize,
+  bookStride: u32,
+  h: u32,
+  bits: u32,
+  codes: usize,
+  codeStride: u32,
+  tasks: usize,
+  parts: u32,
+  most: u32,
+  ids: usize,
+  distances: usize,
+): void {
+  const packed = scratch + 64
+  const sums = packed + ((<usize>bookStride) << 4)
+  const table = sums + SUMS_BYTES
+  for (let item = start; item < end; item++) {
+    const task = tasks + ((<usize>item) << 5)
+    const part = load<u32>(task, 24)
+    for (let lane: usize = 0; lane < 4; lane++) {
+      const row = load<u32>(task + (lane << 2))
+      store<f32>(scratch + (lane << 2), row === NONE ? -Infinity : Infinity)
+      if (row === NONE) continue
+      const slot = (<usize>row * parts + part) * most
+      store<u32>(scratch + 16 + (lane << 2), <u32>(ids + (slot << 2)))
+      store<u32>(scratch + 32 + (lane << 2), <u32>(distances + (slot << 2)))
+      memory.fill(ids + (slot << 2), 0xff, (<usize>most) << 2)
+      for (let place: usize = 0; place < <usize>most; place++) store<f32>(distances + ((slot + place) << 2), Infinity)
+    }
+    buildTable(task, queries, stride, ranges, m, books, bookStride, h, bits, packed, sums, table)
+    const from = load<u32>(task, 16)
+    const to = load<u32>(task, 20)
+    if (bits === 32) scanWords(codes, codeStride, m, h, from, to, table, scratch, most)
+    else scanBytes(codes, codeStride, (m * bits + 7) / 8, from, to, table, scratch, most)
+  }
+}
+
+/** Distances of four queries to every codeword; for packed codes, to every combination that a byte can hold. */
+function buildTable(
+  task: usize,
+  queries: usize,
+  stride: u32,
+  ranges: usize,
+  m: u32,
+  books: usize,
+  bookStride: u32,
+  h: u32,
+  bits: u32,
+  packed: usize,
+  sums: usize,
+  table: usize,
+): void {
+  const perCell: u32 = bits >= 8 ? 1 : 8 / bits
+  for (let s: u32 = 0; s < m; s++) {
+    const first = load<u32>(ranges + ((<usize>s) << 2))
+    const width = load<u32>(ranges + ((<usize>s) << 2), 4) - first
+    packQueries(task, queries, stride, first, width, packed)
+    const inCell = s % perCell
+    const out = perCell === 1 ? table : sums + ((<usize>inCell) << (4 + bits))
+    const book = books + ((<usize>s * h * bookStride) << 2)
+    for (let j: usize = 0; j < <usize>h; j++) {
+      let word = book + ((j * bookStride) << 2)
+      let sum = f32x4.splat(0)
+      for (let point = packed; point < packed + ((<usize>width) << 4); point += 16) {
+        const gap = f32x4.sub(v128.load(point), v128.load32_splat(word))
+        sum = madd(gap, gap, sum)
+        word += 4
+      }
+      v128.store(out + (j << 4), sum)
+    }
+    if (perCell > 1 && (inCell + 1 === perCell || s + 1 === m)) {
+      for (let entry: usize = 0; entry < (<usize>1) << ((inCell + 1) * bits); entry++) {
+        let sum = v128.load(sums + ((entry & ((1 << bits) - 1)) << 4))
+        for (let other: usize = 1; other <= <usize>inCell; other++) {
+          const code = (entry >> (other * bits)) & ((1 << bits) - 1)
+          sum = f32x4.add(sum, v128.load(sums + (other << (4 + bits)) + (code << 4)))
+        }
+        v128.store(table + (entry << 4), sum)
+      }
+      table += 4096
+    } else if (perCell === 1) {
+      table += bits === 32 ? (<usize>h) << 4 : 4096
+    }
+  }
+}
+
+/** Columns of the task's four queries side by side; where there is no query, those of the first. */
+function packQueries(task: usize, queries: usize, stride: u32, first: u32, width: u32, out: usize): void {
+  const only = load<u32>(task)
+  for (let lane: usize = 0; lane < 4; lane++) {
+    const given = load<u32>(task + (lane << 2))
+    const row = queries + ((<usize>(given === NONE ? only : given) * stride + first) << 2)
+    for (let column: usize = 0; column < <usize>width; column++) {
+      store<f32>(out + (column << 4) + (lane << 2), load<f32>(row + (column << 2)))
+    }
+  }
+}
+
+function scanBytes(
+  codes: usize,
+  codeStride: u32,
+  cells: u32,
+  from: u32,
+  to: u32,
+  table: usize,
+  scratch: usize,
+  most: u32,
+): void {
+  let limits = v128.load(scratch)
+  let code = codes + <usize>from * codeStride
+  const fours = <usize>cells & ~3
+  for (let i = from; i < to; i++) {
+    let sum = f32x4.splat(0)
+    let entries = table
+    let cell: usize = 0
+    for (; cell < fours; cell += 4) {
+      const four = load<u32>(code + cell)
+      sum = f32x4.add(sum, v128.load(entries + ((<usize>four & 255) << 4)))
+      sum = f32x4.add(sum, v128.load(entries + (<usize>(four >> 4) & 0xff0), 4096))
+      sum = f32x4.add(sum, v128.load(entries + (<usize>(four >> 12) & 0xff0), 8192))
+      sum = f32x4.add(sum, v128.load(entries + (<usize>(four >> 20) & 0xff0), 12288))
+      entries += 16384
+    }
+    for (; cell < <usize>cells; cell++) {
+      sum = f32x4.add(sum, v128.load(entries + ((<usize>load<u8>(code + cell)) << 4)))
+      entries += 4096
+    }
+    if (v128.any_true(f32x4.lt(sum, limits))) limits = insertFour(sum, i, scratch, most)
+    code += codeStride
+  }
+}
+
+function scanWords(
+  codes: usize,
+  codeStride: u32,
+  m: u32,
+  h: u32,
+  from: u32,
+  to: u32,
+  table: usize,
+  scratch: usize,
+  most: u32,
+): void {
+  let limits = v128.load(scratch)
+  for (let i = from; i < to; i++) {
+    let sum = f32x4.splat(0)
+    for (let s: u32 = 0; s < m; s++) {
+      const code = load<u32>(codes + ((<usize>i * codeStride + s) << 2))
+      sum = f32x4.add(sum, v128.load(table + ((<usize>s * h + code) << 4)))
+    }
+    if (v128.any_true(f32x4.lt(sum, limits))) limits = insertFour(sum, i, scratch, most)
+  }
+}
+
+/** Puts a code into the lists of the queries that it is near enough to; gives back the distances to beat. */
+function insertFour(sum: v128, id: u32, scratch: usize, most: u32): v128 {
+  v128.store(scratch + 48, sum)
+  for (let lane: usize = 0; lane < 4; lane++) {
+    const distance = load<f32>(scratch + 48 + (lane << 2))
+    if (!(distance < load<f32>(scratch + (lane << 2)))) continue
+    const ids = <usize>load<u32>(scratch + 16 + (lane << 2))
+    const distances = <usize>load<u32>(scratch + 32 + (lane << 2))
+    insertAt(placeFor(distance, id, ids, distances, most), distance, id, ids, distances, most)
+    store<f32>(scratch + (lane << 2), load<f32>(distances + ((<usize>most - 1) << 2)))
+  }
+  return v128.load(scratch)
+}
+
+/** The first place of a sorted list that holds something farther, or as far with a higher id. */
+function placeFor(distance: f32, id: u32, ids: usize, distances: usize, most: u32): u32 {
+  let low: u32 = 0
+  let high = most
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const other = load<f32>(distances + ((<usize>middle) << 2))
+    const before = other < distance || (other === distance && load<u32>(ids + ((<usize>middle) << 2)) < id)
+    if (before) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function insertAt(place: u32, distance: f32, id: u32, ids: usize, distances: usize, most: u32): void {
+  const at = (<usize>place) << 2
+  const moved = (<usize>(most - 1 - place)) << 2
+  memory.copy(ids + at + 4, ids + at, moved)
+  memory.copy(distances + at + 4, distances + at, moved)
+  store<u32>(ids + at, id)
+  store<f32>(distances + at, distance)
+}
+
+/** Items are queries: the `lists` sorted lists of each become one of the same length. */
+export function mergeRanked(
+  start: u32,
+  end: u32,
+  scratch: usize,
+  lists: u32,
+  most: u32,
+  ids: usize,
+  distances: usize,
+  outIds: usize,
+  outDistances: usize,
+): void {
+  const bytes = (<usize>most) << 2
+  for (let query = start; query < end; query++) {
+    const toIds = outIds + <usize>query * bytes
+    const toDistances = outDistances + <usize>query * bytes
+    const first = <usize>query * lists * bytes
+    memory.copy(toIds, ids + first, bytes)
+    memory.copy(toDistances, distances + first, bytes)
+    for (let list: usize = 1; list < <usize>lists; list++) {
+      for (let place: usize = 0; place < <usize>most; place++) {
+        const at = first + list * bytes + (place << 2)
+        const id = load<u32>(ids + at)
+        const distance = load<f32>(distances + at)
+        if (id === NONE) break
+        const to = placeFor(distance, id, toIds, toDistances, most)
+        // Lists are sorted: what follows is no nearer.
+        if (to === most) break
+        insertAt(to, distance, id, toIds, toDistances, most)
+      }
+    }
+  }
+}

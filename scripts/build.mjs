@@ -41,7 +41,7 @@ await Promise.all([
     ...common,
     platform: 'node',
     packages: 'bundle',
-    external: ['webgpu', '@sparticuz/chromium', 'fflate'],
+    external: ['webgpu', '@sparticuz/chromium', 'fflate', 'ml-matrix'],
     entryPoints: ['src/index.ts'],
     outfile: 'dist/index.js',
   }),

@@ -35,6 +35,7 @@ test('--json prints a line for each round and one for the result, and nothing el
   expect(lines.at(-1)).toEqual({
     type: 'result',
     method: 'lloyd',
+    methodReason: expect.stringContaining('fewer than 100 clusters'),
     settings: {},
     start: 'auto',
     metric: 'euclidean',

@@ -107,7 +107,7 @@ test('tells the method, its options and, where they change, the centres that wer
   expect(closures).toMatch(/it looked at [\d.]+ of 80 centres per vector in the last round, [\d.]+ in the first/)
   expect(closures).toMatch(/Method closures \(.*growth 0\.5.*\), from random vectors\./)
   expect(page).not.toContain('<h3>Centres looked at</h3>')
-  expect(page).toContain('Method lloyd, from centres chosen by k-means++')
+  expect(page).toMatch(/Method lloyd \(chosen by auto: .*\), from centres chosen by k-means\+\+/)
   expect(closures).toMatch(/<dt>centres looked at<\/dt><dd>[\d.]+</)
   expect(page).not.toContain('<dt>centres looked at')
 })

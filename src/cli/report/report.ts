@@ -32,7 +32,7 @@ function page(input: ReportInput, charts: Charts): string {
   const { sizes, labels, facts, weights, sigmas } = model
   const order = Array.from(sizes.keys()).sort((a, b) => sizes[b] - sizes[a] || a - b)
   const settings = settingsWords(facts)
-  const reason = methodReason(facts)
+  const notes = [settings, methodReason(facts)].filter(Boolean).join('; ')
   const confusion = truth && confusionOf(labels, truth, facts.k)
   const body = html`<main>
 <h1>${title}</h1>
@@ -44,7 +44,7 @@ ${image && gallery(model, image, elements, order, confusion)}
 ${confusion && classSection(input, confusion, charts)}
 ${table(sizes, order, confusion, weights && sigmas && { weights, sigmas })}
 <section><h2>How it was made</h2>
-<p class="soft">Method ${facts.method}${settings && ` (${settings})`}${reason && `, ${reason}`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.</p>
+<p class="soft">Method ${facts.method}${notes && ` (${notes})`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.</p>
 <code>${input.commandLine}</code></section>
 </main>`
   return `<!doctype html>

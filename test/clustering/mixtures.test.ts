@@ -219,6 +219,17 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
     }
   })
 
+  test('the more components a point hears of, the fewer are left', async () => {
+    const { points } = normalModes(12, 3, 10, few ? 150 : 300, 0.4)
+    const left: number[] = []
+    for (const checks of [5, 20, 150]) {
+      const model = await cluster(points, { method: 'agm', memory: 5, checks, iterations: 1, device })
+      left.push(model.centers.rows)
+    }
+    expect(left[1]).toBeLessThan(left[0])
+    expect(left[2]).toBeLessThan(left[1])
+  })
+
   test('the same seed gives the same mixture; a large offset or scale changes nothing', async () => {
     const cloud = squareModes(6, 5, 200)
     const settings = { method: 'agm', start: 60, sigma: 0.05, iterations: 5, seed: 3, device } as const

@@ -3,7 +3,7 @@
  * costs, against AKM and RAKM with as many clusters and equal checks; and what the words are worth.
  *
  *   npm run bench -- agm --data vectors.bvecs [--queries q.bvecs --truth q.ivecs] [--memory 50] [--rounds 10]
- *                        [--start all] [--neighbors 10] [--device cpu]
+ *                        [--start all] [--neighbors 10] [--device cpu] [--parts course,checks] [--checks 50,100,200]
  *
  * A vector operation is one distance between vectors: nodes of the tree over the centres count too, and
  * so does looking for overlaps.
@@ -34,6 +34,8 @@ const { values: flags } = parseArgs({
     start: { type: 'string', default: 'all' },
     neighbors: { type: 'string', default: '10' },
     device: { type: 'string', default: 'cpu' },
+    parts: { type: 'string', default: 'course,checks' },
+    checks: { type: 'string', default: '50,100,200' },
   },
 })
 if (!flags.data) {
@@ -70,18 +72,43 @@ interface Run {
   readonly peakProcess: number
 }
 
-const mixture = await follow('agm', {
-  method: 'agm',
-  memory,
-  start: flags.start === 'all' ? 'all' : Number(flags.start),
-})
-const k = mixture.clusters
-const rivals: Run[] = []
-for (const method of ['akm', 'rakm'] as const) {
-  rivals.push(await follow(method, { method, k, checks: 2 * memory, branching: 16, start: 'random' }))
+const parts = flags.parts.split(',')
+const start = flags.start === 'all' ? 'all' : Number(flags.start)
+if (parts.includes('course')) {
+  const mixture = await follow('agm', { method: 'agm', memory, start })
+  const rivals: Run[] = []
+  for (const method of ['akm', 'rakm'] as const) {
+    const checks = 2 * memory
+    rivals.push(await follow(method, { method, k: mixture.clusters, checks, branching: 16, start: 'random' }))
+  }
+  report(mixture, rivals)
 }
+if (parts.includes('checks')) await survivorsByChecks()
 await device.close()
-report()
+
+/** What is left after the first round depends on how many components a point hears of. */
+async function survivorsByChecks(): Promise<void> {
+  const rows: Record<string, Cell>[] = []
+  for (const checks of flags.checks.split(',').map(Number)) {
+    const run = clusterSteps(vectors, { method: 'agm', memory, checks, start, iterations: 1, seed: 1, device })
+    for await (const { extra, seconds, candidates } of run) {
+      rows.push({
+        checks,
+        'components left': extra?.components ?? 0,
+        'share of the start': `${((100 * (extra?.components ?? 0)) / startCount()).toFixed(1)} %`,
+        seconds,
+        'vector operations a point': candidates,
+      })
+    }
+  }
+  printTable(`Left after the first round, memory ${memory}`, rows)
+  keepResults('agm-checks', {
+    data: { rows: vectors.rows, cols: vectors.cols },
+    device: device.info.name,
+    memory,
+    rows,
+  })
+}
 
 async function follow(name: string, options: ClusterOptions): Promise<Run> {
   const steps: IterationStats[] = []
@@ -165,7 +192,7 @@ function everySo(all: Matrix, count: number): Matrix {
   return rowsOf(all, ids)
 }
 
-function report(): void {
+function report(mixture: Run, rivals: readonly Run[]): void {
   const survivors = mixture.steps.map((step, i) => ({
     round: step.iteration,
     components: step.extra?.components ?? 0,
@@ -204,7 +231,7 @@ function report(): void {
   printTable('Most memory at a time', memoryRows)
   const curve = (pick: (tried: Tried) => number): Series[] =>
     runs.map(({ name, tried }) => ({ name, points: tried.map((each) => [each.operations, pick(each)] as const) }))
-  const title = `${k.toLocaleString('en')} clusters`
+  const title = `${mixture.clusters.toLocaleString('en')} clusters`
   const x = 'vector operations a point'
   writePlot(
     'agm-distortion',

@@ -18,7 +18,7 @@ export interface MethodOptions {
   readonly growth?: number
   /** akm, rakm: what searches the centres. */
   readonly index?: 'kd' | 'kmeans'
-  /** akm, rakm: centres measured per search; 0 picks the fewest that reach the precision. */
+  /** akm, rakm: centres measured per search; 0 picks the fewest that reach the precision. agm: 0 is `memory`. */
   readonly checks?: number
   /** akm, rakm: share of searches that should find the true nearest centre. */
   readonly precision?: number
@@ -52,7 +52,7 @@ export interface MethodOptions {
   readonly lambda?: number
   /** egm, agm: a component goes when it explains less than this share of itself, against those that stay. */
   readonly tau?: number
-  /** agm: components a point shares itself among, and as many newly searched each round. */
+  /** agm: components a point remembers and shares itself among. */
   readonly memory?: number
   /** egm, agm, gmm: standard deviation components start with; 0: the distance to the nearest other one. */
   readonly sigma?: number

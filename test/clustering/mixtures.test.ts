@@ -219,6 +219,44 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
     }
   })
 
+  test('stopped at any time, what was reached is the result', async () => {
+    const { points } = squareModes(2, 4, 120)
+    for (const method of ['agm', 'egm'] as const) {
+      for (const after of [3, 6, 9]) {
+        const stop = new AbortController()
+        let looks = 0
+        // Progress is told while points look around, between rounds, and while an index is built.
+        const onProgress = (): void => {
+          if (++looks === after) stop.abort()
+        }
+        const settings = { method, start: 40, sigma: 0.05, tolerance: 0, iterations: 6, device } as const
+        const onIteration = ({ iteration }: IterationStats): void => {
+          if (iteration === 2) stop.abort()
+        }
+        const model = await cluster(points, { ...settings, signal: stop.signal, onProgress, onIteration }).catch(
+          (error: Error) => error,
+        )
+        if (model instanceof Error) expect(model.name).toBe('AbortError')
+        else {
+          expect(model.facts.stopped).toBe('aborted')
+          expect(noNaN(model)).toBe(true)
+          expect(Math.max(...model.labels)).toBeLessThan(model.centers.rows)
+        }
+      }
+    }
+  })
+
+  test('the more components a point hears of, the fewer are left', async () => {
+    const { points } = normalModes(12, 3, 10, few ? 150 : 300, 0.4)
+    const left: number[] = []
+    for (const checks of [5, 20, 150]) {
+      const model = await cluster(points, { method: 'agm', memory: 5, checks, iterations: 1, device })
+      left.push(model.centers.rows)
+    }
+    expect(left[1]).toBeLessThan(left[0])
+    expect(left[2]).toBeLessThan(left[1])
+  })
+
   test('the same seed gives the same mixture; a large offset or scale changes nothing', async () => {
     const cloud = squareModes(6, 5, 200)
     const settings = { method: 'agm', start: 60, sigma: 0.05, iterations: 5, seed: 3, device } as const

@@ -1,6 +1,6 @@
 /**
- * Several centres for each point, found by a search over the centres with a budget: as many are measured
- * as are listed (setting `memory`). The index is built anew every round from another seed, so that what
+ * Several centres for each point, found by a search over the centres with a budget: all that are
+ * measured are listed (setting `checks`; 0: as many as points remember, `memory`). The index is built anew every round from another seed, so that what
  * one search misses the next may find (Avrithis and Kalantidis, "Approximate Gaussian mixtures").
  */
 import { createRandom } from '../../core/random.ts'
@@ -8,12 +8,18 @@ import type { DeviceBuffer } from '../../device/contract.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import { type DeviceTree, searchTree } from '../../kernels/search-tree.ts'
 import { TreeBuffers } from '../../trees/flat-tree.ts'
+import type { Settings } from '../method-options.ts'
 import type { PointPart } from '../points.ts'
 import { type CandidateSource, type CenterLists, type RunState, readCenters } from '../run-state.ts'
 import { growIndex, type IndexSettings } from './search.ts'
 
 export function listCandidates(state: RunState): CandidateSource {
   return new CenterListSearch(state)
+}
+
+/** Centres measured, and listed, for each point. */
+export function searchWidth({ checks, memory }: Settings): number {
+  return (checks as number) || (memory as number)
 }
 
 class CenterListSearch implements CandidateSource {
@@ -28,13 +34,13 @@ class CenterListSearch implements CandidateSource {
   #builtFor = { round: -1, k: 0 }
 
   constructor({ device, scope, points, settings, k }: RunState) {
-    const { index, trees, branching, memory } = settings as unknown as IndexSettings & { memory: number }
+    const { index, trees, branching } = settings as unknown as IndexSettings
     const rows = Math.max(points.largestPart, k)
-    this.#width = memory
+    this.#width = searchWidth(settings)
     this.#index = { index, trees, branching }
     this.#trees = new TreeBuffers(device, scope)
-    this.#lists = scope.allocate(rows * memory * 4, 'centres found')
-    this.#distances = scope.allocate(rows * memory * 4, 'distances of centres found')
+    this.#lists = scope.allocate(rows * this.#width * 4, 'centres found')
+    this.#distances = scope.allocate(rows * this.#width * 4, 'distances of centres found')
     this.#looked = scope.allocate(rows * 4, 'centres looked at')
   }
 

@@ -4,7 +4,7 @@
  * there are; and the ordinary kind with a given number (gmm).
  */
 import { allCandidates } from '../candidates/all.ts'
-import { listCandidates } from '../candidates/lists.ts'
+import { listCandidates, searchWidth } from '../candidates/lists.ts'
 import type { MethodOption } from '../method-options.ts'
 import type { Method } from '../run-state.ts'
 import { mixturePointBytes, mixtureUpdate } from '../updates/mixture.ts'
@@ -50,7 +50,14 @@ const search: readonly MethodOption[] = [
     least: 1,
     most: 256,
     fallback: 50,
-    help: 'components a point shares itself among: the best it had and as many newly searched',
+    help: 'components a point remembers and shares itself among, the best of all it has heard of',
+  },
+  {
+    name: 'checks',
+    kind: 'whole',
+    most: 4096,
+    fallback: 0,
+    help: 'components newly searched for a point each round; 0: as many as it remembers',
   },
   {
     name: 'index',
@@ -76,7 +83,7 @@ export const agm: Method = {
   summary: 'approximate Gaussian mixtures: the same for many clusters, each point looks at a few',
   options: [...expansion, ...search, ...widths],
   findsCount: true,
-  pointBytes: mixturePointBytes,
+  pointBytes: (settings, stride) => Math.max(mixturePointBytes(settings, stride), 4 * searchWidth(settings)),
   candidates: listCandidates,
   update: mixtureUpdate,
 }

@@ -31,7 +31,8 @@ export async function purgeOverlaps(
 
 async function considerLists(state: RunState, source: CandidateSource, purge: Purge, round: number): Promise<number> {
   const { device, k } = state
-  const found = await source.listsOfCenters?.(state, round)
+  // Means have moved: from here on a round is not stopped half-way.
+  const found = await source.listsOfCenters?.({ ...state, control: {} }, round)
   if (found === undefined) return 0
   const bytes = k * found.width * 4
   const lists = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
@@ -53,7 +54,6 @@ async function considerAll(state: RunState, purge: Purge, host: Float32Array): P
     const out = scope.allocate(step * k * 4, 'distances of components')
     const block = new Float32Array(step * cols)
     for (let first = 0; first < k; first += step) {
-      state.control.signal?.throwIfAborted()
       const here = purge.order.subarray(first, Math.min(first + step, k))
       here.forEach((component, i) => {
         block.set(host.subarray(component * cols, (component + 1) * cols), i * cols)

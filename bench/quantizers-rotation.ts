@@ -2,7 +2,7 @@
 import { createRandom, type Device, matrix, type QuantizerStats, trainQuantizer } from '../src/index.ts'
 import { printTable } from './table.ts'
 
-const ROWS = 60_000
+const ROWS = 100_000
 const COLS = 960
 
 /** Vectors whose neighbouring dimensions correlate, as those of images do. */

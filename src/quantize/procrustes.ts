@@ -99,7 +99,7 @@ async function polarOnDevice(
 
 /** G G for a symmetric G, whose lower half is filled in first: on and above the diagonal. */
 async function squared(device: Device, g: Float32Array, at: DeviceRows, out: DeviceRows): Promise<Float32Array> {
-  for (let i = 0; i < at.rows; i++) for (let j = 0; j < i; j++) g[i * at.stride + j] = g[j * at.stride + i]
+  mirror(g, at.rows, at.stride)
   device.write(at.buffer, g)
   // Symmetric: the product with its own transpose is the square.
   await matmul(device, { a: at, b: at, out, upper: true })
@@ -113,12 +113,23 @@ function stepMatrix(g: Float32Array, gg: Float32Array | undefined, s: number, st
   for (let i = 0; i < s; i++) {
     for (let j = i; j < s; j++) {
       const fourth = gg ? c * gg[i * stride + j] : 0
-      const value = (i === j ? a : 0) + b * g[i * stride + j] + fourth
-      out[i * s + j] = value
-      out[j * s + i] = value
+      out[i * s + j] = (i === j ? a : 0) + b * g[i * stride + j] + fourth
     }
   }
+  mirror(out, s, s)
   return out
+}
+
+/** Fills in what lies below the diagonal, in tiles: going down a column of a large matrix misses the cache every time. */
+function mirror(data: Float32Array, size: number, stride: number): void {
+  const tile = 32
+  for (let top = 0; top < size; top += tile) {
+    for (let left = 0; left <= top; left += tile) {
+      for (let i = top; i < Math.min(top + tile, size); i++) {
+        for (let j = left; j < Math.min(left + tile, i); j++) data[i * stride + j] = data[j * stride + i]
+      }
+    }
+  }
 }
 
 function distanceFromIdentity(g: Float32Array, s: number, stride: number): number {

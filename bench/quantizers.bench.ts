@@ -247,7 +247,10 @@ async function throughput(): Promise<unknown> {
     row(`faiss ${type === 'pq' ? 'PQ' : 'OPQ'}`, base.rows / peer.encode / 1e6, compared / peer.search / 1e6)
     row(`${type} over faiss`, `${(peer.encode / encode).toFixed(2)} x`, `${(peer.search / search).toFixed(2)} x`)
   }
-  printTable(`Encoding and searching (top 100), 64 bits, ${threads} threads, the fastest of ${REPEATS}; ours before and after faiss, the mean`, rows)
+  printTable(
+    `Encoding and searching (top 100), 64 bits, ${threads} threads, the fastest of ${REPEATS}; ours before and after faiss, the mean`,
+    rows,
+  )
   return rows
 }
 

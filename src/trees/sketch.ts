@@ -10,6 +10,9 @@ import { allocateRows, type DeviceRows, denseType, readRows, rowBytesOf, writeRo
 
 /** Columns of a sketch. Points with less than twice as many are their own. */
 const COLUMNS = 32
+/** Columns where those hold less than this share of the spread: vectors that spread evenly, as those of words do. */
+const MORE_COLUMNS = 48
+const ENOUGH = 0.7
 /** The directions come from evenly spaced runs of rows: few reads, and no matter how a file is ordered. */
 const RUNS = 64
 const RUN_ROWS = 32
@@ -25,7 +28,9 @@ export async function sketchRows(device: Device, scope: BufferScope, points: Dev
   try {
     const sample = await sampleRows(device, points)
     const mean = columnMeans(sample, points.cols)
-    const basis = await spreadingDirections(device, temporary, sample, mean, points.cols)
+    const spread = await spreadOf(device, temporary, sample, mean, points.cols)
+    let basis = spreadingDirections(spread, COLUMNS)
+    if (shareHeld(spread, basis) < ENOUGH) basis = spreadingDirections(spread, MORE_COLUMNS)
     return await projectAll(device, scope, temporary, points, basis, byteScale(sample, mean, basis))
   } finally {
     temporary.free()
@@ -58,14 +63,20 @@ function columnMeans(sample: Float32Array, cols: number): Float64Array {
   return mean
 }
 
-/** Orthonormal rows that span, nearly, the directions of largest spread. */
-async function spreadingDirections(
+interface Spread {
+  readonly cols: number
+  readonly stride: number
+  /** Sums of products of columns: [cols][stride]. */
+  readonly products: Float32Array
+}
+
+async function spreadOf(
   device: Device,
   scope: BufferScope,
   sample: Float32Array,
   mean: Float64Array,
   cols: number,
-): Promise<Float64Array[]> {
+): Promise<Spread> {
   const centered = allocateRows(scope, sample.length / cols, cols, 'f32', 'sample for the sketch')
   const moved = new Float32Array(sample.length)
   for (let at = 0; at < sample.length; at += cols) {
@@ -75,23 +86,40 @@ async function spreadingDirections(
   const { stride } = centered
   const out = scope.allocate(stride * stride * 4, 'spread of the sample')
   await gram(device, { a: centered, b: centered, out })
-  const spread = new Float32Array(await device.read(out))
-  const random = createRandom(COLUMNS)
-  let basis = Array.from({ length: COLUMNS }, () => Float64Array.from({ length: cols }, () => random.normal()))
+  return { cols, stride, products: new Float32Array(await device.read(out)) }
+}
+
+/** Orthonormal rows that span, nearly, the directions of largest spread. */
+function spreadingDirections(spread: Spread, count: number): Float64Array[] {
+  const random = createRandom(count)
+  let basis: Float64Array[] = Array.from({ length: count }, () =>
+    Float64Array.from({ length: spread.cols }, () => random.normal()),
+  )
   orthonormalize(basis)
   for (let step = 0; step < STEPS; step++) {
-    basis = basis.map((row) => {
-      const next = new Float64Array(cols)
-      for (let a = 0; a < cols; a++) {
-        let sum = 0
-        for (let b = 0; b < cols; b++) sum += spread[a * stride + b] * row[b]
-        next[a] = sum
-      }
-      return next
-    })
+    basis = basis.map((row) => turn(spread, row))
     orthonormalize(basis)
   }
   return basis
+}
+
+function turn({ cols, stride, products }: Spread, row: Float64Array): Float64Array {
+  const next = new Float64Array(cols)
+  for (let a = 0; a < cols; a++) {
+    let sum = 0
+    for (let b = 0; b < cols; b++) sum += products[a * stride + b] * row[b]
+    next[a] = sum
+  }
+  return next
+}
+
+/** How much of all spread lies within the span of the rows. */
+function shareHeld(spread: Spread, basis: readonly Float64Array[]): number {
+  let all = 0
+  for (let a = 0; a < spread.cols; a++) all += spread.products[a * spread.stride + a]
+  let held = 0
+  for (const row of basis) held += turn(spread, row).reduce((sum, value, j) => sum + value * row[j], 0)
+  return all > 0 ? held / all : 1
 }
 
 /** Gram and Schmidt. What depends on those before becomes zero, and so does its column of the sketch. */
@@ -142,12 +170,13 @@ async function projectAll(
 ): Promise<DeviceRows> {
   const { rows, cols } = points
   const type = denseType(points)
-  const directions = allocateRows(temporary, COLUMNS, cols, 'f32', 'directions of the sketch')
+  const columns = basis.length
+  const directions = allocateRows(temporary, columns, cols, 'f32', 'directions of the sketch')
   writeRows(device, directions, Float32Array.from(basis.flatMap((row) => Array.from(row))))
-  const sketch = allocateRows(scope, rows, COLUMNS, 'u8', 'sketch')
+  const sketch = allocateRows(scope, rows, columns, 'u8', 'sketch')
   const most = Math.min(CHUNK_ROWS, rows)
   const from = allocateRows(temporary, most, cols, type, 'points for the sketch')
-  const along = allocateRows(temporary, most, COLUMNS, 'f32', 'points along directions')
+  const along = allocateRows(temporary, most, columns, 'f32', 'points along directions')
   const rowBytes = rowBytesOf(cols, type)
   const shifts = offsets.map((offset) => 128 - offset * scale)
   for (let first = 0; first < rows; first += most) {
@@ -158,8 +187,8 @@ async function projectAll(
     const values = await readRows(device, { ...along, rows: count })
     // Storing rounds and cuts off.
     const steps = new Uint8ClampedArray(values.length)
-    for (let at = 0; at < values.length; at += COLUMNS) {
-      for (let j = 0; j < COLUMNS; j++) steps[at + j] = values[at + j] * scale + shifts[j]
+    for (let at = 0; at < values.length; at += columns) {
+      for (let j = 0; j < columns; j++) steps[at + j] = values[at + j] * scale + shifts[j]
     }
     writeRows(device, sketch, new Uint8Array(steps.buffer), first)
   }

@@ -1,25 +1,10 @@
 /** k-means# on handwritten digits, in Node: they come from files of a package. */
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cluster, type Device, type Matrix, matrix, openDevice } from '../../src/index.ts'
+import { cluster, type Device, type Matrix, openDevice } from '../../src/index.ts'
+import { digits } from './digits.ts'
 
-const PIXELS = 28 * 28
 const EACH = 100
 const SEEDS = 10
-
-/** The first hundred images of each digit, as bytes. */
-async function digits(): Promise<Matrix> {
-  const folder = join(dirname(createRequire(import.meta.url).resolve('mnist')), 'digits')
-  const pixels = new Uint8Array(10 * EACH * PIXELS)
-  for (let digit = 0; digit < 10; digit++) {
-    const { data } = JSON.parse(await readFile(join(folder, `${digit}.json`), 'utf8')) as { data: number[] }
-    const ink = data.slice(0, EACH * PIXELS).map((value) => Math.round(value * 255))
-    pixels.set(ink, digit * EACH * PIXELS)
-  }
-  return matrix(pixels, 10 * EACH, PIXELS)
-}
 
 /** Distortions of one method, each seed with a start of its own. */
 async function distortions(device: Device, images: Matrix, method: 'lloyd' | 'sharp'): Promise<number[]> {
@@ -32,7 +17,7 @@ async function distortions(device: Device, images: Matrix, method: 'lloyd' | 'sh
 }
 
 test('from the same start, points that move end below points that are assigned', async () => {
-  const images = await digits()
+  const images = await digits(EACH)
   const device = await openDevice({ kind: 'cpu', threads: 2 })
   try {
     const lloyd = await distortions(device, images, 'lloyd')

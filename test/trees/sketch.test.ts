@@ -87,6 +87,12 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       })
     })
 
+    test('vectors that spread evenly get more columns', async () => {
+      const random = createRandom(5)
+      const even = Float32Array.from({ length: 200 * 100 }, () => random.normal())
+      await sketched(even, 100, (sketch) => expect(sketch.cols).toBe(48))
+    })
+
     test('narrow points are their own', async () => {
       await sketched(flatCloud(20, 63, 3), 63, (sketch, points) => expect(sketch).toBe(points))
     })

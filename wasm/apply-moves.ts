@@ -3,8 +3,8 @@
  * sizes as they now stand, and dropped unless it still pays. One item: order matters.
  */
 import { massOf, mayLeave, priceToJoin, priceToStay, setCluster, weightOf } from './prices'
-import { quantizeRow, wideStride } from './quantized-rows'
-import { loadFour, madd, rowBytes, squaredDistance, squaredLength, startScore } from './simd'
+import { quantizeCenter } from './quantized-rows'
+import { loadFour, madd, rowBytes, squaredDistance, squaredLength } from './simd'
 
 const NONE: u32 = 0xffffffff
 /** What rounding may pretend: a smaller gain is none. */
@@ -60,8 +60,8 @@ export function applyMoves(
       if (!(stay - join > LEAST * (unit ? weight : stay))) continue
       shift(row, kind, stride, here, clusters, own, -weight, -1, unit)
       shift(row, kind, stride, there, clusters, wanted, weight, 1, unit)
-      requantize(here, stride, header, quantized, starts, own)
-      requantize(there, stride, header, quantized, starts, wanted)
+      quantizeCenter(here, stride, load<f32>(header), quantized, starts, own)
+      quantizeCenter(there, stride, load<f32>(header), quantized, starts, wanted)
       store<u32>(labels + ((<usize>point) << 2), wanted)
     }
   }
@@ -114,12 +114,6 @@ function shift(
   setCluster(clusters, cluster, <f32>length, more)
 }
 
-function requantize(center: usize, stride: u32, header: usize, quantized: usize, starts: usize, cluster: u32): void {
-  const scale = load<f32>(header)
-  quantizeRow(center, 0, stride, scale, quantized + ((<usize>cluster * wideStride(stride)) << 1))
-  store<f32>(starts + ((<usize>cluster) << 2), startScore(center, stride, scale))
-}
-
 /** Items are clusters: mass and size from sums and weights as `accumulate` leaves them, centres as integers. */
 export function prepareMoves(
   start: u32,
@@ -149,6 +143,6 @@ export function prepareMoves(
     }
     store<f32>(clusters + (at << 1), mass)
     store<f32>(clusters + (at << 1), <f32>load<u32>(counts + at), 4)
-    requantize(centers + at * stride, stride, header, quantized, starts, cluster)
+    quantizeCenter(centers + at * stride, stride, load<f32>(header), quantized, starts, cluster)
   }
 }

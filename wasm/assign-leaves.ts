@@ -8,6 +8,7 @@
  * Scratch: candidates (u32 a member of the largest leaf), margins (likewise), scores (16 bytes a
  * candidate), 32 bytes of dot products, rows (2 * wide bytes a member).
  */
+import { collectLabels } from './group-labels'
 import { commonScale, dotsFourByTwo, quantizePoint, wideStride } from './quantized-rows'
 import { rowBytes, squaredDistance } from './simd'
 import { touchPoints } from './touch'
@@ -96,26 +97,6 @@ export function assignLeaves(
 
 function memberAt(members: usize, slot: u32): u32 {
   return load<u32>(members + ((<usize>slot) << 2))
-}
-
-/** Different labels of the leaf's members, in order of appearance. */
-function collectLabels(members: usize, labels: usize, from: u32, to: u32, candidates: usize): u32 {
-  let count: u32 = 0
-  for (let at = from; at < to; at++) {
-    const label = load<u32>(labels + ((<usize>memberAt(members, at)) << 2))
-    let known = false
-    for (let seen: u32 = 0; seen < count; seen++) {
-      if (load<u32>(candidates + ((<usize>seen) << 2)) === label) {
-        known = true
-        break
-      }
-    }
-    if (!known) {
-      store<u32>(candidates + ((<usize>count) << 2), label)
-      count++
-    }
-  }
-  return count
 }
 
 /** The exact distance to a centre against the best so far; a tie goes to the lower label. */

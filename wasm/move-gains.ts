@@ -8,6 +8,7 @@
  * Scratch: four rows of integers, 32 bytes of dot products, 128 of lanes, then candidates (u32) and
  * their prices (16 bytes each), as many as a group can have.
  */
+import { collectLabels } from './group-labels'
 import { joinRows, massOf, mayLeave, pricesToJoin, priceToStay, weightOf } from './prices'
 import { dotsFourByTwo, dotWide, quantizeRow, widenBytes, wideStride } from './quantized-rows'
 import { rowBytes, squaredDistance, squaredLength } from './simd'
@@ -279,19 +280,4 @@ function settle(
     }
   }
   return label
-}
-
-/** Different labels of the group's points, in order of appearance. */
-export function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
-  let count: u32 = 0
-  for (let at = from; at < to; at++) {
-    const point = load<u32>(members + ((<usize>at) << 2))
-    const label = load<u32>(labels + ((<usize>point) << 2))
-    let seen: u32 = 0
-    while (seen < count && load<u32>(out + ((<usize>seen) << 2)) !== label) seen++
-    if (seen < count) continue
-    store<u32>(out + ((<usize>count) << 2), label)
-    count++
-  }
-  return count
 }

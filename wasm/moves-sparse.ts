@@ -6,7 +6,7 @@
  * Sums lie column by column, [column][lanes], lanes being k rounded up to 4: an entry then meets many
  * clusters side by side. Squares: |D|^2, f64 [k].
  */
-import { collectLabels } from './move-gains'
+import { collectLabels } from './group-labels'
 import { massOf, mayLeave, setCluster, weightOf } from './prices'
 import { madd, storeTransposed } from './simd'
 

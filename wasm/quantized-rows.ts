@@ -41,6 +41,12 @@ export function widenBytes(row: usize, stride: u32, out: usize): void {
   }
 }
 
+/** One centre among the integers, with its starting value; returns the length of what rounding took away. */
+export function quantizeCenter(row: usize, stride: u32, scale: f32, rows: usize, starts: usize, j: u32): f32 {
+  store<f32>(starts + ((<usize>j) << 2), startScore(row, stride, scale))
+  return quantizeRow(row, 0, stride, scale, rows + ((<usize>j * wideStride(stride)) << 1))
+}
+
 /** Items are centres: rows [k][wide] i16, starts [k] = -|c|^2 / 2 in the centres' scale, errors [k]. */
 export function quantizeCenters(
   start: u32,
@@ -54,12 +60,9 @@ export function quantizeCenters(
   errors: usize,
 ): void {
   const scale = load<f32>(header)
-  const wide = wideStride(stride)
   for (let j = start; j < end; j++) {
     const row = centers + ((<usize>j * stride) << 2)
-    const at = (<usize>j) << 2
-    store<f32>(errors + at, quantizeRow(row, 0, stride, scale, rows + ((<usize>j * wide) << 1)))
-    store<f32>(starts + at, startScore(row, stride, scale))
+    store<f32>(errors + ((<usize>j) << 2), quantizeCenter(row, stride, scale, rows, starts, j))
   }
 }
 

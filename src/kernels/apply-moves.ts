@@ -16,8 +16,9 @@ import {
   slice,
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
-import { type MoveBatch, type MovingClusters, moveGainsJobs, moveGainsPasses, quantizedLayout } from './move-gains.ts'
+import { type MoveBatch, type MovingClusters, moveGainsJobs, moveGainsPasses } from './move-gains.ts'
 import { applySparseJob, applySparsePass, prepareSparseJob, prepareSparsePasses } from './moves-sparse.ts'
+import { quantizedLayout } from './quantized-centers.ts'
 import { denseType, kindOf } from './rows.ts'
 
 /** Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. */

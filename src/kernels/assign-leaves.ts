@@ -11,6 +11,7 @@ import { assignLeavesShader, collectLeafLabels } from '../../shaders/assign-leav
 import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
+import { quantizedLayout } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, kindOf } from './rows.ts'
 
@@ -50,18 +51,6 @@ export function createAssignLeavesWorkspace(
     quantized: scope.allocate(quantizedLayout(centers).bytes, 'centres as integers'),
     looked: scope.allocate(leaves * 4, 'pairs looked at'),
   }
-}
-
-/** Header, rows, starting values, errors. */
-function quantizedLayout({ rows, stride }: { readonly rows: number; readonly stride: number }): {
-  rows: number
-  starts: number
-  errors: number
-  bytes: number
-} {
-  const header = 64
-  const starts = header + rows * Math.ceil(stride / 8) * 16
-  return { rows: header, starts, errors: starts + rows * 4, bytes: starts + rows * 8 }
 }
 
 /** Once a round, before `assignLeaves` over any number of trees: centres in the form it reads them. */

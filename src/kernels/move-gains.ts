@@ -20,6 +20,7 @@ import {
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
+import { quantizedLayout } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, kindOf, type RowType } from './rows.ts'
 
@@ -81,15 +82,8 @@ export function createMoveWorkspace(device: Device, scope: BufferScope, groups: 
   return { proposals, looked, gpu: { batch, candidates: scope.allocate(places * 4, 'candidates of a batch') } }
 }
 
-const HEADER_BYTES = 64
 /** Scaled lengths stay under this: see wasm/quantized.ts. */
 const LENGTH = 30000
-
-/** Where things stand in `MovingClusters.quantized`. */
-export function quantizedLayout({ rows, stride }: DeviceRows): { rows: number; starts: number; bytes: number } {
-  const starts = HEADER_BYTES + rows * Math.ceil(stride / 8) * 16
-  return { rows: HEADER_BYTES, starts, bytes: starts + rows * 4 }
-}
 
 /** For points of a type; `longest`: length of the longest point, which no centre exceeds. */
 export function createMovingClusters(

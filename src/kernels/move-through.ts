@@ -55,10 +55,12 @@ export interface PartedPoints {
 }
 
 /** What `createMovingClusters` wants to know of the points: how long the longest is, which no mean exceeds. */
-export async function measurePoints(
-  device: Device,
-  { cols, parts }: PartedPoints,
-): Promise<{ type: RowType; longest: number }> {
+export interface MeasuredPoints {
+  readonly type: RowType
+  readonly longest: number
+}
+
+export async function measurePoints(device: Device, { cols, parts }: PartedPoints): Promise<MeasuredPoints> {
   const scope = new BufferScope(device)
   try {
     const most = parts.reduce((largest, { count }) => Math.max(largest, count), 0)

@@ -10,7 +10,7 @@ import { assignGroups } from '../kernels/assign-groups.ts'
 import { assignLists, NO_LABEL } from '../kernels/assign-lists.ts'
 import { means } from '../kernels/means.ts'
 import { createMovingClusters, type PointGroups } from '../kernels/move-gains.ts'
-import { measurePoints, moveThrough } from '../kernels/move-through.ts'
+import { type MeasuredPoints, measurePoints, moveThrough } from '../kernels/move-through.ts'
 import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
 import type { TreePart, TreePoints } from './group-lloyd.ts'
 
@@ -18,6 +18,8 @@ export interface GroupOptions {
   readonly rounds: number
   /** Lloyd (default), or moves of single points. */
   readonly inner?: 'lloyd' | 'sharp' | undefined
+  /** What `measurePoints` says of the points, where it is known already. */
+  readonly measured?: MeasuredPoints | undefined
   /** 'spread': distances to the children's centres are measured. */
   readonly queue?: 'size' | 'spread' | undefined
   /** Centres are brought to length one. */
@@ -60,7 +62,7 @@ export async function runGroups(
   points: TreePoints,
   given: Groups,
   random: Random,
-  { rounds, inner, queue, unit = false, control }: GroupOptions,
+  { rounds, inner, queue, measured, unit = false, control }: GroupOptions,
 ): Promise<SplitGroups> {
   const { groups, width, start, places } = given
   const { cols, stride } = points
@@ -101,8 +103,10 @@ export async function runGroups(
       )
     if (inner === 'sharp') {
       await round(lloyd)
-      const measured = await measurePoints(device, points)
-      const clusters = createMovingClusters(device, scope, centers, { ...measured, unit })
+      const clusters = createMovingClusters(device, scope, centers, {
+        ...(measured ?? (await measurePoints(device, points))),
+        unit,
+      })
       const moving = held.map(({ part }) => groupsOfPart(scope, part, given))
       for (let turn = 0; turn < rounds; turn++) {
         await prepareMoves(device, { sums, totals, counts, clusters })

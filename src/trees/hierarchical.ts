@@ -10,6 +10,7 @@
  */
 import type { Random } from '../core/random.ts'
 import type { Device, RunControl } from '../device/contract.ts'
+import { measurePoints } from '../kernels/move-through.ts'
 import { type Child, type Span, splitGroups, type TreePoints } from './group-lloyd.ts'
 
 export interface HierarchicalOptions {
@@ -53,6 +54,8 @@ export async function growHierarchy(
   options: HierarchicalOptions,
 ): Promise<Hierarchy> {
   const { k, random, control } = options
+  // Once, not again for every wave of splits.
+  const measured = options.inner === 'sharp' ? await measurePoints(device, points) : undefined
   const order = Uint32Array.from({ length: points.rows }, (_, i) => i)
   const growing = new LeafQueue()
   const root: TreeNode = { children: [], label: 0 }
@@ -81,7 +84,7 @@ export async function growHierarchy(
       const most = Math.ceil(room / (branches - 1))
       if (top.children !== undefined) top.children = undefined
       const wave = growing.largest(most).filter((leaf) => leaf.children === undefined && leaf.to - leaf.from > 1)
-      const split = await splitGroups(device, points, order, wave, branches, random, options)
+      const split = await splitGroups(device, points, order, wave, branches, random, { ...options, measured })
       wave.forEach((leaf, i) => {
         leaf.children = split[i]
       })

@@ -9,12 +9,18 @@ import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 export const expandShader: Shader = {
   name: 'expand',
   code: () => wgsl`
-struct Params { first: u32, components: u32, quads: u32, cols: u32, unit: u32, lambda: f32, floor: f32 }
+struct Params { first: u32, components: u32, quads: u32, cols: u32, unit: u32, aroundOld: u32, lambda: f32, floor: f32 }
 @group(0) @binding(0) var<storage, read> sums: array<vec4f>;           // [components of this pass][quads][3]
 @group(0) @binding(1) var<storage, read_write> centers: array<vec4f>;  // [components of this pass][quads]
-@group(0) @binding(2) var<storage, read_write> found: array<vec2f>;    // of all components
+@group(0) @binding(2) var<storage, read_write> found: array<f32>;      // [all components][3]
 @group(0) @binding(3) var<uniform> params: Params;
 ${threadNumber}
+
+fn report(component: u32, total: f32, inner: f32, variance: f32) {
+  found[3u * component] = total;
+  found[3u * component + 1u] = inner;
+  found[3u * component + 2u] = variance;
+}
 
 @compute @workgroup_size(${THREADS})
 fn main(${threadBuiltins}) {
@@ -29,7 +35,7 @@ fn main(${threadBuiltins}) {
   let outer = totals.w;
   let total = inner + outer;
   if (total <= 0.0) {
-    found[component] = vec2f(0.0, params.floor);
+    report(component, 0.0, 0.0, params.floor);
     return;
   }
   var length = 1.0;
@@ -55,6 +61,11 @@ fn main(${threadBuiltins}) {
     way += dot(step, step);
     centers[at + t] = fresh;
   }
+  if (params.aroundOld == 1u) {
+    alongInner = 0.0;
+    alongOuter = 0.0;
+    way = 0.0;
+  }
   let innerSquares = max(0.0, totals.x - 2.0 * alongInner + inner * way);
   let outerSquares = max(0.0, totals.y - 2.0 * alongOuter + outer * way);
   var share = inner / total * (1.0 - params.lambda);
@@ -62,7 +73,7 @@ fn main(${threadBuiltins}) {
   var variance = 0.0;
   if (inner > 0.0) { variance += share * innerSquares / inner; }
   if (outer > 0.0) { variance += (1.0 - share) * outerSquares / outer; }
-  found[component] = vec2f(total, max(params.floor, variance / f32(params.cols)));
+  report(component, total, inner, max(params.floor, variance / f32(params.cols)));
 }
 `,
 }

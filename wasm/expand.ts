@@ -1,8 +1,9 @@
 /**
  * Means and variances of components from the sums of accumulate-soft.ts; means in place. With the way
  * the mean goes, D = fresh - old, the squares about the fresh mean are squares - 2 D . sum + total |D|^2,
- * for inner and outer pairs alone. The variance weighs them as if a share `lambda` of the inner ones were
- * outer. found: f32 [k][2], total and variance; a component without shares keeps its mean. Items are components.
+ * for inner and outer pairs alone (not done if they are wanted about the old mean). The variance weighs them as if a share `lambda` of the inner ones were
+ * outer. found: f32 [k][3]: total, inner
+ * total, variance; a component without shares keeps its mean. Items are components.
  */
 export function expandComponents(
   start: u32,
@@ -14,13 +15,14 @@ export function expandComponents(
   lambda: f64,
   floor: f64,
   unit: u32,
+  aroundOld: u32,
   centers: usize,
   found: usize,
 ): void {
   for (let component = start; component < end; component++) {
     const block = sums + <usize>component * stride * 12
     const center = centers + ((<usize>component * stride) << 2)
-    const out = found + ((<usize>component) << 3)
+    const out = found + <usize>component * 12
     let innerSquares: f64 = 0
     let outerSquares: f64 = 0
     let inner: f64 = 0
@@ -35,7 +37,8 @@ export function expandComponents(
     const total = inner + outer
     if (total <= 0) {
       store<f32>(out, 0)
-      store<f32>(out, <f32>floor, 4)
+      store<f32>(out, 0, 4)
+      store<f32>(out, <f32>floor, 8)
       continue
     }
     let length: f64 = 1
@@ -63,13 +66,16 @@ export function expandComponents(
       way += step * step
       store<f32>(center + (column << 2), fresh)
     }
-    innerSquares = max(0, innerSquares - 2 * alongInner + inner * way)
-    outerSquares = max(0, outerSquares - 2 * alongOuter + outer * way)
+    if (!aroundOld) {
+      innerSquares = max(0, innerSquares - 2 * alongInner + inner * way)
+      outerSquares = max(0, outerSquares - 2 * alongOuter + outer * way)
+    }
     const share: f64 = outer <= 0 ? 1 : (inner / total) * (1 - lambda)
     let variance: f64 = 0
     if (inner > 0) variance += (share * innerSquares) / inner
     if (outer > 0) variance += ((1 - share) * outerSquares) / outer
     store<f32>(out, <f32>total)
-    store<f32>(out, <f32>max(floor, variance / <f64>cols), 4)
+    store<f32>(out, <f32>inner, 4)
+    store<f32>(out, <f32>max(floor, variance / <f64>cols), 8)
   }
 }

@@ -1,10 +1,11 @@
 /**
  * expand: means and variances of the components of a spherical mixture from the sums of accumulate-soft,
- * means in place. found: f32 [k][2], total of shares and variance, never below `floor`.
+ * means in place. found: f32 [k][3]: total of shares, that of inner ones, variance (never below `floor`).
  *
  * The variance is that of inner pairs and that of outer ones, weighed by w = (inner total / total) *
  * (1 - lambda) and 1 - w: with lambda 0 the ordinary one. Where there is one kind alone, it counts alone. A
- * component without shares keeps its mean. With `unit` means are brought to length one.
+ * component without shares keeps its mean. With `unit` means are brought to length one. Squares are about the
+ * mean as it comes out, or `aroundOld` about the mean it was.
  */
 import { expandShader } from '../../shaders/expand.ts'
 import { THREADS } from '../../shaders/pieces.ts'
@@ -18,11 +19,15 @@ export interface ExpandArgs {
   readonly lambda: number
   readonly floor: number
   readonly unit?: boolean
+  readonly aroundOld?: boolean
   readonly found: DeviceBuffer
 }
 
-export function expand(device: Device, { sums, centers, lambda, floor, unit, found }: ExpandArgs): Promise<void> {
+export function expand(device: Device, args: ExpandArgs): Promise<void> {
+  const { sums, centers, lambda, floor, found } = args
   const { rows, cols, stride } = centers
+  const unit = args.unit ? 1 : 0
+  const aroundOld = args.aroundOld ? 1 : 0
   return device.run({
     name: 'expand',
     *webgpu(gpu) {
@@ -35,7 +40,7 @@ export function expand(device: Device, { sums, centers, lambda, floor, unit, fou
             slice(centers.buffer, start * stride * 4, here * stride * 4),
             found,
           ],
-          params: [start, here, stride / 4, cols, unit ? 1 : 0, f32(lambda), f32(floor)],
+          params: [start, here, stride / 4, cols, unit, aroundOld, f32(lambda), f32(floor)],
           groups: gridFor(here, THREADS, gpu.limits.workgroups),
           operations: here * stride * 12,
         }
@@ -52,7 +57,8 @@ export function expand(device: Device, { sums, centers, lambda, floor, unit, fou
           stride,
           lambda,
           floor,
-          unit ? 1 : 0,
+          unit,
+          aroundOld,
           memory.address(centers.buffer),
           memory.address(found),
         ],

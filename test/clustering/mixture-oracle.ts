@@ -40,6 +40,7 @@ export function oracleRound(x: ArrayLike<number>, mixture: OracleMixture, option
   const k = mixture.weights.length
   const shares = new Float64Array(n * k)
   const inner = new Uint32Array(n)
+  const own = new Float64Array(k)
   let likelihood = 0
   for (let i = 0; i < n; i++) {
     const logs = logParts(x, i * cols, mixture)
@@ -61,25 +62,29 @@ export function oracleRound(x: ArrayLike<number>, mixture: OracleMixture, option
     }
     const all = total[0] + total[1]
     mixture.weights[j] = all / n
+    own[j] = all > 0 ? total[0] / all : 0
     if (all === 0) continue
+    const old = mixture.means.slice()
     for (let c = 0; c < cols; c++) mixture.means[j * cols + c] = mean[c] / all
+    // Those that are purged take their widths about the mean the shares were made with.
+    const around = options.tau === undefined ? mixture.means : old
     const squares = [0, 0]
     for (let i = 0; i < n; i++) {
       const share = shares[i * k + j]
-      if (share > 0) squares[inner[i] === j ? 0 : 1] += share * squaredGap(x, i * cols, mixture.means, j * cols, cols)
+      if (share > 0) squares[inner[i] === j ? 0 : 1] += share * squaredGap(x, i * cols, around, j * cols, cols)
     }
     const w = total[1] === 0 ? 1 : total[0] === 0 ? 0 : (total[0] / all) * (1 - options.lambda)
     const spread = (w > 0 ? (w * squares[0]) / total[0] : 0) + (w < 1 ? ((1 - w) * squares[1]) / total[1] : 0)
     mixture.variances[j] = Math.max(options.floor, spread / cols)
   }
-  if (options.tau !== undefined) purge(mixture, options.tau)
+  if (options.tau !== undefined) purge(mixture, options.tau, n, own)
   return likelihood
 }
 
-function purge(mixture: OracleMixture, tau: number): void {
+function purge(mixture: OracleMixture, tau: number, points: number, own: Float64Array): void {
   const { cols, means, weights, variances } = mixture
   const order = Array.from(weights, (_, i) => i).sort((a, b) => weights[b] - weights[a] || a - b)
-  const kept: number[] = []
+  let kept: number[] = []
   for (const i of order) {
     if (!(weights[i] > 0)) continue
     const own = 2 * Math.log(weights[i]) - (cols / 2) * Math.log(4 * Math.PI * variances[i])
@@ -92,6 +97,7 @@ function purge(mixture: OracleMixture, tau: number): void {
     }
     if (1 / (1 + others) >= tau) kept.push(i)
   }
+  if (kept.length === weights.length) kept = worthTheirNumbers(mixture, order, points, own)
   kept.sort((a, b) => a - b)
   const total = kept.reduce((sum, i) => sum + weights[i], 0)
   const meansLeft = new Float64Array(kept.length * cols)
@@ -101,6 +107,29 @@ function purge(mixture: OracleMixture, tau: number): void {
   mixture.means = meansLeft
   mixture.weights = Float64Array.from(kept, (i) => weights[i] / total)
   mixture.variances = Float64Array.from(kept, (i) => variances[i])
+}
+
+/** By falling weight: those that do better beside each of the heavier ones than joined with it, by BIC. */
+function worthTheirNumbers(mixture: OracleMixture, order: number[], points: number, own: Float64Array): number[] {
+  const { cols, means, weights, variances } = mixture
+  const stay: number[] = []
+  const likelihood = (n: number, variance: number): number => (-n * cols * Math.log(variance)) / 2
+  const chances = (p: number): number => (p <= 0 || p >= 1 ? 0 : p * Math.log(p) + (1 - p) * Math.log(1 - p))
+  for (const i of order) {
+    const joins = stay.some((j) => {
+      const [a, b] = [points * weights[i], points * weights[j]]
+      const middle = Float64Array.from({ length: cols }, (_, c) => {
+        return (a * means[i * cols + c] + b * means[j * cols + c]) / (a + b)
+      })
+      const [toI, toJ] = [squaredGap(middle, 0, means, i * cols, cols), squaredGap(middle, 0, means, j * cols, cols)]
+      const joined = (a * (variances[i] + toI / cols) + b * (variances[j] + toJ / cols)) / (a + b)
+      const apart = likelihood(a, variances[i]) + likelihood(b, variances[j]) + (a + b) * chances(a / (a + b))
+      const shared = (a + b) * Math.min(-chances((a * own[i] + b * own[j]) / (a + b)), -chances(a / (a + b)))
+      return apart + shared - ((cols + 2) * Math.log(a + b)) / 2 < likelihood(a + b, joined)
+    })
+    if (!joins) stay.push(i)
+  }
+  return stay
 }
 
 export function squaredGap(a: ArrayLike<number>, atA: number, b: ArrayLike<number>, atB: number, cols: number): number {

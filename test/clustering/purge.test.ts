@@ -4,9 +4,25 @@ import { logScales } from '../../src/clustering/mixture/scales.ts'
 import { NO_LABEL } from '../../src/kernels/assign-lists.ts'
 
 /** Components on a line; everything is near everything. */
-function purgeLine(places: number[], weights: number[], variances: number[], cols: number, tau: number) {
-  const mixture = { weights: Float64Array.from(weights), variances: Float64Array.from(variances) }
-  const purge = new Purge(mixture, cols, tau)
+function purgeLine(
+  places: number[],
+  weights: number[],
+  variances: number[],
+  cols: number,
+  tau: number,
+  points = 1000,
+  own = 0.5,
+) {
+  const purge = new Purge(
+    {
+      weights: Float64Array.from(weights),
+      variances: Float64Array.from(variances),
+      ownShares: Float64Array.from(weights, () => own),
+      cols,
+      points,
+    },
+    tau,
+  )
   for (const component of purge.order) {
     purge.consider(
       component,
@@ -45,7 +61,16 @@ describe('purge', () => {
 
   test('a component without weight goes, to the one it overlaps or to the heaviest', () => {
     expect(Array.from(purgeLine([0, 5], [1, 0], [1, 1], 3, 0.55).heirs)).toEqual([0, 0])
-    const purge = new Purge({ weights: Float64Array.of(0, 1), variances: Float64Array.of(1, 1) }, 3, 0.55)
+    const purge = new Purge(
+      {
+        weights: Float64Array.of(0, 1),
+        variances: Float64Array.of(1, 1),
+        ownShares: Float64Array.of(0, 1),
+        cols: 3,
+        points: 10,
+      },
+      0.55,
+    )
     for (const component of purge.order) purge.consider(component, [])
     expect(Array.from(purge.result().heirs)).toEqual([0, 0])
   })
@@ -55,6 +80,24 @@ describe('purge', () => {
     expect(Array.from(kept)).toEqual([0, 2])
     // Far narrower in many dimensions, it explains itself.
     expect(purgeLine([0, 0], [0.9, 0.1], [400, 1], 784, 0.55).kept.length).toBe(2)
+  })
+
+  test('halves of what is one Gaussian join, if they have few points; nothing else goes in that round', () => {
+    const halves = (points: number, own: number, rest: number[] = []) => {
+      const places = [0, 4, ...rest]
+      const [weights, variances] = [places.map(() => 1 / places.length), places.map(() => 1)]
+      return Array.from(purgeLine(places, weights, variances, 64, 0.55, points, own).kept)
+    }
+    // Equal halves 4 deviations apart: one for both loses d / 2 n ln(1 + 16 / 4 d), against (d + 2) / 2 ln n.
+    const lost = 32 * Math.log(1 + 1 / 16)
+    expect(60 * lost).toBeLessThan(33 * Math.log(60))
+    expect(halves(60, 0.5)).toEqual([0])
+    expect(90 * lost).toBeGreaterThan(33 * Math.log(90))
+    expect(halves(90, 0.5)).toEqual([0, 1])
+    // Where points are not shared, to say which of the two a point is of costs ln 2.
+    expect(90 * (lost - Math.log(2))).toBeLessThan(33 * Math.log(90))
+    expect(halves(90, 1)).toEqual([0])
+    expect(halves(120, 1, [1000, 1000.01])).toEqual([0, 1, 2])
   })
 
   test('lists hold in both directions, nothing twice', () => {

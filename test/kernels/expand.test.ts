@@ -18,10 +18,11 @@ interface Case {
   readonly lambda: number
   readonly floor: number
   readonly unit: boolean
+  readonly aroundOld: boolean
 }
 
 /** The first component has nothing, the next inner pairs alone, the one after outer pairs alone. */
-function makeCase(n: number, k: number, d: number, seed: number, unit = false): Case {
+function makeCase(n: number, k: number, d: number, seed: number, unit = false, aroundOld = false): Case {
   const random = createRandom(seed)
   return {
     x: { data: centers('unit', n, d, seed + 1), cols: d },
@@ -31,15 +32,16 @@ function makeCase(n: number, k: number, d: number, seed: number, unit = false): 
     lambda: random.below(3) / 4,
     floor: 1e-3,
     unit,
+    aroundOld,
   }
 }
 
-/** From the definition: the fresh mean first, then squares about it. */
-function expected({ x, c, shares, inner, lambda, floor, unit }: Case) {
+/** From the definition: the fresh mean first, then squares about it, or about the old one. */
+function expected({ x, c, shares, inner, lambda, floor, unit, aroundOld }: Case) {
   const d = x.cols
   const k = countOf(c)
   const means = Float64Array.from(c.data)
-  const found = new Float64Array(k * 2)
+  const found = new Float64Array(k * 3)
   for (let j = 0; j < k; j++) {
     const totals = [0, 0]
     const sum = new Float64Array(d)
@@ -49,19 +51,20 @@ function expected({ x, c, shares, inner, lambda, floor, unit }: Case) {
       for (let t = 0; t < d; t++) sum[t] += share * x.data[i * d + t]
     }
     const total = totals[0] + totals[1]
-    found[2 * j] = total
-    found[2 * j + 1] = floor
+    found[3 * j] = total
+    found[3 * j + 1] = totals[0]
+    found[3 * j + 2] = floor
     if (total === 0) continue
     const length = unit ? 1 / (Math.hypot(...sum) / total) : 1
     for (let t = 0; t < d; t++) means[j * d + t] = (sum[t] / total) * length
     const squares = [0, 0]
-    const fresh = { data: means as unknown as Float32Array, cols: d }
+    const around = aroundOld ? c : { data: means as unknown as Float32Array, cols: d }
     for (let i = 0; i < countOf(x); i++) {
-      squares[1 - inner[i * k + j]] += shares[i * k + j] * squaredDistance(x, i, fresh, j)
+      squares[1 - inner[i * k + j]] += shares[i * k + j] * squaredDistance(x, i, around, j)
     }
     const w = totals[1] === 0 ? 1 : (totals[0] / total) * (1 - lambda)
     const parts = (totals[0] > 0 ? (w * squares[0]) / totals[0] : 0) + (w < 1 ? ((1 - w) * squares[1]) / totals[1] : 0)
-    found[2 * j + 1] = Math.max(floor, parts / d)
+    found[3 * j + 2] = Math.max(floor, parts / d)
   }
   return { means, found }
 }
@@ -87,7 +90,7 @@ function sumsOf({ x, c, shares, inner }: Case): Float32Array {
 }
 
 async function check(opened: OpenedDevice, given: Case): Promise<void> {
-  const { c, lambda, floor, unit } = given
+  const { c, lambda, floor, unit, aroundOld } = given
   const [k, d] = [countOf(c), c.cols]
   const right = expected(given)
   await opened.use(async (buffers) => {
@@ -97,13 +100,14 @@ async function check(opened: OpenedDevice, given: Case): Promise<void> {
       { buffer: start.buffer, offset: 0, bytes: k * rows.stride * 4 },
       { buffer: rows.buffer, offset: 0, bytes: k * rows.stride * 4 },
     )
-    const found = buffers.output(k * 8)
+    const found = buffers.output(k * 12)
     await expand(buffers.device, {
       sums: buffers.upload(sumsOf(given)),
       centers: rows,
       lambda,
       floor,
       unit,
+      aroundOld,
       found: found.buffer,
     })
     const means = unpadded(await output.floats(), k, d)
@@ -125,6 +129,7 @@ onEveryDevice((opened) => {
     ])('%i points, %i components, %i columns', async (n, k, d) => {
       await check(opened, makeCase(n, k, d, 1))
       await check(opened, makeCase(n, k, d, 2, true))
+      await check(opened, makeCase(n, k, d, 3, false, true))
     })
 
     test('agrees with the oracle on any sums', async () => {

@@ -1,7 +1,7 @@
 /**
  * Several centres for each point, found by a search over the centres with a budget: all that are
- * measured are listed (setting `checks`; 0: as many as points remember, `memory`). The index is built anew every round from another seed, so that what
- * one search misses the next may find (Avrithis and Kalantidis, "Approximate Gaussian mixtures").
+ * measured are listed (setting `checks`; 0: twice as many as points remember, `memory`). The index is built
+ * anew every round from another seed, so that what one search misses the next may find (Avrithis and Kalantidis, "Approximate Gaussian mixtures").
  */
 import { createRandom } from '../../core/random.ts'
 import type { DeviceBuffer } from '../../device/contract.ts'
@@ -19,7 +19,7 @@ export function listCandidates(state: RunState): CandidateSource {
 
 /** Centres measured, and listed, for each point. */
 export function searchWidth({ checks, memory }: Settings): number {
-  return (checks as number) || (memory as number)
+  return (checks as number) || 2 * (memory as number)
 }
 
 class CenterListSearch implements CandidateSource {

@@ -57,7 +57,7 @@ const search: readonly MethodOption[] = [
     kind: 'whole',
     most: 4096,
     fallback: 0,
-    help: 'components newly searched for a point each round; 0: as many as it remembers',
+    help: 'components newly searched for a point each round; 0: twice as many as it remembers',
   },
   {
     name: 'index',

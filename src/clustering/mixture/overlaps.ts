@@ -1,32 +1,22 @@
-/** The purge of a run: what is near each component comes from a search over the centres, or from all pairs. */
+/** What a purge is told of a run: near a component are those a search over the centres finds, or all. */
 import { BufferScope } from '../../device/contract.ts'
 import { distances } from '../../kernels/distances.ts'
 import { allocateRows, firstRows, writeRows } from '../../kernels/rows.ts'
-import type { CandidateSource, Mixture, RunState } from '../run-state.ts'
-import { Purge, type Purged, symmetricNeighbors } from './purge.ts'
+import type { CandidateSource, RunState } from '../run-state.ts'
+import { type Purge, symmetricNeighbors } from './purge.ts'
 
 /** Distances between components held at a time where all pairs are looked at. */
 const PAIRS_AT_A_TIME = 4_000_000
 
-export interface PurgeResult extends Purged {
-  /** Centres looked at, in all. */
-  readonly looked: number
-}
-
-/** `centers` are those of the state, on the host. */
-export async function purgeOverlaps(
+/** Has every component considered. `centers` are those of the state, on the host. Gives how many centres were looked at, in all. */
+export function considerOverlaps(
   state: RunState,
   source: CandidateSource,
-  mixture: Mixture,
+  purge: Purge,
   centers: Float32Array,
-  tau: number,
   round: number,
-): Promise<PurgeResult> {
-  const purge = new Purge(mixture, state.points.cols, tau)
-  const looked = source.listsOfCenters
-    ? await considerLists(state, source, purge, round)
-    : await considerAll(state, purge, centers)
-  return { ...purge.result(), looked }
+): Promise<number> {
+  return source.listsOfCenters ? considerLists(state, source, purge, round) : considerAll(state, purge, centers)
 }
 
 async function considerLists(state: RunState, source: CandidateSource, purge: Purge, round: number): Promise<number> {

@@ -4,6 +4,12 @@
  * that stay) is tau or more, with <p_i, p_j> = w_i w_j N(mean_i; mean_j, (var_i + var_j) I).
  *
  * Ratios <p_i, p_j> / |p_i|^2 are taken from logarithms: densities of many dimensions fit no float.
+ *
+ * Not in the paper: when nothing overlaps any more, a component also goes if it and one that stays are not
+ * worth the numbers they take (BIC): if one Gaussian for both would lose less likelihood than
+ * (d + 2) / 2 ln(points of both). A mode with few points for its dimensions can end in two halves that
+ * overlap too little to be purged, since each half's mean leans towards its own points. The likelihood of
+ * the two is taken as that of points in one of them each, plus the most that sharing can add.
  */
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import type { Mixture } from '../run-state.ts'
@@ -17,6 +23,14 @@ export interface Purged {
   readonly kept: Uint32Array
 }
 
+export interface Purgeable extends Mixture {
+  readonly cols: number
+  /** Of what a component has: the share that comes from points it answers for most. */
+  readonly ownShares: Float64Array
+  /** Weight of all points together. */
+  readonly points: number
+}
+
 export class Purge {
   /** Components by falling weight: to be considered in this order. */
   readonly order: Uint32Array
@@ -24,13 +38,19 @@ export class Purge {
   readonly #tau: number
   readonly #weights: Float64Array
   readonly #variances: Float64Array
+  readonly #points: number
+  readonly #ownShares: Float64Array
   readonly #stays: Uint8Array
   readonly #kept: number[] = []
   readonly #heirs: Uint32Array
+  /** Components with one beside them that are not worth being two, in the order of decisions. */
+  readonly #halves: [component: number, other: number][] = []
 
-  constructor({ weights, variances }: Mixture, cols: number, tau: number) {
+  constructor({ weights, variances, ownShares, cols, points }: Purgeable, tau: number) {
     this.#cols = cols
     this.#tau = tau
+    this.#points = points
+    this.#ownShares = ownShares
     this.#weights = weights
     this.#variances = variances
     this.#stays = new Uint8Array(weights.length)
@@ -49,6 +69,7 @@ export class Purge {
     const variance = this.#variances[component]
     let overlap = 0
     let most = Number.NEGATIVE_INFINITY
+    let half: number | undefined
     for (const [other, squared] of near) {
       if (this.#stays[other] === 0 || other === component) continue
       const both = variance + this.#variances[other]
@@ -61,14 +82,39 @@ export class Purge {
         this.#heirs[component] = other
       }
       if (log > -40) overlap += Math.exp(log)
+      half ??= this.#worthTwo(component, other, squared) ? undefined : other
     }
     if (!(weight > 0 && 1 / (1 + overlap) >= this.#tau)) return
     this.#stays[component] = 1
     this.#kept.push(component)
+    if (half !== undefined) this.#halves.push([component, half])
+  }
+
+  #worthTwo(component: number, other: number, squared: number): boolean {
+    const [a, b] = [this.#points * this.#weights[component], this.#points * this.#weights[other]]
+    const [u, v] = [this.#variances[component], this.#variances[other]]
+    const both = a + b
+    const variance = (a * u + b * v) / both + (((a * b) / both ** 2) * squared) / this.#cols
+    const own = (a * this.#ownShares[component] + b * this.#ownShares[other]) / both
+    const sharing = Math.min(entropy(own), entropy(a / both)) - entropy(a / both)
+    const lost = (this.#cols / 2) * (a * Math.log(variance / u) + b * Math.log(variance / v)) + both * sharing
+    return lost >= ((this.#cols + 2) / 2) * Math.log(both)
+  }
+
+  /** Where nothing overlaps: halves go whose other half stays. */
+  #joinHalves(): void {
+    // Below a half even two equal components may stay.
+    if (this.#tau < 0.5 || this.#kept.length < this.#stays.length) return
+    for (const [component, other] of this.#halves) {
+      if (this.#stays[other] === 0) continue
+      this.#stays[component] = 0
+      this.#heirs[component] = other
+    }
   }
 
   result(): Purged {
-    const kept = Uint32Array.from(this.#kept).sort()
+    this.#joinHalves()
+    const kept = Uint32Array.from(this.#kept.filter((component) => this.#stays[component] === 1)).sort()
     const renamed = new Uint32Array(this.#stays.length).fill(NO_LABEL)
     kept.forEach((component, name) => {
       renamed[component] = name
@@ -82,6 +128,11 @@ export class Purge {
     })
     return { renamed, heirs, kept }
   }
+}
+
+/** Of two chances, in nats. */
+function entropy(p: number): number {
+  return p > 0 && p < 1 ? -p * Math.log(p) - (1 - p) * Math.log(1 - p) : 0
 }
 
 /** All neighbours of each component from lists that a search gave: if i is in the list of j, j is near i as well. */

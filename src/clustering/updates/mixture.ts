@@ -21,7 +21,8 @@ import { type DeviceRows, firstRows } from '../../kernels/rows.ts'
 import { sharesOfAll, sharesOfLists } from '../../kernels/shares.ts'
 import { tally } from '../../kernels/tally.ts'
 import type { Settings } from '../method-options.ts'
-import { purgeOverlaps } from '../mixture/overlaps.ts'
+import { considerOverlaps } from '../mixture/overlaps.ts'
+import { Purge } from '../mixture/purge.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
 import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
 import type { PointPart } from '../points.ts'
@@ -40,6 +41,8 @@ import { meanUpdate } from './mean.ts'
 
 /** Components whose shares are held at a time where all are looked at. */
 const TILE = 64
+/** Numbers the kernel expand finds for a component. */
+const FOUND = 3
 
 export function mixtureUpdate(state: RunState): Update {
   return new MixtureUpdate(state)
@@ -87,7 +90,7 @@ class MixtureUpdate implements Update {
     this.#evidence = scope.allocate(rows * 4, 'evidence of points')
     this.#scalesOnDevice = scope.allocate(k * 8, 'scales of components')
     this.#sums = scope.allocate(softSumsBytes(centers), 'sums of components')
-    this.#found = scope.allocate(k * 8, 'totals and variances')
+    this.#found = scope.allocate(k * FOUND * 4, 'totals and variances')
     this.#renamed = scope.upload(
       Uint32Array.from({ length: k }, (_, i) => i),
       'new numbers of components',
@@ -167,11 +170,12 @@ class MixtureUpdate implements Update {
       lambda: this.#lambda,
       floor,
       unit: state.unit,
+      aroundOld: this.#tau !== undefined,
       found: this.#found,
     })
-    const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * 8 }))
+    const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * FOUND * 4 }))
     state.mixture = nextMixture(found, state.mixture as Mixture)
-    const looked = await this.#purge(state)
+    const looked = await this.#purge(state, ownShares(found))
     const logLikelihood =
       this.#likelihood / state.totalWeight + this.#scales.constant + points.cols * Math.log(points.frame.scale)
     return {
@@ -276,13 +280,14 @@ class MixtureUpdate implements Update {
   }
 
   /** Components that overlap others go, and the rest move up. Gives how many centres were looked at. */
-  async #purge(state: RunState): Promise<number> {
+  async #purge(state: RunState, ownShares: Float64Array): Promise<number> {
     const { device, k, points } = state
     if (this.#tau === undefined || this.#source === undefined) return 0
     const mixture = state.mixture as Mixture
     const centers = await readCenters(state)
-    const purged = await purgeOverlaps(state, this.#source, mixture, centers, this.#tau, this.#round)
-    const { renamed, heirs, kept, looked } = purged
+    const purge = new Purge({ ...mixture, ownShares, cols: points.cols, points: state.totalWeight }, this.#tau)
+    const looked = await considerOverlaps(state, this.#source, purge, centers, this.#round)
+    const { renamed, heirs, kept } = purge.result()
     device.write(this.#renamed, renamed)
     if (kept.length === k) return looked
     const { cols } = points
@@ -334,12 +339,22 @@ class MixtureUpdate implements Update {
   }
 }
 
+/** Of what each component has: the share that comes from points it answers for most. */
+function ownShares(found: Float32Array): Float64Array {
+  return Float64Array.from({ length: found.length / FOUND }, (_, component) => {
+    const [total, inner] = found.subarray(FOUND * component)
+    return total > 0 ? inner / total : 0
+  })
+}
+
 /** Totals become weights; a component without any keeps its width, and waits. */
 function nextMixture(found: Float32Array, { variances }: Mixture): Mixture {
   let total = 0
-  for (let at = 0; at < found.length; at += 2) total += found[at]
+  for (let at = 0; at < found.length; at += FOUND) total += found[at]
   return {
-    weights: variances.map((_, component) => found[2 * component] / total),
-    variances: variances.map((variance, component) => (found[2 * component] > 0 ? found[2 * component + 1] : variance)),
+    weights: variances.map((_, component) => found[FOUND * component] / total),
+    variances: variances.map((variance, component) =>
+      found[FOUND * component] > 0 ? found[FOUND * component + 2] : variance,
+    ),
   }
 }

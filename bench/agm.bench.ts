@@ -4,9 +4,10 @@
  *
  *   npm run bench -- agm --data vectors.bvecs [--queries q.bvecs --truth q.ivecs] [--memory 50] [--rounds 10]
  *                        [--start all] [--neighbors 10] [--device cpu] [--parts course,checks] [--checks 50,100,200]
+ *                        [--seeds 1,2,3]
  *
  * A vector operation is one distance between vectors: nodes of the tree over the centres count too, and
- * so does looking for overlaps.
+ * so does looking for overlaps. Words are tried out for every seed; means are shown, and how far they lie apart.
  */
 import { parseArgs } from 'node:util'
 import {
@@ -36,6 +37,7 @@ const { values: flags } = parseArgs({
     device: { type: 'string', default: 'cpu' },
     parts: { type: 'string', default: 'course,checks' },
     checks: { type: 'string', default: '50,100,200' },
+    seeds: { type: 'string', default: '1,2,3' },
   },
 })
 if (!flags.data) {
@@ -61,6 +63,8 @@ interface Tried {
   readonly distortion: number
   /** Share of true neighbours under the first, the first 3, the first 5 words of a query. */
   readonly recall: readonly number[]
+  /** The first of them: the best seed less the worst. */
+  readonly apart: number
 }
 
 interface Run {
@@ -72,14 +76,19 @@ interface Run {
   readonly peakProcess: number
 }
 
+const seeds = flags.seeds.split(',').map(Number)
+/** Of the others: as many as a point of agm searches for and remembers. */
+const CHECKS = 3 * memory
+
 const parts = flags.parts.split(',')
 const start = flags.start === 'all' ? 'all' : Number(flags.start)
 if (parts.includes('course')) {
-  const mixture = await follow('agm', { method: 'agm', memory, start })
+  const mixture = await followAll('agm', { method: 'agm', memory, start })
   const rivals: Run[] = []
   for (const method of ['akm', 'rakm'] as const) {
-    const checks = 2 * memory
-    rivals.push(await follow(method, { method, k: mixture.clusters, checks, branching: 16, start: 'random' }))
+    rivals.push(
+      await followAll(method, { method, k: mixture.clusters, checks: CHECKS, branching: 16, start: 'random' }),
+    )
   }
   report(mixture, rivals)
 }
@@ -110,6 +119,29 @@ async function survivorsByChecks(): Promise<void> {
   })
 }
 
+/** The course of the first seed; words of all. */
+async function followAll(name: string, options: ClusterOptions): Promise<Run> {
+  const runs: Run[] = []
+  for (const seed of seeds) runs.push(await follow(name, { ...options, seed }))
+  const [first] = runs
+  const tried = first.tried.map((one, i): Tried => {
+    const all = runs.map((run) => run.tried[i])
+    const recalls = all.map(({ recall }) => recall[0])
+    return {
+      ...one,
+      operations: mean(all.map(({ operations }) => operations)),
+      distortion: mean(all.map(({ distortion }) => distortion)),
+      recall: one.recall.map((_, place) => mean(all.map(({ recall }) => recall[place]))),
+      apart: Math.max(...recalls) - Math.min(...recalls),
+    }
+  })
+  return { ...first, tried }
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
 async function follow(name: string, options: ClusterOptions): Promise<Run> {
   const steps: IterationStats[] = []
   const tried: Tried[] = []
@@ -121,7 +153,7 @@ async function follow(name: string, options: ClusterOptions): Promise<Run> {
     peakDevice = Math.max(peakDevice, device.allocatedBytes)
     peakProcess = Math.max(peakProcess, process.memoryUsage().rss)
   }, 100)
-  for await (const step of clusterSteps(vectors, { tolerance: 0, seed: 1, device, iterations: rounds, ...options })) {
+  for await (const step of clusterSteps(vectors, { tolerance: 0, device, iterations: rounds, ...options })) {
     const { centers: _, labels: __, sigmas: ___, ...stats } = step
     // Trying out the words is not part of the run.
     steps.push({ ...stats, seconds: step.seconds - paused })
@@ -140,7 +172,7 @@ async function tryOut(step: ClusterStep, operations: number): Promise<Tried> {
   const centers = await step.centers()
   const { distances } = await nearest(sample, centers, { device })
   const distortion = distances.reduce((sum, distance) => sum + distance, 0) / sample.rows
-  return { round: step.iteration, operations, distortion, recall: await recallOf(centers) }
+  return { round: step.iteration, operations, distortion, recall: await recallOf(centers), apart: 0 }
 }
 
 /** Of the true neighbours of a query, how many have a word that is among the first of the query. */
@@ -206,7 +238,7 @@ function report(mixture: Run, rivals: readonly Run[]): void {
   printTable(`agm, memory ${memory}, from ${startCount()} of ${vectors.rows} x ${vectors.cols}`, survivors)
   const runs = [mixture, ...rivals]
   const worth = runs.flatMap(({ name, steps, tried, clusters }) =>
-    tried.map(({ round, operations, distortion, recall }): Record<string, Cell> => {
+    tried.map(({ round, operations, distortion, recall, apart }): Record<string, Cell> => {
       const step = steps[round - 1]
       return {
         method: name,
@@ -216,11 +248,12 @@ function report(mixture: Run, rivals: readonly Run[]): void {
         'vector operations a point': operations,
         distortion: distortion.toFixed(0),
         ...Object.fromEntries(SOFT.map((soft, i) => [`recall, ${soft} word${soft > 1 ? 's' : ''}`, recall[i] ?? '-'])),
+        'seeds apart, 1 word': apart,
       }
     }),
   )
   printTable(
-    `Words against vector operations: ${memory} + ${memory} for agm, ${2 * memory} checks for the others`,
+    `Words against vector operations: ${2 * memory} + ${memory} for agm, ${CHECKS} checks for the others, ${seeds.length} seeds`,
     worth,
   )
   const memoryRows = runs.map(({ name, peakDevice, peakProcess }) => ({
@@ -254,6 +287,7 @@ function report(mixture: Run, rivals: readonly Run[]): void {
     data: { rows: vectors.rows, cols: vectors.cols },
     device: device.info.name,
     memory,
+    seeds,
     rounds: survivors,
     worth,
     peak: memoryRows,

@@ -6,7 +6,7 @@ import time
 import faiss
 import numpy
 
-folder, kind, m, rounds, steps, threads, repeats = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:8])
+folder, kind, m, rounds, steps, threads, repeats, seed = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:9])
 faiss.omp_set_num_threads(threads)
 learn, base, queries = (numpy.load(f"{folder}/{name}.npy").astype("float32") for name in ("learn", "base", "queries"))
 truth = numpy.load(f"{folder}/truth.npy")[:, 0]
@@ -25,6 +25,8 @@ rotation_seconds = time.perf_counter() - began
 index = faiss.IndexPQ(d, m, 8)
 if kind == "pq":
     index.pq.cp.niter = rounds
+if seed > 0:
+    index.pq.cp.seed = seed
 index.train(turn(learn))
 seconds = time.perf_counter() - began
 

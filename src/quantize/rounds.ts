@@ -18,7 +18,7 @@
  */
 import type { PointStore } from '../clustering/points.ts'
 import type { Random } from '../core/random.ts'
-import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
+import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { codeSums } from '../kernels/code-sums.ts'
 import { bookStride, codeBytes, codeStride, errorBytes } from '../kernels/encode.ts'
 import { gram, matmul } from '../kernels/matmul.ts'
@@ -115,8 +115,9 @@ export class Rounds {
     return this.#args.type === 'pq'
   }
 
-  async run(): Promise<Round> {
-    const error = await this.#assign()
+  /** Stopped by the signal, it throws and leaves everything as it was after the round before. */
+  async run(control: RunControl = {}): Promise<Round> {
+    const error = await this.#assign(control)
     const counts = new Uint32Array(await this.#device.read(this.#counts))
     const { gain, energy } = await this.#moveCodewords(counts)
     const s = this.#args.ranges[this.#args.ranges.length - 1]
@@ -140,7 +141,7 @@ export class Rounds {
   }
 
   /** Codes of all points, and the sums by codeword; gives back the sum of squared distances in the subspaces. */
-  async #assign(): Promise<number> {
+  async #assign({ signal, onProgress }: RunControl): Promise<number> {
     const { ranges, codewords } = this.#args
     const m = ranges.length - 1
     const device = this.#device
@@ -148,9 +149,13 @@ export class Rounds {
     device.clear(this.#counts)
     let error = 0
     for (const part of this.#points.parts) {
+      signal?.throwIfAborted()
       const rows = await this.#points.vectors(part)
       const projected = await this.#codec.project(rows)
-      await this.#codec.encode(projected, this.#codes, this.#errors)
+      await this.#codec.encode(projected, this.#codes, this.#errors, {
+        signal,
+        onProgress: (share) => onProgress?.((part.first + share * part.count) / this.#points.rows),
+      })
       const [sums, differences] = this.#blocks
       const count = (part.count * codeStride(m)) / 4
       error += (await tally(device, { count, values: this.#errors, left: this.#errors, sums, differences })).sum
@@ -163,6 +168,7 @@ export class Rounds {
         counts: this.#counts,
       })
     }
+    signal?.throwIfAborted()
     return error
   }
 

@@ -11,7 +11,7 @@ import { product } from '../math/orthogonal.ts'
 import { evenRanges } from './codec.ts'
 import { type QuantizerOptions, type ResolvedQuantizerOptions, resolveQuantizerOptions } from './options.ts'
 import { Quantizer } from './quantizer.ts'
-import { Rounds } from './rounds.ts'
+import { type Round, Rounds } from './rounds.ts'
 import { firstBooks, firstDirections, Samples, STREAMS } from './start.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
@@ -108,7 +108,12 @@ async function run(
     let stopped: QuantizerStop = 'iterations'
     let last = Number.POSITIVE_INFINITY
     while (stats.length < iterations) {
-      const { objective, rotationSeconds } = await rounds.run()
+      const done = await oneRound(rounds, stats.length, { signal, onProgress }, iterations)
+      if (done === undefined) {
+        stopped = 'aborted'
+        break
+      }
+      const { objective, rotationSeconds } = done
       const distortion = objective * unscale
       const seconds = (performance.now() - began) / 1000
       const step: QuantizerStats = { iteration: stats.length + 1, distortion, seconds, rotationSeconds }
@@ -135,6 +140,24 @@ async function run(
     return new Quantizer(codec, { ...resolved, rows, stopped, iterations: stats, device: { kind, name, reason } })
   } finally {
     rounds.free()
+  }
+}
+
+/** Undefined if it was stopped and there are rounds before it; what those reached stands. */
+async function oneRound(
+  rounds: Rounds,
+  before: number,
+  { signal, onProgress }: Pick<QuantizerOptions, 'signal' | 'onProgress'>,
+  iterations: number,
+): Promise<Round | undefined> {
+  try {
+    return await rounds.run({
+      signal,
+      onProgress: (share) => onProgress?.(`round ${before + 1}`, (before + share) / iterations),
+    })
+  } catch (error) {
+    if (signal?.aborted && before > 0) return undefined
+    throw error
   }
 }
 

@@ -155,6 +155,23 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       ).rejects.toThrow(/abort/i)
     })
 
+    test('stopped within a round, what the rounds before reached stands', async () => {
+      const vectors = slanted(100, 6, 11)
+      const settings = { type: 'ck', m: 2, codewords: 4, tolerance: 0 } as const
+      const controller = new AbortController()
+      const stopped = await train(vectors, {
+        ...settings,
+        iterations: 20,
+        signal: controller.signal,
+        onProgress: (phase) => phase === 'round 3' && controller.abort(),
+      })
+      expect(stopped.facts).toMatchObject({ stopped: 'aborted' })
+      expect(stopped.facts.iterations).toHaveLength(2)
+      const two = await train(vectors, { ...settings, iterations: 2 })
+      expect(stopped.codec.books).toEqual(two.codec.books)
+      expect(stopped.codec.rotation).toEqual(two.codec.rotation)
+    })
+
     test('the tolerance stops, and nothing stays allocated', async () => {
       const before = device.allocatedBytes
       const quantizer = await train(slanted(200, 6, 12), {

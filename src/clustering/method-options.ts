@@ -107,6 +107,7 @@ export type Settings = Readonly<Record<string, SettingValue>>
 
 /** An option of a method, for programs that offer them: the command line makes its flags from these. */
 export interface MethodOption {
+  /** As it is given in {@link MethodOptions}. */
   readonly name: keyof MethodOptions
   /** A whole number, any number, one of `choices`, or true and false. */
   readonly kind: 'whole' | 'real' | 'choice' | 'switch'

@@ -16,6 +16,7 @@ export const MODEL_VERSION = 1
 export interface ModelFacts {
   /** The method that ran, whether asked for or chosen. */
   readonly method: string
+  /** How nearness was measured. */
   readonly metric: 'euclidean' | 'cosine'
   /** Clusters there are at the end. */
   readonly k: number
@@ -23,11 +24,13 @@ export interface ModelFacts {
   readonly rows: number
   /** Their dimensions. */
   readonly cols: number
+  /** What the random numbers began with. */
   readonly seed: number
   /** Options that were given or chosen, as plain values. */
   readonly options: Readonly<Record<string, unknown>>
   /** Where it ran, and why there. */
   readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
+  /** Why it ended. */
   readonly stopped: StopReason
   /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
@@ -96,7 +99,7 @@ export class ClusterModel {
   readonly tree: Uint32Array | undefined
   /** What each component has of the mixture, where the clusters are those of one (egm, agm, gmm): the sum is 1. */
   readonly weights: Float32Array | undefined
-  /** Its standard deviation, in the input's units. */
+  /** The standard deviation of each component of a mixture, in the input's units. */
   readonly sigmas: Float32Array | undefined
 
   /** @internal `cluster` and `loadModel` make models. */

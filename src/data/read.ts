@@ -12,6 +12,7 @@ import { allocate, bytesPerValue, rowsPerPiece } from './table.ts'
 
 /** Labels, or the ids of nearest neighbours. */
 export interface Integers {
+  /** Labels, or lists. */
   readonly rows: number
   /** Numbers in a row; 1 for labels. */
   readonly cols: number

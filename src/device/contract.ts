@@ -13,6 +13,7 @@ export type DeviceKind = 'webgpu' | 'cpu'
 
 /** What a device is, for people and for planning. */
 export interface DeviceInfo {
+  /** Which of the two kinds it is. */
   readonly kind: DeviceKind
   /** What a person calls it: adapter description, or "WebAssembly, 2 threads, relaxed SIMD". */
   readonly name: string
@@ -129,19 +130,19 @@ export interface RunControl {
 export interface Device {
   /** What it is. */
   readonly info: DeviceInfo
-  /** @internal */
+  /** @internal Memory that the caller frees. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */
   readonly allocatedBytes: number
-  /** @internal */
+  /** @internal Puts bytes into a buffer. */
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset?: number): void
-  /** @internal */
+  /** @internal Bytes as they are after everything run before. */
   read(part: DeviceBuffer | BufferPart): Promise<ArrayBuffer>
   /** @internal Sets every byte to zero. */
   clear(part: DeviceBuffer | BufferPart): void
-  /** @internal */
+  /** @internal From one buffer to another. */
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void
-  /** @internal */
+  /** @internal Runs work in the form this device knows. */
   run(work: Work, control?: RunControl): Promise<void>
   /** Frees everything. The process can end by itself afterwards. */
   close(): Promise<void>

@@ -15,7 +15,7 @@ export interface DeviceOptions {
   readonly kind?: 'auto' | 'webgpu' | 'cpu'
   /** Threads of the CPU device. Default: as many as the machine runs at once. */
   readonly threads?: number
-  /** Bytes of vectors kept on the device before they are streamed through it. Default: the limit of the device itself. */
+  /** Bytes of vectors kept on the device before they are streamed through it. Default: what `limits.memoryBytes` of the device says. */
   readonly memoryBytes?: number
   /** For trying out how work is cut: limits below the adapter's own. Default: those. */
   readonly limits?: Partial<DeviceLimits>

@@ -50,13 +50,21 @@ export interface QuantizerOptions {
 
 /** Options with every default filled in. */
 export interface ResolvedQuantizerOptions {
+  /** Which kind it is. */
   readonly type: QuantizerType
+  /** Subspaces, or bits. */
   readonly m: number
+  /** Codewords of a subspace. */
   readonly codewords: number
+  /** How the dimensions were dealt to the subspaces. */
   readonly order: SubspaceOrder
+  /** Dimensions that are kept. */
   readonly rank: number
+  /** Most rounds. */
   readonly iterations: number
+  /** Least share a round has to gain. */
   readonly tolerance: number
+  /** What the random numbers began with. */
   readonly seed: number
 }
 

@@ -20,6 +20,7 @@ export const QUANTIZER_VERSION = 1
 export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iterations'> {
   /** Vectors it was trained on. */
   readonly rows: number
+  /** Why the training ended. */
   readonly stopped: QuantizerStop
   /** Every round, in order. */
   readonly iterations: readonly QuantizerStats[]

@@ -21,7 +21,8 @@ const problems = []
 try {
   emitTypes()
   extract()
-  const report = readFileSync(join(folder, 'report.api.md'), 'utf8')
+  // Where a warning stands changes with every comment above it.
+  const report = readFileSync(join(folder, 'report.api.md'), 'utf8').replace(/(\.d\.ts):\d+:\d+ /g, '$1 ')
   const model = new ApiModel()
   const page = renderReference(model.loadPackage(join(folder, 'model.json')), problems)
   settle('docs/api-report.md', report)

@@ -125,7 +125,7 @@ describe('programs', () => {
 describe('commands', () => {
   const run = promisify(execFile)
 
-  test.concurrent.each(having('sh'))('$name', async ({ blocks, folder }) => {
+  test.each(having('sh'))('$name', async ({ blocks, folder }) => {
     const path = `${join(home, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
     const shells = blocks.filter(({ language }) => language === 'sh')
     const lines = shells.flatMap(({ code }) => code.replaceAll('\\\n', ' ').split('\n'))

@@ -61,8 +61,9 @@ afterAll(() => rm(home, { recursive: true, force: true }))
 
 test('every block is of a kind that can be checked', () => {
   for (const { name, blocks } of sections) {
-    // What is "typescript" in the reference is a declaration, and compared with the sources.
-    const kinds = name.startsWith('docs/api.md') ? ['ts', 'typescript'] : ['ts', 'sh']
+    // What is "typescript" in the reference is a declaration, and compared with the sources; pages are opened in
+    // Chromium by test/structure/pages.test.ts.
+    const kinds = name.startsWith('docs/api.md') ? ['ts', 'typescript'] : ['ts', 'sh', 'html']
     for (const { language, line } of blocks) expect(kinds, `${name}, line ${line}`).toContain(language)
   }
 })

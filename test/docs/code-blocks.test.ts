@@ -14,9 +14,9 @@ import { PRELUDES, prepareFiles } from './prepared-files.ts'
 const REPORT = 'docs/api-report.md'
 /** Commands that are looked at and not run, and why. */
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
-  [/^npm ci && npm (?<script>start|test)$/, 'installs this checkout anew, and the tests would run themselves'],
+  [/^npm ci && npm (?:run )?(?<script>[\w:-]+)$/, 'installs this checkout anew, and the tests would run themselves'],
   [/^npm install .+$/, 'asks a registry'],
-  [/^npm run (?<script>bench)\b.*$/, 'takes minutes; the benchmarks are for quiet machines'],
+  [/^npm run (?<script>[\w:-]+)(?: .*)?$/, 'works on this checkout: for minutes, or until somebody stops it'],
   [/^node (?<file>scripts\/\S+\.mjs)\b.*$/, 'works on this checkout, and other tests run it'],
 ]
 
@@ -87,7 +87,7 @@ test('all programs compile, strictly', () => {
   ]
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   const files = programs.map(({ folder }) => `${folder}/example.ts`)
-  const { stdout } = spawnSync(process.execPath, [tsc, ...flags, 'expect.d.ts', ...files], {
+  const { stdout, status } = spawnSync(process.execPath, [tsc, ...flags, 'expect.d.ts', ...files], {
     cwd: home,
     encoding: 'utf8',
   })
@@ -95,6 +95,7 @@ test('all programs compile, strictly', () => {
     return sections.find((section) => section.folder === folder)?.name ?? path
   })
   expect(named).toBe('')
+  expect(status).toBe(0)
 })
 
 describe('programs', () => {
@@ -107,14 +108,14 @@ describe('programs', () => {
     const ended = spawnSync(process.execPath, [runner, file, ...modules], {
       env: environment,
       encoding: 'utf8',
-      timeout: 55_000,
+      timeout: 110_000,
     })
     if (!existsSync(file)) throw new Error(`No example ran: ${ended.stderr}`)
     for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
       const { module, ...result } = JSON.parse(line)
       results.set(module, result)
     }
-  })
+  }, 120_000)
 
   test.each(programs)('$name runs', ({ folder }) => {
     const result = results.get(join(home, folder, 'example.js'))
@@ -126,16 +127,20 @@ describe('programs', () => {
 describe('commands', () => {
   const run = promisify(execFile)
 
-  test.each(having('sh'))('$name', async ({ blocks, folder }) => {
-    const path = `${join(home, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
-    const shells = blocks.filter(({ language }) => language === 'sh')
-    const lines = shells.flatMap(({ code }) => code.replaceAll('\\\n', ' ').split('\n'))
-    for (const line of lines.filter((text) => text.trim() !== '' && !text.startsWith('#'))) {
-      const command = /^(?:npx )?(centroidal .*)$/.exec(line)?.[1]
-      if (command === undefined) expectKnown(line)
-      else await run('sh', ['-c', command], { cwd: join(home, folder), env: { ...environment, PATH: path } })
-    }
-  })
+  test.each(having('sh'))(
+    '$name',
+    async ({ blocks, folder }) => {
+      const path = `${join(home, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
+      const shells = blocks.filter(({ language }) => language === 'sh')
+      const lines = shells.flatMap(({ code }) => code.replaceAll('\\\n', ' ').split('\n'))
+      for (const line of lines.filter((text) => text.trim() !== '' && !text.startsWith('#'))) {
+        const command = /^(?:npx )?(centroidal .*)$/.exec(line)?.[1]
+        if (command === undefined) expectKnown(line)
+        else await run('sh', ['-c', command], { cwd: join(home, folder), env: { ...environment, PATH: path } })
+      }
+    },
+    120_000,
+  )
 })
 
 function expectKnown(line: string): void {

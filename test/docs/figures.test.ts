@@ -28,6 +28,8 @@ const digits = (method: string) =>
 const recall = (quantizer: string, distance: string) => row(results('quantizers-recall').rows, { quantizer, distance })
 const bits = (quantizer: string, count: number) => row(results('quantizers-bits').rows, { quantizer, bits: count })
 const checks = (count: number) => row(results('agm-checks').rows, { checks: count })['share of the start']
+const memory = (k: number) => row(results('sharp')['faiss, vectors'].memory, { k })['device, times']
+const onDevice = (method: string) => row(results('agm').peak, { method })['device, MB']
 const ofTime = (file: string, data: string, k: number): number =>
   Number(faiss(file, data, k, 'faiss 1.7.3').seconds) / Number(faiss(file, data, k, 'closures-sharp, before').seconds)
 
@@ -44,7 +46,9 @@ test.each([
   `ends ${fixed((digits('bisecting') / digits('sharp') - 1) * 100, 1)} % above the best`,
   `\`minibatch\` ends ${fixed((digits('minibatch') / digits('lloyd') - 1) * 100, 2)} % above \`lloyd\``,
   `it leaves ${Number(results('agm').rounds.at(-1).components).toLocaleString('en')} after ${results('agm').rounds.length} rounds`,
-  `${checks(100)} with 100, ${checks(400)} with 400`,
+  `after the first round ${checks(50)} with 50, ${checks(100)} with 100, ${checks(400)} with 400`,
+  `(${memory(2000)} times at k = 2,000, ${memory(10000)} at k = 10,000,`,
+  `${onDevice('agm')} MB where \`akm\` takes ${onDevice('akm')} (`,
   `${recall('ck, natural', 'asymmetric')['recall@1']} % of nearest neighbours come first with 64 bits, ${recall('ck, natural', 'asymmetric')['@10']} % among`,
   `\`pq\`: ${recall('pq, natural', 'asymmetric')['recall@1']} % and ${recall('pq, natural', 'asymmetric')['@10']} %`,
   `\`ok\`: ${recall('ok', 'Hamming')['@10']} % among the first 10 by Hamming distance, ${recall('ok', 'asymmetric')['@10']} %`,
@@ -61,6 +65,8 @@ test.each([
 })
 
 test('what is put in words is so', () => {
+  const ends = results('lloyd').results.map(({ distortion }: Row) => Number(distortion))
+  expect(Math.max(...ends) / Math.min(...ends) - 1).toBeLessThan(1e-4)
   expect(ofTime('sharp', 'vectors', 2000)).toBeGreaterThan(5)
   expect(ofTime('sharp', 'vectors', 10000)).toBeGreaterThan(15)
   expect(digits('bisecting, refined') / digits('sharp') - 1).toBeLessThan(0.001)

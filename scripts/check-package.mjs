@@ -1,8 +1,8 @@
 /**
  * The package as a stranger gets it, before a release: packed, installed from the packed file with its dependencies in
  * an empty folder, and used as a library and as a command under each Node version that is named (default 20 22 24), then
- * in a Vite app, developed and built, and as a plain module, both in Chromium. Asks the registry for the dependencies
- * and for Node; the parts that need none are in test/structure.
+ * in a Vite app, developed and built, and as a plain module, both in Chromium. Needs the network, for
+ * the dependencies and for Node; the parts that do not are in test/structure.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -15,7 +15,7 @@ const REPORT = 'docs/api-report.md'
 /** Commands that are looked at and not run, and why. */
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^npm ci && npm (?:run )?(?<script>[\w:-]+)$/, 'installs this checkout anew, and the tests would run themselves'],
-  [/^npm install .+$/, 'asks a registry'],
+  [/^npm install .+$/, 'needs the network'],
   [/^npm run (?<script>[\w:-]+)(?: .*)?$/, 'works on this checkout: for minutes, or until somebody stops it'],
   [/^node (?<file>scripts\/\S+\.mjs)\b.*$/, 'works on this checkout, and other tests run it'],
 ]

@@ -19,7 +19,7 @@ export interface Installed {
   readonly unpackedBytes: number
 }
 
-/** With the dependencies of this checkout: the same files as an install, without asking a registry. */
+/** With the dependencies of this checkout: the same files as an install, without the network. */
 export function installPackage(): Installed {
   const folder = mkdtempSync(join(tmpdir(), 'centroidal-pack-'))
   const installed = join(folder, 'node_modules', 'centroidal')

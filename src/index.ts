@@ -1,6 +1,7 @@
 /** The public door: everything else is free to change. */
 export { type ClusterStep, cluster, clusterSteps } from './clustering/cluster.ts'
-export type { MethodOption, MethodOptions } from './clustering/method-options.ts'
+export type { DeviceChoice } from './clustering/device-choice.ts'
+export type { MethodOption, MethodOptions, SettingValue } from './clustering/method-options.ts'
 export {
   ClusterModel,
   loadModel,
@@ -14,6 +15,7 @@ export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } 
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Method, StartName } from './clustering/run-state.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './clustering/stats.ts'
+export type { Location } from './core/bytes.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'
 export {
   type ElementType,
@@ -26,12 +28,12 @@ export {
 export { createRandom, type Random } from './core/random.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
 export { type Integers, openVectors, readIntegers, readSparse, readVectors } from './data/read.ts'
-export { blobs } from './data/synthetic.ts'
+export { type Blobs, type BlobsOptions, blobs } from './data/synthetic.ts'
 export { type WriteOptions, writeLabels, writeNeighbors, writeVectors } from './data/write.ts'
-export type { Device, DeviceInfo, DeviceKind, DeviceLimits } from './device/contract.ts'
+export type { Device, DeviceInfo, DeviceKind, DeviceLimits, RunControl } from './device/contract.ts'
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
-export { adjustedRandIndex, entropy, normalizedMutualInformation, purity } from './metrics/partition.ts'
+export { adjustedRandIndex, entropy, type Labels, normalizedMutualInformation, purity } from './metrics/partition.ts'
 export {
   averagePrecision,
   judgeRankings,
@@ -45,6 +47,7 @@ export {
   QUANTIZER_TYPES,
   type QuantizerOptions,
   type QuantizerType,
+  type ResolvedQuantizerOptions,
   SUBSPACE_ORDERS,
   type SubspaceOrder,
 } from './quantize/options.ts'
@@ -52,6 +55,7 @@ export { type CodingOptions, loadQuantizer, Quantizer, type QuantizerFacts } fro
 export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions, type RankedCodes } from './quantize/scan.ts'
 export type { QuantizerStats, QuantizerStop } from './quantize/stats.ts'
 export { trainQuantizer } from './quantize/train.ts'
+export type { Bag } from './retrieval/bags.ts'
 export {
   buildIndex,
   ImageIndex,

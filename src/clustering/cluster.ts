@@ -18,13 +18,28 @@ import type { IterationStats, StopReason } from './stats.ts'
 
 /** A round, and a look at what stands after it. The looks are good until the next step is asked for. */
 export interface ClusterStep extends IterationStats {
+  /** k x d, in the input's units. */
   centers(): Promise<Matrix>
+  /** The cluster of each point. */
   labels(): Promise<Uint32Array>
   /** Standard deviations of the components, where the clusters are those of a mixture. */
   sigmas(): Float32Array | undefined
 }
 
-/** Clusters vectors; see ClusterOptions for what can be asked. */
+/**
+ * Clusters vectors; see {@link ClusterOptions} for what can be asked.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 300, cols: 8, clusters: 3, separated: true })
+ * const model = await cluster(vectors, { k: 3, seed: 1 })
+ * model.centers.rows // => 3
+ * model.labels.length // => 300
+ * model.facts.method // => 'lloyd'
+ * ```
+ */
 export async function cluster(vectors: VectorInput, options: ClusterOptions): Promise<ClusterModel> {
   const steps = clusterSteps(vectors, options)
   for (;;) {
@@ -33,7 +48,21 @@ export async function cluster(vectors: VectorInput, options: ClusterOptions): Pr
   }
 }
 
-/** The same loop, a step at a time; returns the model when it is done. Leaving it early frees everything. */
+/**
+ * The loop of {@link cluster}, a step at a time; returns the model when it is done. Leaving it early frees everything.
+ *
+ * @example
+ * ```ts
+ * import { blobs, clusterSteps } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 300, cols: 2, clusters: 5 })
+ * for await (const step of clusterSteps(vectors, { k: 5 })) {
+ *   const centers = await step.centers()
+ *   console.log(step.iteration, step.distortion, centers.data)
+ *   if (step.moved < 3) break
+ * }
+ * ```
+ */
 export async function* clusterSteps(
   vectors: VectorInput,
   options: ClusterOptions,

@@ -2,6 +2,7 @@
 import type { Device } from '../device/contract.ts'
 import { type DeviceOptions, openDevice } from '../device/open.ts'
 
+/** An open device, which stays open; or what to open and close again; undefined is `auto`. */
 export type DeviceChoice = Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu' | undefined
 
 export async function acquireDevice(choice: DeviceChoice): Promise<{ device: Device; release(): Promise<void> }> {

@@ -4,72 +4,122 @@
  */
 import { badOption } from '../core/errors.ts'
 
-/** Every option of every method, as a caller may give it. */
+/**
+ * Options of single methods; giving one to a method that does not have it is an error. Defaults that differ by method
+ * name it.
+ */
 export interface MethodOptions {
-  /** closures: most points of a tree leaf. */
+  /**
+   * closures, closures-sharp: most points of a tree leaf, and so of the neighbours a tree shows a point. Default 10;
+   * closures-sharp 16, as moves make more of neighbours than means do.
+   */
   readonly leafSize?: number
-  /** closures: most partition trees; akm, rakm: trees of the k-d forest. */
+  /**
+   * closures, closures-sharp: most partition trees; more find more neighbours and take more memory. Default 10. akm,
+   * rakm, agm: trees of the k-d forest. Default 4.
+   */
   readonly trees?: number
-  /** closures: begin with one tree and add one when progress slows, or take all at once. */
+  /**
+   * closures, closures-sharp: begin with one tree and add one when progress slows, or take all at once. Default
+   * `adaptive`: the first rounds need few neighbours.
+   */
   readonly neighborhoods?: 'adaptive' | 'static'
-  /** closures: most trees looked at in a round where they are adaptive; the newest first, then all in turn. */
+  /**
+   * closures, closures-sharp: most trees looked at in a round where they are adaptive; the newest first, then all in
+   * turn. Default 3, which keeps rounds equally short.
+   */
   readonly visits?: number
-  /** closures: add a tree when a round lowers the objective by less than this share. */
+  /** closures, closures-sharp: add a tree when a round lowers the objective by less than this share. Default 0.01. */
   readonly growth?: number
-  /** akm, rakm: what searches the centres. */
+  /**
+   * akm, rakm, agm: what searches the centres: a k-means tree, or a forest of randomised k-d trees. Default `kmeans`.
+   */
   readonly index?: 'kd' | 'kmeans'
-  /** akm, rakm: centres measured per search; 0 picks the fewest that reach the precision. agm: 0 is `memory`. */
+  /**
+   * akm, rakm: centres measured per search. Default 0: the fewest that reach the precision. agm: components searched
+   * for a point each round. Default 0: as many as it remembers.
+   */
   readonly checks?: number
-  /** akm, rakm: share of searches that should find the true nearest centre. */
+  /**
+   * akm, rakm: share of searches that should find the true nearest centre. Default 0.9 for akm, which has nothing
+   * else; 0.5 for rakm, whose later rounds find what earlier ones missed.
+   */
   readonly precision?: number
-  /** akm, rakm, hkm: children of a node of the k-means tree. */
+  /**
+   * akm, rakm, agm, hkm: children of a node of the k-means tree. Default 32 for akm, 16 for rakm and agm, 10 for hkm.
+   */
   readonly branching?: number
-  /** rakm: keep the centre of the round before unless the new one is nearer (improvement 1). */
+  /**
+   * rakm: keep the centre of the round before unless the new one is nearer (improvement 1 of its paper). Default true.
+   */
   readonly keep?: boolean
-  /** rakm: build the index anew with another seed each round (improvement 2). */
+  /** rakm: build the index anew with another seed each round (improvement 2). Default true. */
   readonly reseed?: boolean
-  /** rakm: try one more centre each round, the same for all points (improvement 3). */
+  /** rakm: try one more centre each round, the same for all points (improvement 3). Default true. */
   readonly probe?: boolean
-  /** bisecting: what splits a cluster in two, and refines. */
+  /** bisecting: what splits a cluster in two, and refines. Default `lloyd`. */
   readonly inner?: 'lloyd' | 'sharp'
-  /** bisecting: split the largest cluster next, or the one that spreads most. */
+  /**
+   * bisecting: split the largest cluster next, or the one that spreads most. Default `size`, for clusters of similar
+   * size.
+   */
   readonly queue?: 'size' | 'spread'
-  /** bisecting: go on with all clusters at once when there are k. */
+  /** bisecting: go on with all clusters at once when there are k. Default false, which keeps the tree to predict by. */
   readonly refine?: boolean
-  /** hkm, bisecting: rounds at each node. */
+  /** hkm, bisecting: rounds at each node. Default 5 for hkm, 10 for bisecting. */
   readonly nodeRounds?: number
-  /** canopy: points nearer than this share of the mean distance share a canopy. */
+  /**
+   * canopy: vectors nearer to the middle of a canopy than this share of the mean distance open none of their own.
+   * Default 0.7.
+   */
   readonly canopyRadius?: number
-  /** minibatch, lvq: points taken at a time; sharp, closures-sharp, bisecting: points whose moves are proposed at a time. */
+  /**
+   * minibatch, lvq: points taken at a time. Default 1024 for minibatch, 256 for lvq. sharp, closures-sharp, bisecting:
+   * points whose moves are proposed at a time. Default 4096; 1 is one after the other, as in the paper.
+   */
   readonly batch?: number
-  /** sharp, closures-sharp: take the first move that pays instead of the best. */
+  /** sharp, closures-sharp: take the first move that pays instead of the best. Default false. */
   readonly fast?: boolean
-  /** sharp: look only at this many clusters nearest to the own one; 0: at all. */
+  /** sharp: look only at this many clusters nearest to the own one. Default 0: at all. */
   readonly nearest?: number
-  /** lvq: share of the way a centre goes towards a point. */
+  /** lvq: share of the way a centre goes towards a point; falls to 0 within 25 rounds. Default 0.01. */
   readonly rate?: number
-  /** egm, agm: how far components expand towards the points of others, 0 to 1. */
+  /**
+   * egm, agm: how far components expand towards the points of others, 0 to 1. Default 0.2; 0 gives the widths of a
+   * plain mixture.
+   */
   readonly lambda?: number
-  /** egm, agm: a component goes when it explains less than this share of itself, against those that stay. */
+  /**
+   * egm, agm: a component goes when it explains less than this share of itself, against those that stay. Default 0.55.
+   */
   readonly tau?: number
-  /** agm: components a point remembers and shares itself among. */
+  /** agm: components a point remembers and shares itself among. Default 50. */
   readonly memory?: number
-  /** egm, agm, gmm: standard deviation components start with; 0: the distance to the nearest other one. */
+  /** egm, agm, gmm: standard deviation components start with. Default 0: the distance to the nearest other one. */
   readonly sigma?: number
-  /** egm, agm, gmm: least standard deviation of a component; 0: a thousandth of that of the data. */
+  /** egm, agm, gmm: least standard deviation of a component. Default 0: a thousandth of that of the data. */
   readonly floor?: number
 }
 
+/** A value an option of a method can have. */
 export type SettingValue = number | string | boolean
 export type Settings = Readonly<Record<string, SettingValue>>
 
+/** An option of a method, for programs that offer them: the command line makes its flags from these. */
 export interface MethodOption {
+  /** As it is given in {@link MethodOptions}. */
   readonly name: keyof MethodOptions
+  /** A whole number, any number, one of `choices`, or true and false. */
   readonly kind: 'whole' | 'real' | 'choice' | 'switch'
+  /** What is taken where nothing is said. */
   readonly fallback: SettingValue
+  /** One line for people. */
   readonly help: string
+  /** The least a number may be. Default 0. */
   readonly least?: number
+  /** The most a number may be. Default: no limit. */
   readonly most?: number
+  /** What a choice may be. Default: none. */
   readonly choices?: readonly string[]
 }
 

@@ -14,57 +14,95 @@ export const MODEL_VERSION = 1
 
 /** What model.json says besides the numbers in the .npy files. */
 export interface ModelFacts {
+  /** The method that ran, whether asked for or chosen. */
   readonly method: string
+  /** How nearness was measured. */
   readonly metric: 'euclidean' | 'cosine'
+  /** Clusters there are at the end. */
   readonly k: number
+  /** Vectors it was made from. */
   readonly rows: number
+  /** Their dimensions. */
   readonly cols: number
+  /** What the random numbers began with. */
   readonly seed: number
   /** Options that were given or chosen, as plain values. */
   readonly options: Readonly<Record<string, unknown>>
+  /** Where it ran, and why there. */
   readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
+  /** Why it ended. */
   readonly stopped: StopReason
+  /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
 }
 
+/** What can be asked when vectors are assigned to the clusters of a model. */
 export interface PredictOptions {
+  /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
+  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal
+  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: (share: number) => void
   /** Descend the model's tree instead of looking at every centre. Default: where there is one (hkm, bisecting that was not refined) and the vectors are dense. */
   readonly descend?: boolean
 }
 
+/** Clusters of vectors, and how far their centres are. */
 export interface Prediction {
+  /** The cluster of each vector. */
   readonly labels: Uint32Array
   /** Squared distance to the centre, in the input's units. */
   readonly distances: Float32Array
 }
 
+/** How vectors are shared among the components of a mixture. */
 export interface Responsibilities {
-  /** Components of each vector, the most responsible first: [n][r]. */
+  /** Components of each vector, the most responsible first: n x r. */
   readonly components: Uint32Array
-  /** [n][r]. */
+  /** What part of the vector each of them has: n x r. */
   readonly shares: Float32Array
   /** Log of the density of the mixture at each vector. */
   readonly logLikelihoods: Float32Array
 }
 
+/**
+ * The result of a clustering: centres, labels and how it came about. It assigns other vectors, and is kept as a folder.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, loadModel } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 200, cols: 4, clusters: 2, separated: true })
+ * const model = await cluster(vectors, { k: 2 })
+ * model.sizes // => [100, 100]
+ * const { labels, distances } = await model.assign(vectors)
+ * labels[0] === model.labels[0] // => true
+ * await model.save('blobs.model')
+ * const again = await loadModel('blobs.model')
+ * again.distortion === model.distortion // => true
+ * ```
+ */
 export class ClusterModel {
   /** k x d, in the input's units. */
   readonly centers: Matrix
   /** The cluster of each point, as it stood after the last round. */
   readonly labels: Uint32Array
+  /** How it came about: what model.json says. */
   readonly facts: ModelFacts
-  /** The centres to the bit as the device holds them, to go on from; see frame.ts. */
+  /**
+   * The centres to the bit as the device holds them, to go on from; see frame.ts.
+   * @internal
+   */
   readonly state: { readonly centers: Float32Array; readonly frame: Frame }
-  /** The tree over the clusters, where the method grows one (hkm, bisecting): see trees/label-tree.ts. */
+  /** The tree over the clusters, where the method grows one (hkm, bisecting); `predict` descends it. */
   readonly tree: Uint32Array | undefined
   /** What each component has of the mixture, where the clusters are those of one (egm, agm, gmm): the sum is 1. */
   readonly weights: Float32Array | undefined
-  /** Its standard deviation, in the input's units. */
+  /** The standard deviation of each component of a mixture, in the input's units. */
   readonly sigmas: Float32Array | undefined
 
+  /** @internal `cluster` and `loadModel` make models. */
   constructor(
     centers: Matrix,
     labels: Uint32Array,
@@ -142,7 +180,21 @@ export class ClusterModel {
   }
 }
 
-/** Loads what `save` wrote. */
+/**
+ * Loads what {@link ClusterModel.save} or `centroidal cluster --out` wrote.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, loadModel } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 100, cols: 4, clusters: 3 })
+ * await (await cluster(vectors, { k: 3 })).save('run')
+ * const model = await loadModel('run')
+ * model.centers.rows // => 3
+ * const labels = await model.predict(vectors)
+ * labels.length // => 100
+ * ```
+ */
 export async function loadModel(folder: string): Promise<ClusterModel> {
   const { facts, centers, labels, frameCenters, tree, mixture } = await readModelFolder(
     folder,

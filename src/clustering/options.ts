@@ -10,30 +10,35 @@ import { METHODS, type MethodName } from './presets.ts'
 import type { StartName } from './run-state.ts'
 import type { IterationStats } from './stats.ts'
 
+/** What can be asked of a clustering. Options of single methods are in {@link MethodOptions}. */
 export interface ClusterOptions extends MethodOptions {
-  /** Number of clusters. Methods that find it themselves (egm, agm) take none. */
+  /** Number of clusters, which has to be given. Methods that find it themselves (egm, agm) take none. */
   readonly k?: number
-  /** Default `auto`: `lloyd` for few clusters or little data, `closures-sharp` beyond; see method-choice.ts. */
+  /**
+   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre
+   * costs less than 2 billion operations, because it is exact and cheap there; `closures-sharp` beyond, whose rounds do
+   * not cost more with more clusters.
+   */
   readonly method?: 'auto' | MethodName
-  /** Same seed, same device, same result, bit for bit. Default 0. */
+  /** Same seed, same device, same result, bit for bit. Default 0, so that a run repeats without being told to. */
   readonly seed?: number
   /** Most rounds. Default 100: Lloyd on real data has long flattened out by then. */
   readonly iterations?: number
-  /** Stop when a round lowers the distortion by less than this share of it. Default 0.0001; 0 runs on until nothing moves. */
+  /** Stop when a round lowers the distortion by less than this share of it. Default 0.0001: what is to be gained after that is hardly seen in the clusters; 0 runs on until nothing moves. */
   readonly tolerance?: number
-  /** Stop after the first round that ends later than this. Default: no limit. */
+  /** Stop after the first round that ends later than this many seconds. Default: no limit, so that a run repeats on a slower machine. */
   readonly seconds?: number
-  /** Runs from different starts, of which the best is kept. Default 1. */
+  /** Runs from different starts, of which the best is kept. Default 1, as each costs as much as the first. */
   readonly restarts?: number
   /**
-   * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (k-means++), `parallel` (k-means||, the same
-   * idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
+   * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (k-means++), `parallel`
+   * (k-means||, the same idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
    * small k-means), `bisecting` (the same, always in two), or given centres. Methods that find the number of
    * clusters begin with `all` points, with a number of them drawn at random, or with given centres. Default
-   * `auto`: what suits the method.
+   * `auto`: what suits the method, else k-means++ while it is cheap and k-means|| beyond.
    */
   readonly start?: StartChoice
-  /** `cosine` brings vectors and centres to length one. Default `euclidean`. */
+  /** `cosine` brings vectors and centres to length one. Default `euclidean`, which leaves vectors as they are. */
   readonly metric?: 'euclidean' | 'cosine'
   /** A weight for each point, 0 or more. Default: all 1. */
   readonly weights?: ArrayLike<number>
@@ -42,20 +47,21 @@ export interface ClusterOptions extends MethodOptions {
    * farthest from its centre, which never raises the distortion; `keep` leaves it empty where it was.
    */
   readonly empty?: 'farthest' | 'keep'
-  /** An open device (stays open), or what to open. Default: `auto`. */
+  /** An open device (stays open), or what to open. Default `auto`: a hardware GPU where there is one, else all cores. */
   readonly device?: Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu'
-  /** Stops the run; what was reached so far is the result. */
+  /** Stops the run; what was reached so far is the result. Default: none. */
   readonly signal?: AbortSignal
-  /** Called after every round. */
+  /** Called after every round. Default: nobody is told. */
   readonly onIteration?: (stats: IterationStats) => void
-  /** Called while something takes long: what it is, and the share that is done. */
+  /** Called while something takes long: what it is, and the share that is done. Default: nobody is told. */
   readonly onProgress?: (phase: string, share: number) => void
-  /** Called with the state so far every `every` rounds, for example to save it. */
+  /** Called with the state so far every `every` rounds, for example to save it. Default: none, as reading it takes time. */
   readonly checkpoint?: { readonly every: number; save(model: ClusterModel): Promise<void> | void }
-  /** A model to go on from: centres, labels and the count of rounds are taken over. */
+  /** A model to go on from: centres, labels and the count of rounds are taken over. Default: none. */
   readonly resume?: ClusterModel
 }
 
+/** Where centres begin: by name, by a number of points (egm, agm), or given. */
 export type StartChoice = StartName | 'all' | number | Matrix
 
 /** Options with every default filled in. */
@@ -78,6 +84,7 @@ export interface ResolvedOptions {
   readonly settings: Settings
 }
 
+/** All there are, for programs that offer a choice. */
 export const START_NAMES: readonly StartName[] = [
   'auto',
   'none',

@@ -11,6 +11,7 @@ import { closuresSharp, sharp } from './methods/sharp.ts'
 import type { Method } from './run-state.ts'
 import { meanUpdate } from './updates/mean.ts'
 
+/** The methods there are: rows of {@link METHODS}. */
 export type MethodName =
   | 'lloyd'
   | 'akm'
@@ -27,6 +28,7 @@ export type MethodName =
   | 'agm'
   | 'gmm'
 
+/** Every method: what it is in a line, which options it has and whether it takes sparse rows or weights. */
 export const METHODS: Readonly<Record<MethodName, Method>> = {
   lloyd: {
     summary: 'exact k-means: every point looks at every centre',

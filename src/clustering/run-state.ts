@@ -114,10 +114,11 @@ export interface UpdateResult {
   readonly extra?: ExtraFacts
 }
 
-/** A way to cluster: a row of the table in presets.ts. */
+/** A way to cluster: a row of {@link METHODS}. */
 export interface Method {
   /** One line for people. */
   readonly summary: string
+  /** Options of its own. */
   readonly options: readonly MethodOption[]
   /** The start taken where none is asked for. Default: k-means++ while it is cheap, then k-means||. */
   readonly start?: StartName
@@ -127,11 +128,16 @@ export interface Method {
   readonly sparse?: boolean
   /** True where the method finds the number of clusters: `start` then says how many it begins with. Default: false. */
   readonly findsCount?: boolean
-  /** Bytes the update keeps for each point in one buffer, where that is more than a label. */
+  /**
+   * Bytes the update keeps for each point in one buffer, where that is more than a label.
+   * @internal
+   */
   readonly pointBytes?: (settings: Settings, stride: number) => number
   /** False where weights make no sense. Default: true. */
   readonly weights?: boolean
+  /** @internal Which centres a point looks at. */
   readonly candidates: (state: RunState) => CandidateSource
+  /** @internal What happens when it prefers one. */
   readonly update: (state: RunState) => Update
 }
 

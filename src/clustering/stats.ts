@@ -1,5 +1,6 @@
 /** What is known after a round. */
 export interface IterationStats {
+  /** Rounds done, from 1. */
   readonly iteration: number
   /** Mean squared distance of a point to the centre of its label, both as they stand after the round, in the input's units. */
   readonly distortion: number
@@ -25,5 +26,8 @@ export interface ExtraFacts {
   readonly purged?: number
 }
 
-/** Why a run ended. */
+/**
+ * Why a run ended: nothing moved (`converged`), a round gained too little (`tolerance`), the rounds (`iterations`) or the
+ * time (`seconds`) were used up, or a signal stopped it (`aborted`).
+ */
 export type StopReason = 'converged' | 'tolerance' | 'iterations' | 'seconds' | 'aborted'

@@ -1,6 +1,6 @@
 /** Bytes to read from or write to, wherever they are: a file, a Blob dropped on a page, a URL. */
 
-/** Where bytes can come from. A string is a path in Node, a URL in a page. */
+/** Where a file can be: a path in Node or a URL in a page, a URL, or a Blob such as a dropped file. */
 export type Location = string | URL | Blob
 
 export interface ByteSource {

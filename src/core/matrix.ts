@@ -6,20 +6,28 @@
 import { CentroidalError, show } from './errors.ts'
 import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
+/** 32-bit floats, or bytes. */
 export type ElementType = 'f32' | 'u8'
+/** Numbers of vectors, row after row. */
 export type VectorData = Float32Array | Uint8Array
 
+/** Dense vectors with their shape; {@link matrix} checks that it fits. */
 export interface Matrix {
+  /** Vectors. */
   readonly rows: number
+  /** Dimensions of a vector. */
   readonly cols: number
-  /** rows x cols, row-major, no padding */
+  /** rows x cols, row-major, no padding. */
   readonly data: VectorData
 }
 
 /** Vectors read in pieces, so that a set larger than memory can still be clustered. */
 export interface VectorSource {
+  /** Vectors. */
   readonly rows: number
+  /** Dimensions of a vector. */
   readonly cols: number
+  /** What `read` gives. */
   readonly type: ElementType
   /** Names the source in errors: a path, or "the input". */
   readonly name: string
@@ -27,6 +35,7 @@ export interface VectorSource {
   readonly sparse?: SparseMatrix | undefined
   /** Rows start (inclusive) to end (exclusive), row-major. */
   read(start: number, end: number): Promise<VectorData>
+  /** Lets go of the file, where there is one. */
   close?(): Promise<void>
 }
 
@@ -38,6 +47,18 @@ export type VectorInput =
   | readonly (readonly number[])[]
   | readonly Float32Array[]
 
+/**
+ * Numbers and their shape, checked. Nothing is copied.
+ *
+ * @example
+ * ```ts
+ * import { matrix } from 'centroidal'
+ *
+ * const vectors = matrix(new Float32Array([0, 0, 1, 1, 9, 9]), 3, 2)
+ * vectors.rows // => 3
+ * vectors.cols // => 2
+ * ```
+ */
 export function matrix(data: VectorData, rows: number, cols: number): Matrix {
   if (!Number.isInteger(rows) || !Number.isInteger(cols) || rows < 0 || cols < 1) {
     throw new CentroidalError(

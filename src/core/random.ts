@@ -2,6 +2,8 @@
  * Seeded random numbers: xoshiro128**, seeded through splitmix32, so that the same seed gives the
  * same run on every machine. Not for secrets.
  */
+
+/** Random numbers that are the same on every machine for the same seed. Not for secrets. */
 export interface Random {
   /** A whole number from 0 to 2^32 - 1. */
   next(): number
@@ -15,6 +17,19 @@ export interface Random {
   fork(stream: number): Random
 }
 
+/**
+ * Seeded random numbers: the same seed gives the same numbers on every machine.
+ *
+ * @example
+ * ```ts
+ * import { createRandom } from 'centroidal'
+ *
+ * const random = createRandom(7)
+ * random.below(6) + 1 // a die
+ * random.normal() // mean 0, standard deviation 1
+ * createRandom(7).next() === createRandom(7).next() // => true
+ * ```
+ */
 export function createRandom(seed: number): Random {
   let mixer = (seed >>> 0) ^ Math.floor(seed / 0x100000000)
   const mix = (): number => {

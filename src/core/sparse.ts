@@ -4,26 +4,45 @@
  */
 import { CentroidalError, show } from './errors.ts'
 
+/** Rows that are mostly zeros: only the other numbers are kept, row after row (CSR). {@link sparseMatrix} makes one. */
 export interface SparseMatrix {
+  /** Vectors. */
   readonly rows: number
+  /** Dimensions of a vector, zeros included. */
   readonly cols: number
   /** Row i has entries offsets[i] to offsets[i + 1]: rows + 1 numbers. */
   readonly offsets: Uint32Array
   /** The column of each entry, from 0. */
   readonly columns: Uint32Array
+  /** The value of each entry. */
   readonly values: Float32Array
 }
 
 /** What `sparseMatrix` makes one of. SciPy calls them indptr, indices and data. */
 export interface SparseParts {
+  /** Row i has entries offsets[i] to offsets[i + 1]: rows + 1 numbers. */
   readonly offsets: ArrayLike<number>
+  /** The column of each entry, from 0. */
   readonly columns: ArrayLike<number>
+  /** The value of each entry. */
   readonly values: ArrayLike<number>
 }
 
 /**
- * Checks and puts in order: columns may come in any order, and a column that occurs twice in a row is
- * added up, as SciPy does. Arrays that are already as they should be are taken without a copy.
+ * Sparse rows from their parts, checked and in order: columns may come in any order, and a column that occurs twice in a
+ * row is added up, as SciPy does. Arrays that are already as they should be are taken without a copy. `name` stands for
+ * the input in errors.
+ *
+ * @example
+ * ```ts
+ * import { cluster, sparseMatrix } from 'centroidal'
+ *
+ * // Three documents over five words: which words each has, and how often.
+ * const parts = { offsets: [0, 2, 4, 5], columns: [0, 1, 0, 1, 4], values: [2, 1, 1, 1, 3] }
+ * const documents = sparseMatrix(parts, 3, 5)
+ * const { labels } = await cluster(documents, { k: 2, metric: 'cosine' })
+ * labels[0] === labels[1] // => true
+ * ```
  */
 export function sparseMatrix(parts: SparseParts, rows: number, cols: number, name = 'the input'): SparseMatrix {
   if (!Number.isInteger(rows) || !Number.isInteger(cols) || rows < 0 || cols < 1 || cols > 0xffffffff) {

@@ -12,14 +12,28 @@ import { allocate, bytesPerValue, rowsPerPiece } from './table.ts'
 
 /** Labels, or the ids of nearest neighbours. */
 export interface Integers {
+  /** Labels, or lists. */
   readonly rows: number
+  /** Numbers in a row; 1 for labels. */
   readonly cols: number
+  /** rows x cols, row-major. */
   readonly data: Int32Array | Uint32Array
 }
 
 /**
- * Reads rows on demand; close() it afterwards. Types other than f32 and u8 become f32, where that is
+ * Opens a file whose rows are read on demand; close() it afterwards. Types other than f32 and u8 become f32, where that is
  * exact. Sparse rows (.npz, .mat) are read at once and stay sparse.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, openVectors, writeVectors } from 'centroidal'
+ *
+ * await writeVectors('many.npy', blobs({ rows: 200, cols: 4, clusters: 3 }).vectors)
+ * const source = await openVectors('many.npy')
+ * source.rows // => 200
+ * const model = await cluster(source, { k: 3 }) // reads it in pieces
+ * await source.close?.()
+ * ```
  */
 export async function openVectors(location: Location): Promise<VectorSource> {
   const format = sparseFormatOf(location)
@@ -37,6 +51,19 @@ export async function openVectors(location: Location): Promise<VectorSource> {
   return { rows, cols, type: 'f32', name, read: (start, end) => readAs(table, 'f32', start, end), close }
 }
 
+/**
+ * Dense vectors of a file, all in memory: .fvecs, .bvecs, .ivecs, .npy, .csv or .tsv, by its name. Bytes stay bytes.
+ *
+ * @example
+ * ```ts
+ * import { blobs, readVectors, writeVectors } from 'centroidal'
+ *
+ * await writeVectors('points.csv', blobs({ rows: 20, cols: 2, clusters: 4 }).vectors)
+ * const vectors = await readVectors('points.csv')
+ * vectors.rows // => 20
+ * vectors.cols // => 2
+ * ```
+ */
 export async function readVectors(location: Location): Promise<Matrix> {
   const source = await openVectors(location)
   if (source.sparse) {
@@ -52,7 +79,18 @@ export async function readVectors(location: Location): Promise<Matrix> {
   }
 }
 
-/** Sparse rows: .npz as SciPy writes it, or .mat as CLUTO does. */
+/**
+ * Sparse rows of a file: .npz as SciPy writes it, or .mat as CLUTO does.
+ *
+ * @example
+ * ```ts
+ * import { readSparse, sparseMatrix, writeVectors } from 'centroidal'
+ *
+ * await writeVectors('docs.npz', sparseMatrix({ offsets: [0, 1, 3], columns: [4, 0, 2], values: [1, 2, 3] }, 2, 5))
+ * const documents = await readSparse('docs.npz')
+ * documents.columns // => [4, 0, 2]
+ * ```
+ */
 export async function readSparse(location: Location): Promise<SparseMatrix> {
   const format = sparseFormatOf(location)
   if (format === undefined) {
@@ -77,7 +115,19 @@ async function readWhole(
   }
 }
 
-/** Whole numbers of any stored type; floats and text must be whole. Unsigned where the file or the values are. */
+/**
+ * Whole numbers of a file, such as labels or lists of neighbours, of any stored type; floats and text must be whole.
+ * Unsigned where the file or the values are.
+ *
+ * @example
+ * ```ts
+ * import { readIntegers, writeLabels } from 'centroidal'
+ *
+ * await writeLabels('labels.npy', Uint32Array.of(2, 0, 1))
+ * const { data } = await readIntegers('labels.npy')
+ * data // => [2, 0, 1]
+ * ```
+ */
 export async function readIntegers(location: Location): Promise<Integers> {
   const table = await openTable(location)
   try {

@@ -4,29 +4,48 @@ import type { Matrix } from '../core/matrix.ts'
 import type { Random } from '../core/random.ts'
 import { createRandom, shuffle } from '../core/random.ts'
 
+/** What blobs to make. */
 export interface BlobsOptions {
+  /** Vectors. */
   readonly rows: number
+  /** Dimensions. */
   readonly cols: number
+  /** Blobs, of equal size. */
   readonly clusters: number
-  /** Standard deviation of every coordinate around its center. 1 unless told. */
+  /** Standard deviation of every coordinate around its center. Default 1. */
   readonly spread?: number
-  /** 0 unless told. */
+  /** Same seed, same vectors. Default 0. */
   readonly seed?: number
-  /** Centers so far apart that every row is nearest to its own; otherwise they lie anywhere and blobs may overlap. */
+  /** Centers so far apart that every row is nearest to its own. Default false: they lie anywhere and blobs may overlap. */
   readonly separated?: boolean
 }
 
+/** Vectors around known centers. */
 export interface Blobs {
+  /** In random order. */
   readonly vectors: Matrix
   /** Which center each row was drawn around. */
   readonly labels: Uint32Array
+  /** What the vectors were drawn around. */
   readonly centers: Matrix
 }
 
 /** Centers that need not be separated lie between minus and plus this. */
 const CENTER_RANGE = 10
 
-/** Normal blobs of equal size (give or take one row), in random order. */
+/**
+ * Made-up vectors whose clusters are known: normal blobs of equal size (give or take one row), in random order.
+ *
+ * @example
+ * ```ts
+ * import { blobs } from 'centroidal'
+ *
+ * const { vectors, labels, centers } = blobs({ rows: 100, cols: 2, clusters: 4, spread: 0.1, seed: 7 })
+ * vectors.rows // => 100
+ * centers.rows // => 4
+ * labels.filter((label) => label === 0).length // => 25
+ * ```
+ */
 export function blobs(options: BlobsOptions): Blobs {
   const { rows, cols, clusters, spread = 1, seed = 0, separated = false } = options
   for (const [name, value] of Object.entries({ rows, cols, clusters })) {

@@ -11,8 +11,9 @@ import { formatOf, sparseFormatOf } from './formats.ts'
 import type { StoredData, StoredType } from './table.ts'
 import { allocate, rowsPerPiece } from './table.ts'
 
+/** What can be asked when vectors are written. */
 export interface WriteOptions {
-  /** Called after every piece. */
+  /** Called after every piece. Default: nobody is told. */
   readonly onProgress?: (rowsDone: number, rows: number) => void
 }
 
@@ -25,8 +26,18 @@ interface Rows {
 }
 
 /**
- * bvecs and ivecs take floats only if all of them are whole and fit; .npz and .mat take sparse rows
- * only, and sparse rows go with their zeros into the others. A source stays open: who opened it closes it.
+ * Writes vectors, in the format the name ends with. bvecs and ivecs take floats only if all of them are whole and fit;
+ * .npz and .mat take sparse rows only, and sparse rows go with their zeros into the others. Nothing is there under that
+ * name before all of it is. A source stays open: who opened it closes it.
+ *
+ * @example
+ * ```ts
+ * import { matrix, readVectors, writeVectors } from 'centroidal'
+ *
+ * await writeVectors('pixels.bvecs', matrix(Uint8Array.of(0, 128, 255, 7), 2, 2))
+ * const { data } = await readVectors('pixels.bvecs')
+ * data // => [0, 128, 255, 7]
+ * ```
  */
 export async function writeVectors(
   location: string,
@@ -74,12 +85,40 @@ async function stageSparse(
   }
 }
 
-/** One label per row: .npy (uint32), .ivecs, .csv or .tsv. */
+/**
+ * Writes one label per row: .npy (uint32), .ivecs, .csv or .tsv.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, readIntegers, writeLabels } from 'centroidal'
+ *
+ * const model = await cluster(blobs({ rows: 90, cols: 4, clusters: 3 }).vectors, { k: 3 })
+ * await writeLabels('labels.npy', model.labels)
+ * const labels = await readIntegers('labels.npy')
+ * labels.rows // => 90
+ * ```
+ */
 export async function writeLabels(location: string, labels: Uint32Array): Promise<void> {
   await (await stageLabels(location, labels)).close()
 }
 
-/** Lists of row numbers, `cols` for each query: .npy (int32), .ivecs, .csv or .tsv. 0xffffffff, for nothing, becomes -1. */
+/**
+ * Writes lists of row numbers, `cols` for each query: .npy (int32), .ivecs, .csv or .tsv. 0xffffffff, for nothing,
+ * becomes -1.
+ *
+ * @example
+ * ```ts
+ * import { blobs, nearest, readIntegers, writeNeighbors } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 50, cols: 4, clusters: 5 })
+ * const { labels, m } = await nearest(vectors, vectors, { m: 3 })
+ * await writeNeighbors('neighbours.ivecs', labels, m)
+ * const lists = await readIntegers('neighbours.ivecs')
+ * lists.rows // => 50
+ * lists.cols // => 3
+ * lists.data[0] // => 0
+ * ```
+ */
 export async function writeNeighbors(location: string, labels: Uint32Array, cols: number): Promise<void> {
   const format = formatOf(location, 'labels')
   const signed = new Int32Array(labels.buffer, labels.byteOffset, labels.length)

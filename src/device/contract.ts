@@ -8,9 +8,12 @@
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
 
+/** A GPU (or a program that acts as one) through WebGPU, or all cores through WebAssembly. */
 export type DeviceKind = 'webgpu' | 'cpu'
 
+/** What a device is, for people and for planning. */
 export interface DeviceInfo {
+  /** Which of the two kinds it is. */
   readonly kind: DeviceKind
   /** What a person calls it: adapter description, or "WebAssembly, 2 threads, relaxed SIMD". */
   readonly name: string
@@ -18,10 +21,13 @@ export interface DeviceInfo {
   readonly reason: string
   /** True when the adapter is a program, not hardware. Always false on the CPU device. */
   readonly software: boolean
+  /** What it can do beyond the ordinary, such as subgroups. */
   readonly features: readonly string[]
+  /** What work is cut to. */
   readonly limits: DeviceLimits
 }
 
+/** What work on a device is cut to. */
 export interface DeviceLimits {
   /** Largest single buffer, in bytes. */
   readonly bufferBytes: number
@@ -111,22 +117,32 @@ export interface CpuMemory {
 
 /** Watching and stopping work while it runs. */
 export interface RunControl {
-  /** Stops between slices of work; `run` then rejects with the signal's reason, and what was written is undefined. */
+  /** Stops between slices of work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined
-  /** Called now and then with the share of this work that is done, 0 to 1. */
+  /** Called now and then with the share of this work that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: ((share: number) => void) | undefined
 }
 
+/**
+ * An open device; {@link openDevice} opens one, and whatever takes a `device` takes it. It stays open until it is closed,
+ * so that several calls share what was compiled.
+ */
 export interface Device {
+  /** What it is. */
   readonly info: DeviceInfo
+  /** @internal Memory that the caller frees. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */
   readonly allocatedBytes: number
+  /** @internal Puts bytes into a buffer. */
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset?: number): void
+  /** @internal Bytes as they are after everything run before. */
   read(part: DeviceBuffer | BufferPart): Promise<ArrayBuffer>
-  /** Sets every byte to zero. */
+  /** @internal Sets every byte to zero. */
   clear(part: DeviceBuffer | BufferPart): void
+  /** @internal From one buffer to another. */
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void
+  /** @internal Runs work in the form this device knows. */
   run(work: Work, control?: RunControl): Promise<void>
   /** Frees everything. The process can end by itself afterwards. */
   close(): Promise<void>

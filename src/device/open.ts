@@ -5,26 +5,46 @@ import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
 import { openCpuDevice } from './cpu/device.ts'
 import { openWebGpuDevice } from './webgpu/device.ts'
 
+/** Which device to open, and how. */
 export interface DeviceOptions {
   /**
    * `auto` takes a hardware GPU if there is one, else the CPU device (a software adapter is many
    * times slower than WebAssembly); `webgpu` takes any adapter, software too; `cpu` the CPU device.
+   * Default `auto`.
    */
   readonly kind?: 'auto' | 'webgpu' | 'cpu'
   /** Threads of the CPU device. Default: as many as the machine runs at once. */
   readonly threads?: number
-  /** Bytes of vectors kept on the device before they are streamed through it. */
+  /** Bytes of vectors kept on the device before they are streamed through it. Default: what `limits.memoryBytes` of the device says. */
   readonly memoryBytes?: number
-  /** For trying out how work is cut: limits below the adapter's own. */
+  /** For trying out how work is cut: limits below the adapter's own. Default: those. */
   readonly limits?: Partial<DeviceLimits>
-  /** For comparing kernels: tiles in workgroup memory (as on hardware) or none (as on software adapters). */
+  /** For comparing kernels: tiles in workgroup memory or none. Default: as suits the adapter, tiles on hardware and none on software. */
   readonly tiled?: boolean
-  /** For trying out the CPU device as a page without cross-origin isolation has it. */
+  /** For trying out the CPU device as a page without cross-origin isolation has it: false. Default: shared where it can be. */
   readonly shared?: boolean
 }
 
 const KINDS = ['auto', 'webgpu', 'cpu']
 
+/**
+ * Opens a device, to use it for several calls; close() it afterwards.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, openDevice } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 200, cols: 4, clusters: 3 })
+ * const device = await openDevice({ kind: 'cpu', threads: 2 })
+ * try {
+ *   const model = await cluster(vectors, { k: 3, device })
+ *   await model.predict(vectors, { device })
+ * } finally {
+ *   await device.close()
+ * }
+ * device.info.kind // => 'cpu'
+ * ```
+ */
 export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
   const kind = options.kind ?? 'auto'
   if (!KINDS.includes(kind)) throw badOption('device', kind, `give one of ${KINDS.join(', ')}.`)
@@ -42,15 +62,29 @@ export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
 
 /** What is there, for a person who wonders. */
 export interface DeviceListing {
+  /** Which of the two it is about. */
   readonly kind: 'webgpu' | 'cpu'
   /** Undefined where the device is not there. */
   readonly info: DeviceInfo | undefined
+  /** In a sentence, where it is not there. */
   readonly whyNot: string | undefined
   /** True for the one `auto` takes. */
   readonly taken: boolean
 }
 
-/** Opens and closes every kind of device to say what it is, and which one `auto` takes and why. */
+/**
+ * Opens and closes every kind of device to say what it is, and which one `auto` takes and why.
+ *
+ * @example
+ * ```ts
+ * import { listDevices } from 'centroidal'
+ *
+ * const { devices, reason } = await listDevices()
+ * devices.map(({ kind }) => kind) // => ['webgpu', 'cpu']
+ * devices.filter(({ taken }) => taken).length // => 1
+ * console.log(reason)
+ * ```
+ */
 export async function listDevices(): Promise<{ devices: DeviceListing[]; reason: string }> {
   const auto = await openDevice()
   const taken = auto.info

@@ -3,7 +3,19 @@ import { CentroidalError } from '../core/errors.ts'
 import type { Matrix } from '../core/matrix.ts'
 import { isSparse, type SparseMatrix } from '../core/sparse.ts'
 
-/** Mean squared distance from every vector to the center it is labeled with, weighted if weights are given. */
+/**
+ * Mean squared distance from every vector to the center it is labeled with, weighted if weights are given.
+ *
+ * @example
+ * ```ts
+ * import { distortion, matrix } from 'centroidal'
+ *
+ * const vectors = matrix(Float32Array.of(0, 2, 10), 3, 1)
+ * const centers = matrix(Float32Array.of(1, 10), 2, 1)
+ * distortion(vectors, centers, [0, 0, 1]) // => 0.667
+ * distortion(vectors, centers, [0, 0, 1], [1, 1, 2]) // => 0.5
+ * ```
+ */
 export function distortion(
   vectors: Matrix | SparseMatrix,
   centers: Matrix,
@@ -82,7 +94,17 @@ function checkShapes(
   }
 }
 
-/** k times the sum of squared shares: 1 when all clusters have the same size, k when one has everything. */
+/**
+ * k times the sum of squared shares: 1 when all clusters have the same size, k when one has everything.
+ *
+ * @example
+ * ```ts
+ * import { imbalance } from 'centroidal'
+ *
+ * imbalance([50, 50]) // => 1
+ * imbalance([100, 0]) // => 2
+ * ```
+ */
 export function imbalance(counts: ArrayLike<number>): number {
   let total = 0
   let squares = 0

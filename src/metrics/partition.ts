@@ -1,6 +1,7 @@
 /** How well two labelings of the same rows agree. Which number a label has never matters, only who shares it. */
 import { CentroidalError } from '../core/errors.ts'
 
+/** A label for each row. Which number a label has never matters, only who shares it. */
 export type Labels = ArrayLike<number>
 
 /** How often label i of one labeling met label j of the other; only pairs that occur. */
@@ -79,6 +80,14 @@ function countPairs(first: Uint32Array, second: Uint32Array, height: number, wid
 /**
  * Mutual information over the geometric mean of the entropies: 1 for the same partition, about 0 for independent ones.
  * An entropy is 0 when all rows share one label: then 1 if both are so, 0 if only one is.
+ *
+ * @example
+ * ```ts
+ * import { normalizedMutualInformation } from 'centroidal'
+ *
+ * normalizedMutualInformation([0, 0, 1, 1], [5, 5, 3, 3]) // => 1
+ * normalizedMutualInformation([0, 0, 1, 1], [0, 1, 0, 1]) // => 0
+ * ```
  */
 export function normalizedMutualInformation(a: Labels, b: Labels): number {
   const table = contingency(a, b)
@@ -97,7 +106,17 @@ function shannon(counts: Float64Array, total: number): number {
   return -counts.reduce((sum, count) => sum + (count / total) * Math.log(count / total), 0)
 }
 
-/** Pairs of rows treated alike, corrected for chance: 1 for the same partition, about 0 for random ones, or below. */
+/**
+ * Pairs of rows treated alike, corrected for chance: 1 for the same partition, about 0 for random ones, or below.
+ *
+ * @example
+ * ```ts
+ * import { adjustedRandIndex } from 'centroidal'
+ *
+ * adjustedRandIndex([0, 0, 1, 1], [5, 5, 3, 3]) // => 1
+ * adjustedRandIndex([0, 0, 1, 1], [0, 0, 1, 2]) // => 0.571
+ * ```
+ */
 export function adjustedRandIndex(a: Labels, b: Labels): number {
   const { total, counts, firstCounts, secondCounts } = contingency(a, b)
   const together = pairs(counts)
@@ -114,7 +133,16 @@ function pairs(counts: Float64Array): number {
   return counts.reduce((sum, count) => sum + (count * (count - 1)) / 2, 0)
 }
 
-/** The share of rows that belong to the most frequent class of their cluster. 1 is pure. */
+/**
+ * The share of rows that belong to the most frequent class of their cluster. 1 is pure.
+ *
+ * @example
+ * ```ts
+ * import { purity } from 'centroidal'
+ *
+ * purity([0, 0, 0, 1], [7, 7, 8, 8]) // => 0.75
+ * ```
+ */
 export function purity(labels: Labels, truth: Labels): number {
   const { total, first, counts, firstCounts } = contingency(labels, truth)
   const largest = new Float64Array(firstCounts.length)
@@ -127,6 +155,14 @@ export function purity(labels: Labels, truth: Labels): number {
 /**
  * How mixed the classes are within the clusters, weighted by the size of the clusters and divided by the most there can
  * be, the logarithm of the number of classes. 0 is pure, 1 is evenly mixed; with one class everything is pure.
+ *
+ * @example
+ * ```ts
+ * import { entropy } from 'centroidal'
+ *
+ * entropy([0, 0, 1, 1], [7, 7, 8, 8]) // => 0
+ * entropy([0, 0, 1, 1], [7, 8, 7, 8]) // => 1
+ * ```
  */
 export function entropy(labels: Labels, truth: Labels): number {
   const { total, first, counts, firstCounts, secondCounts } = contingency(labels, truth)

@@ -10,7 +10,9 @@ const GROUP = 4
  *
  * @example
  * ```ts
- * averagePrecision([7, 3, 9], [7, 9]) // (1/1 + 2/3) / 2
+ * import { averagePrecision } from 'centroidal'
+ *
+ * averagePrecision([7, 3, 9], [7, 9]) // => (1 / 1 + 2 / 3) / 2
  * ```
  */
 export function averagePrecision(ranked: ArrayLike<number>, relevant: Iterable<number>): number {
@@ -34,7 +36,9 @@ export function averagePrecision(ranked: ArrayLike<number>, relevant: Iterable<n
  *
  * @example
  * ```ts
- * meanAveragePrecision([[1, 2], [5, 6]], [[1], [6]]) // (1 + 1/2) / 2
+ * import { meanAveragePrecision } from 'centroidal'
+ *
+ * meanAveragePrecision([[1, 2], [5, 6]], [[1], [6]]) // => (1 + 1 / 2) / 2
  * ```
  */
 export function meanAveragePrecision(
@@ -51,7 +55,9 @@ export function meanAveragePrecision(
  *
  * @example
  * ```ts
- * nsScore([[1, 2, 9, 3, 4]], [[1, 2, 3, 4]]) // 3
+ * import { nsScore } from 'centroidal'
+ *
+ * nsScore([[1, 2, 9, 3, 4]], [[1, 2, 3, 4]]) // => 3
  * ```
  */
 export function nsScore(ranked: readonly ArrayLike<number>[], relevant: readonly Iterable<number>[]): number {
@@ -88,7 +94,9 @@ function requirePairs(ranked: readonly unknown[], relevant: readonly unknown[]):
   )
 }
 
+/** How good rankings are. */
 export interface RankingQuality {
+  /** Rankings that were judged. */
   readonly queries: number
   /** Queries whose group has nobody else: they do not count in `map`. */
   readonly alone: number
@@ -103,8 +111,12 @@ export interface RankingQuality {
  *
  * @example
  * ```ts
+ * import { judgeRankings } from 'centroidal'
+ *
  * const groups = new Map([[0, 7], [1, 7], [2, 8]]) // images 0 and 1 show the same
- * judgeRankings([{ query: 0, images: [0, 2, 1] }], groups) // map 1/2, nsScore 2
+ * const quality = judgeRankings([{ query: 0, images: [0, 2, 1] }], groups)
+ * quality.map // => 1 / 2
+ * quality.nsScore // => 2
  * ```
  */
 export function judgeRankings(

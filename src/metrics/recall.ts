@@ -3,12 +3,27 @@ import { CentroidalError } from '../core/errors.ts'
 
 /** Lists of row numbers, best first: rows x cols. */
 export interface NeighborLists {
+  /** Lists, one for each query. */
   readonly rows: number
+  /** Numbers in a list. */
   readonly cols: number
+  /** rows x cols, row-major. */
   readonly data: ArrayLike<number>
 }
 
-/** Recall@R: the share of queries whose true nearest neighbour is among the first R found. */
+/**
+ * Recall at R: the share of queries whose true nearest neighbour is among the first R found.
+ *
+ * @example
+ * ```ts
+ * import { recallAt } from 'centroidal'
+ *
+ * const found = { rows: 2, cols: 2, data: [4, 7, 1, 9] }
+ * const truth = { rows: 2, cols: 1, data: [4, 9] }
+ * recallAt(found, truth, 1) // => 0.5
+ * recallAt(found, truth, 2) // => 1
+ * ```
+ */
 export function recallAt(found: NeighborLists, truth: NeighborLists, r: number): number {
   if (found.rows !== truth.rows || found.rows === 0) {
     throw new CentroidalError(

@@ -17,17 +17,22 @@ export type QuantizerType = 'pq' | 'ok' | 'ck' | 'itq'
  */
 export type SubspaceOrder = 'natural' | 'structured' | 'random' | 'principal'
 
+/** What can be asked of a quantizer. */
 export interface QuantizerOptions {
+  /** Which kind, which has to be given. */
   readonly type: QuantizerType
   /** Subspaces, and so codes of a vector; for `ok` and `itq` the number of bits. Default 8, or 64 bits. */
   readonly m?: number
   /** Codewords of a subspace. Default 256: one byte a code. `ok` and `itq` always have 2. */
   readonly codewords?: number
-  /** Default `natural`; `principal` where the rank is below the number of dimensions. */
+  /**
+   * How the dimensions are dealt to the subspaces. Default `natural`, because neighbours often belong together, as in
+   * SIFT; `principal` where the rank is below the number of dimensions, as only it can choose some.
+   */
   readonly order?: SubspaceOrder
   /** Dimensions that are kept. Default all; `ok` and `itq` keep one for each bit. */
   readonly rank?: number
-  /** Most rounds. Default 100. */
+  /** Most rounds. Default 100; most runs end sooner by the tolerance. */
   readonly iterations?: number
   /** Stop when a round lowers the distortion by less than this share of it. Default 0.00001; 0 uses up the rounds. */
   readonly tolerance?: number
@@ -35,27 +40,39 @@ export interface QuantizerOptions {
   readonly seed?: number
   /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
-  /** Stops the training; what was reached so far is the result. */
+  /** Stops the training; what was reached so far is the result. Default: none. */
   readonly signal?: AbortSignal | undefined
-  /** Called after every round. */
+  /** Called after every round. Default: nobody is told. */
   readonly onIteration?: ((stats: QuantizerStats) => void) | undefined
-  /** Called while something takes long: what it is, and the share that is done. */
+  /** Called while something takes long: what it is, and the share that is done. Default: nobody is told. */
   readonly onProgress?: ((phase: string, share: number) => void) | undefined
 }
 
+/** Options with every default filled in. */
 export interface ResolvedQuantizerOptions {
+  /** Which kind it is. */
   readonly type: QuantizerType
+  /** Subspaces, or bits. */
   readonly m: number
+  /** Codewords of a subspace. */
   readonly codewords: number
+  /** How the dimensions were dealt to the subspaces. */
   readonly order: SubspaceOrder
+  /** Dimensions that are kept. */
   readonly rank: number
+  /** Most rounds. */
   readonly iterations: number
+  /** Least share a round has to gain. */
   readonly tolerance: number
+  /** What the random numbers began with. */
   readonly seed: number
 }
 
+/** All there are, for programs that offer a choice. */
 export const QUANTIZER_TYPES: readonly QuantizerType[] = ['pq', 'ok', 'ck', 'itq']
+/** All there are, for programs that offer a choice. */
 export const SUBSPACE_ORDERS: readonly SubspaceOrder[] = ['natural', 'structured', 'random', 'principal']
+/** What is taken where nothing is said; `bits` is m for `ok` and `itq`. */
 export const QUANTIZER_DEFAULTS = { m: 8, bits: 64, codewords: 256, iterations: 100, tolerance: 1e-5, seed: 0 } as const
 
 /** Codes are 32-bit words at most, and tables of a query h floats a subspace. */

@@ -20,22 +20,48 @@ export const QUANTIZER_VERSION = 1
 export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iterations'> {
   /** Vectors it was trained on. */
   readonly rows: number
+  /** Why the training ended. */
   readonly stopped: QuantizerStop
+  /** Every round, in order. */
   readonly iterations: readonly QuantizerStats[]
+  /** Where it was trained, and why there. */
   readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
 }
 
+/** What can be asked when vectors are encoded or codes decoded. */
 export interface CodingOptions {
   /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
+  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined
+  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: ((share: number) => void) | undefined
 }
 
+/**
+ * A trained quantizer: vectors to codes of a few bytes and back, and search among codes. {@link trainQuantizer} makes one.
+ *
+ * @example
+ * ```ts
+ * import { blobs, trainQuantizer } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 400, cols: 16, clusters: 20 })
+ * const quantizer = await trainQuantizer(vectors, { type: 'ck', m: 4, codewords: 16 })
+ * const codes = await quantizer.encode(vectors)
+ * codes.cols === quantizer.codeBytes // => true
+ * const restored = await quantizer.decode(codes)
+ * restored.cols // => 16
+ * const { labels } = await quantizer.search(codes, vectors, { nearest: 5 })
+ * labels.length // => 2000
+ * ```
+ */
 export class Quantizer {
+  /** @internal Books and rotation, as they are kept. */
   readonly codec: Codec
+  /** How it came about. */
   readonly facts: QuantizerFacts
 
+  /** @internal `trainQuantizer` and `loadQuantizer` make quantizers. */
   constructor(codec: Codec, facts: QuantizerFacts) {
     this.codec = codec
     this.facts = facts
@@ -136,7 +162,19 @@ export class Quantizer {
   }
 }
 
-/** Loads what `save` wrote. */
+/**
+ * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote.
+ *
+ * @example
+ * ```ts
+ * import { blobs, loadQuantizer, trainQuantizer } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 300, cols: 16, clusters: 20 })
+ * await (await trainQuantizer(vectors, { type: 'ok', m: 8 })).save('quantizer')
+ * const quantizer = await loadQuantizer('quantizer')
+ * quantizer.codeBytes // => 1
+ * ```
+ */
 export async function loadQuantizer(folder: string): Promise<Quantizer> {
   const stored = await readArrayFolder(folder, 'quantizer', QUANTIZER_VERSION)
   const {

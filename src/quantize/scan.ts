@@ -19,21 +19,30 @@ import { paddedCodes, unpackCodes } from './codes.ts'
 import { encodeVectors, leftOver, projectedPieces, wordsOf } from './encode.ts'
 import { wholeNumber } from './options.ts'
 
+/**
+ * How queries and codes are compared: the query itself with what codes stand for, what the query's own codes stand for,
+ * or bits that differ.
+ */
 export type CodeDistance = 'asymmetric' | 'symmetric' | 'hamming'
 
+/** All there are, for programs that offer a choice. */
 export const CODE_DISTANCES: readonly CodeDistance[] = ['asymmetric', 'symmetric', 'hamming']
 
+/** What can be asked of a search among codes. */
 export interface CodeSearchOptions {
   /** How many to find for each query. Default 10. */
   readonly nearest?: number
-  /** Default `asymmetric`, the most accurate. `hamming` is for the bits of `ok` and `itq`. */
+  /** How to measure. Default `asymmetric`, the most accurate. `hamming` is for the bits of `ok` and `itq`. */
   readonly distance?: CodeDistance
   /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
+  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined
+  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: ((share: number) => void) | undefined
 }
 
+/** The nearest codes of each query. */
 export interface RankedCodes {
   /** How many were asked for. */
   readonly m: number

@@ -10,4 +10,5 @@ export interface QuantizerStats {
   readonly rotationSeconds: number
 }
 
+/** Why a training ended: its rounds were used up, a round gained too little, or a signal stopped it. */
 export type QuantizerStop = 'iterations' | 'tolerance' | 'aborted'

@@ -15,7 +15,20 @@ import { type Round, Rounds } from './rounds.ts'
 import { firstBooks, firstDirections, Samples, STREAMS } from './start.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
-/** Trains a quantizer; see QuantizerOptions for what can be asked. */
+/**
+ * Trains a quantizer; see {@link QuantizerOptions} for what can be asked.
+ *
+ * @example
+ * ```ts
+ * import { blobs, trainQuantizer } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 600, cols: 32, clusters: 40 })
+ * const quantizer = await trainQuantizer(vectors, { type: 'ck', m: 4, codewords: 64 })
+ * quantizer.codeBytes // => 4
+ * const codes = await quantizer.encode(vectors)
+ * codes.rows // => 600
+ * ```
+ */
 export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
   const source = toSource(vectors)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)

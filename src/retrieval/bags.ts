@@ -1,6 +1,7 @@
 /** Bags of words: how often each word of the vocabulary occurs in an image, and nothing else about it. */
 import { CentroidalError, show } from '../core/errors.ts'
 
+/** How often each word of the vocabulary occurs in an image. */
 export interface Bag {
   /** Ascending, each once. */
   readonly words: Uint32Array

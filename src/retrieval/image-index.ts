@@ -10,11 +10,13 @@ import { bagsOf, type SoftWordOptions, type WordOptions } from './words.ts'
 /** Written into index.json; a later format that this version cannot read has a higher number. */
 export const INDEX_VERSION = 1
 
+/** What can be asked when images are added to an index. */
 export interface IndexOptions extends WordOptions {
   /** Images that may have no vectors: they are counted and listed, and never found. Default: none. */
   readonly ids?: ArrayLike<number>
 }
 
+/** What can be asked of a query. */
 export interface QueryOptions extends SoftWordOptions {
   /** Most images in a ranking. Default: all that share a word with the query. */
   readonly top?: number
@@ -29,6 +31,21 @@ export interface QueryRanking extends Ranking {
 /**
  * Images as bags of words of a clustering, ranked against a query by the cosine of their tf-idf vectors. A word weighs
  * its count times ln(images / images that have it): what every image has weighs nothing, so do words nobody has.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, ImageIndex } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 400, cols: 8, clusters: 40 })
+ * const images = Uint32Array.from({ length: 400 }, (_, row) => Math.floor(row / 20)) // 20 images of 20 descriptors
+ * const index = new ImageIndex(await cluster(vectors, { k: 40 }))
+ * await index.add(vectors, images)
+ * index.size // => 20
+ * const [first] = await index.queryAll(vectors, images, { top: 5 })
+ * first.images[0] // => 0
+ * index.remove(7)
+ * index.has(7) // => false
+ * ```
  */
 export class ImageIndex {
   /** The clustering whose clusters are the words. */
@@ -54,6 +71,7 @@ export class ImageIndex {
     return this.#ids.slice()
   }
 
+  /** Whether an image is in it. */
   has(id: number): boolean {
     return this.#bags.has(id)
   }
@@ -101,11 +119,6 @@ export class ImageIndex {
 
   /**
    * Ranks the images against one that is given by its vectors.
-   *
-   * @example
-   * ```ts
-   * const { images, scores } = await index.query(descriptors, { words: 3, top: 10 })
-   * ```
    */
   async query(vectors: VectorInput, options: QueryOptions = {}): Promise<Ranking> {
     const source = toSource(vectors, 'the query')
@@ -187,10 +200,15 @@ export class ImageIndex {
  *
  * @example
  * ```ts
- * const model = await cluster(descriptors, { k: 10_000 })
- * const index = await buildIndex(model, descriptors, imageOfDescriptor)
- * const { images, scores } = await index.query(descriptorsOfAnotherImage, { words: 3, top: 10 })
- * await index.save('photos.index')
+ * import { blobs, buildIndex, cluster, matrix } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 400, cols: 8, clusters: 40 })
+ * const imageOfVector = Uint32Array.from({ length: 400 }, (_, row) => Math.floor(row / 20))
+ * const model = await cluster(vectors, { k: 40 })
+ * const index = await buildIndex(model, vectors, imageOfVector)
+ * const descriptors = matrix(vectors.data.subarray(0, 20 * 8), 20, 8) // those of image 0
+ * const { images, scores } = await index.query(descriptors, { words: 3, top: 10 })
+ * images[0] // => 0
  * ```
  */
 export async function buildIndex(
@@ -204,7 +222,20 @@ export async function buildIndex(
   return index
 }
 
-/** Loads what {@link ImageIndex.save} wrote. */
+/**
+ * Loads what {@link ImageIndex.save} or `centroidal index --out` wrote.
+ *
+ * @example
+ * ```ts
+ * import { blobs, buildIndex, cluster, loadIndex } from 'centroidal'
+ *
+ * const { vectors, labels } = blobs({ rows: 100, cols: 8, clusters: 10 })
+ * const index = await buildIndex(await cluster(vectors, { k: 10 }), vectors, labels)
+ * await index.save('photos.index')
+ * const again = await loadIndex('photos.index')
+ * again.size // => 10
+ * ```
+ */
 export async function loadIndex(folder: string): Promise<ImageIndex> {
   const vocabularyFolder = `${folder}/vocabulary`
   const { ids, offsets, words, counts, checkVocabulary } = await readIndexFolder(folder, INDEX_VERSION)

@@ -4,6 +4,7 @@
  */
 import type { Bag } from './bags.ts'
 
+/** Images found for a query. */
 export interface Ranking {
   /** Image numbers, best first; equal scores in ascending order. Images that share no word with the query are not listed. */
   readonly images: Uint32Array

@@ -9,17 +9,21 @@ import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import { type Bag, hardBag, type RowsByImage, softBag } from './bags.ts'
 
+/** What can be asked when descriptors become words. */
 export interface WordOptions {
   /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
+  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal
+  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: (share: number) => void
 }
 
+/** The same, where a descriptor may have several words. */
 export interface SoftWordOptions extends WordOptions {
   /**
-   * Words for each descriptor: 1 (default) takes the model's own choice, more take that many nearest centres, each
-   * with a share that falls with its distance.
+   * Words for each descriptor. Default 1, the model's own choice, which is fastest; more take that many nearest centres,
+   * each with a share that falls with its distance.
    */
   readonly words?: number
   /**

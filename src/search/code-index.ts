@@ -13,23 +13,45 @@ import { rerank } from './rerank.ts'
 
 export const INDEX_VERSION = 1
 
+/** What can be asked when vectors are added to an index. */
 export interface AddOptions extends CodingOptions {
   /** Numbers of the vectors, all different. Default: one more than the highest so far, and so on. */
   readonly ids?: ArrayLike<number>
 }
 
+/** What can be asked of a search in an index of codes. */
 export interface IndexSearchOptions extends CodeSearchOptions {
-  /** The vectors that were added, where id i is row i: candidates are measured exactly and sorted anew. */
+  /** The vectors that were added, where id i is row i: candidates are measured exactly and sorted anew. Default: none. */
   readonly rerank?: VectorInput
   /** Candidates to measure exactly. Default: ten times `nearest`. */
   readonly candidates?: number
 }
 
+/**
+ * Codes with numbers of their own: vectors are added and removed by id, and searched flat, which looks at every code. For
+ * millions of vectors {@link InvertedFile} looks at a part of them only.
+ *
+ * @example
+ * ```ts
+ * import { blobs, CodeIndex, trainQuantizer } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 400, cols: 16, clusters: 20 })
+ * const index = new CodeIndex(await trainQuantizer(vectors, { type: 'pq', m: 4, codewords: 16 }))
+ * await index.add(vectors)
+ * index.remove([3, 5]) // => 2
+ * index.size // => 398
+ * const { labels } = await index.search(vectors, { nearest: 1, rerank: vectors })
+ * labels[0] // => 0
+ * await index.save('codes.index') // CodeIndex.load('codes.index')
+ * ```
+ */
 export class CodeIndex {
+  /** What makes codes of vectors. */
   readonly quantizer: Quantizer
   #codes: Matrix
   #ids: Uint32Array
 
+  /** An index of codes that there are already, or an empty one; `ids` are 0, 1, 2 and so on unless told. */
   constructor(quantizer: Quantizer, codes: Matrix = emptyCodes(quantizer.facts), ids?: Uint32Array) {
     this.quantizer = quantizer
     this.#codes = codes
@@ -46,6 +68,7 @@ export class CodeIndex {
     return this.#ids
   }
 
+  /** Their codes, in the same order. */
   get codes(): Matrix {
     return this.#codes
   }

@@ -1,20 +1,24 @@
 /** Exact search: the m nearest of a set of vectors, by looking at all of them. */
 
-import { withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame } from '../clustering/frame.ts'
-import { exactNearest, type NearestOptions } from '../clustering/nearest.ts'
+import { exactNearest } from '../clustering/nearest.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { type Matrix, toSource, type VectorInput } from '../core/matrix.ts'
+import type { RunControl } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 
-export interface NeighborOptions extends NearestOptions {
+/** What can be asked of an exact search. */
+export interface NeighborOptions extends RunControl {
   /** How many to find for each vector. Default 1. */
   readonly m?: number
   /** An open device (stays open), or what to open. Default `auto`. */
-  readonly device?: Parameters<typeof withDevice>[0]
+  readonly device?: DeviceChoice
 }
 
+/** The nearest of each vector. */
 export interface Neighbors {
+  /** How many were asked for. */
   readonly m: number
   /** n x m, best first; 0xffffffff where there are fewer than m. Ties go to the lowest number. */
   readonly labels: Uint32Array
@@ -22,7 +26,19 @@ export interface Neighbors {
   readonly distances: Float32Array
 }
 
-/** The m nearest rows of `among` for each vector. */
+/**
+ * Exact search: the m nearest rows of `among` for each vector, by looking at all of them.
+ *
+ * @example
+ * ```ts
+ * import { matrix, nearest } from 'centroidal'
+ *
+ * const among = matrix(Float32Array.of(0, 0, 1, 1, 5, 5), 3, 2)
+ * const { labels, distances } = await nearest([[4, 4]], among, { m: 2 })
+ * labels // => [2, 1]
+ * distances // => [2, 18]
+ * ```
+ */
 export async function nearest(vectors: VectorInput, among: Matrix, options: NeighborOptions = {}): Promise<Neighbors> {
   const { m = 1, device: choice, ...rest } = options
   if (!Number.isInteger(m) || m < 1 || m > MOST_NEAREST) {

@@ -40,10 +40,11 @@ import {
 } from './code-index.ts'
 import { rerank } from './rerank.ts'
 
+/** What can be asked of a search in an inverted file. */
 export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance'> {
-  /** Clusters a query looks into. Default 8. */
+  /** Clusters a query looks into. Default 8: more find more, and take as much longer. */
   readonly probe?: number
-  /** Default `asymmetric`, the most accurate. */
+  /** How to measure. Default `asymmetric`, the most accurate. */
   readonly distance?: 'asymmetric' | 'symmetric'
 }
 
@@ -55,8 +56,28 @@ interface Filed {
   readonly ids: Uint32Array
 }
 
+/**
+ * An inverted file (Jégou, Douze, Schmid): vectors are filed under the clusters of a model, as codes of what is left after
+ * subtracting the centre, and a query looks only into the clusters nearest to it.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, InvertedFile } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 600, cols: 16, clusters: 30 })
+ * const model = await cluster(vectors, { k: 30 })
+ * const file = await InvertedFile.train(vectors, model, { type: 'pq', m: 4, codewords: 16 })
+ * await file.add(vectors)
+ * file.size // => 600
+ * const { labels } = await file.search(vectors, { nearest: 1, probe: 2, rerank: vectors })
+ * labels[0] // => 0
+ * await file.save('vectors.file') // InvertedFile.load('vectors.file')
+ * ```
+ */
 export class InvertedFile {
+  /** The clusters vectors are filed under. */
   readonly model: ClusterModel
+  /** What makes codes of what is left. */
   readonly quantizer: Quantizer
   #codes: Matrix
   #ids: Uint32Array
@@ -78,6 +99,7 @@ export class InvertedFile {
     }
   }
 
+  /** An empty file; {@link InvertedFile.train} makes one with a quantizer that fits. */
   constructor(
     model: ClusterModel,
     quantizer: Quantizer,

@@ -1,5 +1,5 @@
 /** Random partition trees over vectors: points that share a leaf are likely neighbours. */
-import { withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame } from '../clustering/frame.ts'
 import { PointStore } from '../clustering/points.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
@@ -7,23 +7,42 @@ import { toSource, type VectorInput } from '../core/matrix.ts'
 import { BufferScope } from '../device/contract.ts'
 import { growTree } from '../trees/partition-tree.ts'
 
+/** What trees to grow. */
 export interface PartitionTreeOptions {
   /** How many trees. Default 1. */
   readonly trees?: number
   /** Most points of a leaf. Default 10. */
   readonly leafSize?: number
+  /** Same seed, same device, same trees. Default 0. */
   readonly seed?: number
-  readonly device?: Parameters<typeof withDevice>[0]
+  /** An open device (stays open), or what to open. Default `auto`. */
+  readonly device?: DeviceChoice
 }
 
 /** Leaf i holds members[offsets[i]] to members[offsets[i + 1] - 1]. */
 export interface TreeLeaves {
+  /** Row numbers, leaf after leaf: every row once. */
   readonly members: Uint32Array
+  /** Where each leaf begins, and the end of the last. */
   readonly offsets: Uint32Array
   /** Seconds it took to grow this tree. */
   readonly seconds: number
 }
 
+/**
+ * Grows random partition trees over vectors: rows that share a leaf are likely neighbours.
+ *
+ * @example
+ * ```ts
+ * import { blobs, partitionTrees } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 100, cols: 8, clusters: 10 })
+ * const [tree] = await partitionTrees(vectors, { leafSize: 8, seed: 1 })
+ * tree.members.length // => 100
+ * const firstLeaf = tree.members.subarray(tree.offsets[0], tree.offsets[1])
+ * firstLeaf.length <= 8 // => true
+ * ```
+ */
 export async function partitionTrees(vectors: VectorInput, options: PartitionTreeOptions = {}): Promise<TreeLeaves[]> {
   const { trees = 1, leafSize = 10, seed = 0, device: choice } = options
   if (!Number.isInteger(trees) || trees < 1) throw badOption('trees', trees, 'give a whole number, at least 1.')

@@ -8,6 +8,18 @@ import { type RankedCodes, rankedBuffer } from '../quantize/scan.ts'
 /**
  * The nearest `nearest` of the candidates of each query, by their distance to the original vectors, row
  * i of which has number i. Files are read once, forwards, and only where a candidate lies.
+ *
+ * @example
+ * ```ts
+ * import { blobs, rerank, trainQuantizer } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 400, cols: 16, clusters: 20 })
+ * const quantizer = await trainQuantizer(vectors, { type: 'pq', m: 4, codewords: 16 })
+ * const rough = await quantizer.search(await quantizer.encode(vectors), vectors, { nearest: 50 })
+ * const { labels, distances } = await rerank(rough, vectors, vectors, 1)
+ * labels[0] // => 0
+ * distances[0] // => 0
+ * ```
  */
 export async function rerank(
   candidates: RankedCodes,

@@ -1,41 +1,19 @@
 /** The package as others get it: packed, installed in an empty folder, used as library, as types and as a command. */
-import { execFileSync } from 'node:child_process'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Installed, installPackage, ROOT, run } from './installed-package.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
-const folder = mkdtempSync(join(tmpdir(), 'centroidal-pack-'))
-const installed = join(folder, 'node_modules', 'centroidal')
-const run = (file: string, args: string[], cwd: string): string =>
-  execFileSync(file, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 const sources = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
-/**
- * Unpacks the tarball where npm would, with the dependencies of this checkout: the same files as an
- * install, without asking a registry.
- */
+let project: Installed
+let folder = ''
+let installed = ''
+
 beforeAll(() => {
-  const packed = JSON.parse(run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], ROOT))
-  const { filename } = Array.isArray(packed) ? packed[0] : Object.values(packed)[0]
-  mkdirSync(installed, { recursive: true })
-  run('tar', ['-xzf', join(folder, filename), '--strip-components=1', '-C', installed], folder)
-  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
-    if (!name.startsWith('.') && name !== 'centroidal') {
-      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
-    }
-  }
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  project = installPackage()
+  folder = project.folder
+  installed = project.package
 }, 120_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -55,8 +33,28 @@ describe('the packed package', () => {
     }
     expect(files.filter((file) => /\.(test|bench)\.|\/(test|demos|bench|wasm\/build)\//.test(file))).toEqual([])
     const bytes = files.reduce((sum, file) => sum + statSync(join(installed, file)).size, 0)
-    // Two bundles, each with the four builds of the kernels.
-    expect(bytes).toBeLessThan(1_900_000)
+    expect(bytes).toBe(project.unpackedBytes)
+  })
+
+  test('is about as large as docs/publishing.md says', () => {
+    const text = readFileSync(join(ROOT, 'docs/publishing.md'), 'utf8')
+    const [, packed, unpacked] = /(\d+) kB packed and ([\d.]+) MB unpacked/.exec(text) ?? []
+    for (const [stated, bytes] of [
+      [Number(packed) * 1e3, project.packedBytes],
+      [Number(unpacked) * 1e6, project.unpackedBytes],
+    ]) {
+      expect(Math.abs(bytes / stated - 1), `${stated} is stated, and it is ${bytes}`).toBeLessThan(0.1)
+    }
+  })
+
+  test('has all that package.json points to', () => {
+    const { types, browser, default: main } = sources.exports['.']
+    for (const file of [types, browser, main, sources.bin.centroidal]) {
+      expect(statSync(join(installed, file)).size, file).toBeGreaterThan(0)
+    }
+    expect(sources.type).toBe('module')
+    // npm makes it executable; the first line says by what.
+    expect(readFileSync(join(installed, sources.bin.centroidal), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
   })
 
   test('asks only for packages that its files import', () => {
@@ -84,17 +82,29 @@ describe('the packed package', () => {
     expect(run('npm', ['exec', '--offline', '--', 'centroidal', '--help'], installed)).toContain('cluster')
   })
 
-  test('has types that a strict program compiles with', () => {
-    writeFileSync(
-      join(folder, 'use.ts'),
-      `import { cluster, type ClusterModel } from 'centroidal'
-       export const model: ClusterModel = await cluster([[1, 2], [3, 4]], { k: 2 })
-       // @ts-expect-error a method that does not exist
-       await cluster([[1]], { k: 1, method: 'magic' })`,
-    )
-    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-    const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node']
-    expect(() => run(process.execPath, [tsc, ...flags, 'use.ts'], folder)).not.toThrow()
+  describe.each([
+    { kind: 'Node', flags: ['--module', 'nodenext', '--types', 'node', '--lib', 'es2023'] },
+    {
+      kind: 'a bundler',
+      flags: ['--module', 'esnext', '--moduleResolution', 'bundler', '--types', '', '--lib', 'es2023,dom'],
+    },
+  ])('types for $kind', ({ flags }) => {
+    test('compile in a strict program, and refuse what is wrong', () => {
+      writeFileSync(
+        join(folder, 'use.ts'),
+        `import { cluster, type ClusterModel, type VectorInput } from 'centroidal'
+         const vectors: VectorInput = [[1, 2], [3, 4]]
+         export const model: ClusterModel = await cluster(vectors, { k: 2 })
+         export const rows: number = model.centers.rows
+         // @ts-expect-error a method that does not exist
+         await cluster([[1]], { k: 1, method: 'magic' })
+         // @ts-expect-error a result that is not there
+         model.nothing`,
+      )
+      const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+      const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
+      expect(() => run(process.execPath, [tsc, ...strict, ...flags, 'use.ts'], folder)).not.toThrow()
+    })
   })
 
   test('the bundle for pages imports nothing', () => {

@@ -167,6 +167,7 @@ export class Rounds {
         sums: this.#sums.buffer,
         counts: this.#counts,
       })
+      onProgress?.((part.first + part.count) / this.#points.rows)
     }
     signal?.throwIfAborted()
     return error

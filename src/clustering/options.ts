@@ -220,7 +220,9 @@ function checkNames(options: ClusterOptions, method: MethodName): void {
     const takes = (of: MethodName): boolean => METHODS[of].options.some((option) => option.name === name)
     if (value === undefined || takes(method)) continue
     const owners = (Object.keys(METHODS) as MethodName[]).filter(takes)
-    const cure = owners.length > 0 ? `${method} does not take it, ${owners.join(', ')} do.` : 'there is no such option.'
+    const verb = owners.length > 1 ? 'do' : 'does'
+    const cure =
+      owners.length > 0 ? `${method} does not take it, ${owners.join(', ')} ${verb}.` : 'there is no such option.'
     throw badOption(name, value, cure)
   }
 }

@@ -114,8 +114,12 @@ export function settingsWords({ options }: Pick<ModelFacts, 'options'>): string 
 
 /** Rounds differ in how many centres were looked at by more than anybody cares about. */
 export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): boolean {
-  const looked = iterations.map(({ candidates }) => candidates)
-  return Math.max(...looked) > Math.min(...looked) * 1.01
+  let [least, most] = [Infinity, -Infinity]
+  for (const { candidates } of iterations) {
+    least = Math.min(least, candidates)
+    most = Math.max(most, candidates)
+  }
+  return most > least * 1.01
 }
 
 /** To follow "looked at ". */

@@ -28,7 +28,9 @@ test('has a title, a summary, figures, charts, centres, classes and a table', ()
     'Distortion over rounds',
     'Distortion over time',
     'Points that moved',
+    'Clusters',
     'Cluster sizes',
+    'Map of the centres',
     'Centres',
     'Clusters and classes',
     'Numbers',
@@ -37,7 +39,7 @@ test('has a title, a summary, figures, charts, centres, classes and a table', ()
   for (const figure of ['points', 'dimensions', 'clusters', 'distortion', 'NMI', 'purity']) {
     expect(page).toContain(`<dt>${figure}</dt>`)
   }
-  expect(page.match(/<svg/g)).toHaveLength(5)
+  expect(page.match(/<svg/g)).toHaveLength(6)
   expect(page.match(/<tr>/g)).toHaveLength(1 + 9)
 })
 
@@ -51,7 +53,7 @@ test('loads nothing and runs nothing', () => {
 test('looks right in light and dark and on a phone, and can be heard', () => {
   expect(page).toContain('prefers-color-scheme: dark')
   expect(page).toContain('<meta name="viewport"')
-  expect(page.match(/<svg[^>]*aria-label="[^"]+"/g)).toHaveLength(5)
+  expect(page.match(/<svg[^>]*aria-label="[^"]+"/g)).toHaveLength(6)
   expect(page.match(/<img alt="Centre of cluster \d+: \d+ points?, \d+% of them class \d+"/g)).toHaveLength(9)
 })
 

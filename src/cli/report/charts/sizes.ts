@@ -1,0 +1,19 @@
+/** How many points each cluster has. */
+import type { Markup } from '../markup.ts'
+import { compact, FEW, fromZeroAxis } from './axes.ts'
+import { ACCENT, type Drawing, WIDTH } from './drawing.ts'
+
+export function sizeChart({ Plot, draw }: Drawing, sorted: readonly number[]): Markup {
+  const k = sorted.length
+  const axes = {
+    x: { label: 'clusters, largest first', domain: [0, k], ticks: Math.min(6, k), tickFormat: compact },
+    y: fromZeroAxis(sorted.slice(0, 1)),
+  }
+  const inset = Math.min(1, (0.15 * (WIDTH - 70)) / k)
+  const bars = { x1: (_: number, i: number) => i, x2: (_: number, i: number) => i + 1, y: (size: number) => size }
+  const marks =
+    k <= FEW * 2
+      ? [Plot.rectY(sorted, { ...bars, fill: ACCENT, insetLeft: inset, insetRight: inset })]
+      : [Plot.areaY(sorted, { x: (_: number, i: number) => i, y: (size: number) => size, curve: 'step', fill: ACCENT })]
+  return draw('Bars: points of each cluster, largest first', { ...axes, marks })
+}

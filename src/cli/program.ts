@@ -10,6 +10,7 @@ import { addIndexCommand } from './commands/index-images.ts'
 import { addInfoCommand } from './commands/info.ts'
 import { addQuantizeCommand } from './commands/quantize.ts'
 import { addQueryCommand } from './commands/query.ts'
+import { addReportCommand } from './commands/report.ts'
 import { addSearchCommand } from './commands/search.ts'
 import { addVocabularyCommand } from './commands/vocabulary.ts'
 import type { Session } from './session.ts'
@@ -48,6 +49,7 @@ Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
   addVocabularyCommand(program, session)
   addIndexCommand(program, session)
   addQueryCommand(program, session)
+  addReportCommand(program, session)
   addConvertCommand(program, session)
   addInfoCommand(program, session)
   return program

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }
 import { addAssignCommand } from './commands/assign.ts'
+import { addBenchCommand } from './commands/bench.ts'
 import { addClusterCommand } from './commands/cluster.ts'
 import { addCodeCommands } from './commands/codes.ts'
 import { addConvertCommand } from './commands/convert.ts'
@@ -50,6 +51,7 @@ Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
   addIndexCommand(program, session)
   addQueryCommand(program, session)
   addReportCommand(program, session)
+  addBenchCommand(program, session)
   addConvertCommand(program, session)
   addInfoCommand(program, session)
   return program

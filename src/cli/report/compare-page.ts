@@ -157,21 +157,21 @@ ${mapSection(clusterings, drawing)}
 ${agreementSection(names, agreements)}`
 }
 
+/** A column where devices differ, else a sentence. */
+function deviceOf(runs: readonly { readonly device: { readonly name: string } }[]): {
+  readonly column: boolean
+  readonly words: Markup | undefined
+} {
+  const column = new Set(runs.map(({ device }) => device.name)).size > 1
+  return { column, words: column ? undefined : html`<p class="soft">Device of all: ${runs[0].device.name}.</p>` }
+}
+
 function clusterTable(runs: readonly ClusterRun[]): Markup {
+  const { column, words } = deviceOf(runs.map(({ facts }) => facts))
   const evaluated = runs.some(({ notes }) => notes.agreement !== undefined)
-  return table(
-    [
-      'run',
-      'method',
-      'clusters',
-      'distortion',
-      'rounds',
-      'time',
-      'centres looked at',
-      'seed',
-      ...(evaluated ? ['NMI'] : []),
-      'device',
-    ],
+  const heads = ['run', 'method', 'clusters', 'distortion', 'rounds', 'time', 'centres looked at', 'seed']
+  return html`${table(
+    [...heads, ...(evaluated ? ['NMI'] : []), ...(column ? ['device'] : [])],
     runs.map((run) => {
       const { facts, notes } = run
       const nmi = evaluated ? [notes.agreement?.nmi.toFixed(3) ?? '–'] : []
@@ -185,10 +185,10 @@ function clusterTable(runs: readonly ClusterRun[]): Markup {
         number(Number(facts.iterations[facts.iterations.length - 1].candidates.toPrecision(3))),
         `${facts.seed}`,
         ...nmi,
-        facts.device.name,
+        ...(column ? [facts.device.name] : []),
       ]
     }),
-  )
+  )}${words}`
 }
 
 /** Distortion of all runs over rounds and over time; where distortions do not compare, as shares of the first round's. */
@@ -248,6 +248,7 @@ ${table(
 }
 
 function quantizerSections(runs: readonly QuantizerRun[], drawing: Drawing): Markup {
+  const { column, words } = deviceOf(runs.map(({ quantizer }) => quantizer.facts))
   const rows = runs.map((run) => {
     const { facts, codeBytes, codec } = run.quantizer
     return [
@@ -260,11 +261,11 @@ function quantizerSections(runs: readonly QuantizerRun[], drawing: Drawing): Mar
       number(facts.iterations.length),
       duration(runSeconds(run)),
       `${facts.seed}`,
-      facts.device.name,
+      ...(column ? [facts.device.name] : []),
     ]
   })
-  const heads = ['run', 'type', 'bytes', 'bytes before', 'codes', 'distortion', 'rounds', 'time', 'seed', 'device']
-  return html`<section><h2>Quantizers</h2>${table(heads, rows)}${legend(runs.map(({ name }) => name))}<div class="charts">
+  const heads = ['run', 'type', 'bytes', 'bytes before', 'codes', 'distortion', 'rounds', 'time', 'seed']
+  return html`<section><h2>Quantizers</h2>${table([...heads, ...(column ? ['device'] : [])], rows)}${words}${legend(runs.map(({ name }) => name))}<div class="charts">
 ${courseCards(runs, drawing, 'Mean squared distance of a vector to what its codes stand for.')}
 </div></section>`
 }

@@ -36,6 +36,7 @@ figure { margin: 0; }
 .card svg { display: block; width: 100%; height: auto; color: var(--soft); font-size: 12px; }
 .card figcaption { font-size: 0.85rem; margin: 0.4rem 0; }
 .maps { grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); }
+.maps .card svg { font-size: 18px; }
 .multiples { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr)); gap: 0.75rem; margin-top: 1rem; }
 .multiples .card { padding: 0.7rem 0.7rem 0.3rem; }
 .multiples .card h3 { font-size: 0.85rem; margin-bottom: 0.3rem; }
@@ -54,6 +55,7 @@ summary { cursor: pointer; padding: 0.4rem 0; color: var(--accent); font-weight:
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem; min-width: 18rem; }
 caption { text-align: left; padding: 0.3rem 0; }
 th, td { text-align: right; white-space: nowrap; padding: 0.25rem 1.1rem 0.25rem 0; border-bottom: 1px solid var(--line); }
+tbody th, thead th:first-child { text-align: left; }
 thead th { color: var(--soft); font-weight: 500; }
 tbody th { font-weight: 600; }
 code { display: block; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.7rem 0.9rem; overflow-x: auto; font: 0.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; }

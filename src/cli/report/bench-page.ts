@@ -23,7 +23,7 @@ export interface BenchFacts {
 
 /** Said in the terminal and in the report. */
 export const FAIRNESS =
-  'Methods ran one after another, each with the same time from the moment it was given the vectors: loading them onto the device and choosing the first centres count. Each began the way it does by default, with the same seed. A round that was not done when the time was up does not count.'
+  'Methods run one after another, each with the same time from the moment it gets the vectors: loading them onto the device and choosing the first centres count. Each begins the way it does by default, with the same seed. A round that is not done when the time is up does not count.'
 
 export async function benchPage(facts: BenchFacts, verdict: Verdict, results: readonly RaceResult[]): Promise<string> {
   const drawing = await loadDrawing()

@@ -48,12 +48,12 @@ export function distortionOverlay(
   const logarithmic = over === 'seconds' && spansDecades(series)
   const last = Math.max(...all.map(([x]) => x))
   const timeAxis: ScaleOptions = logarithmic
-    ? { label: 'seconds', type: 'log', domain: timeSpan(all), ticks: 5, tickFormat: tickOfTime }
+    ? { label: 'seconds', type: 'log', domain: timeSpan(all), ticks: timeTicks(all), tickFormat: compact }
     : { label: 'seconds', domain: [0, last || 1], nice: true, ticks: 6 }
   const picture = drawing.draw(`Lines: distortion over ${over === 'round' ? 'rounds' : 'time'}, one for each run`, {
     x: over === 'round' ? roundAxis(1, last) : timeAxis,
     y: { label: null, domain: [low - margin, top + margin], ticks: 5, tickFormat: compact, grid: true },
-    marks: lines(drawing, series),
+    marks: lines(drawing, series, cut),
   })
   const remarks = [
     logarithmic ? 'Time is on a logarithmic scale.' : '',
@@ -78,12 +78,13 @@ export function sizeOverlay(drawing: Drawing, sizes: readonly { name: string; so
       tickFormat: (share: number) => `${Math.round(share * 100)}%`,
     },
     y: fromZeroAxis(series.flatMap(({ points }) => points.map(([, y]) => y))),
-    marks: lines(drawing, series),
+    marks: lines(drawing, series, false),
   })
 }
 
-export function lines({ Plot }: Drawing, series: readonly Series[]): Markish[] {
-  const place = { x: (point: Point) => point[0], y: (point: Point) => point[1], clip: true }
+/** Clipped only where something lies outside: dots at the edge would lose a half. */
+function lines({ Plot }: Drawing, series: readonly Series[], clip: boolean): Markish[] {
+  const place = { x: (point: Point) => point[0], y: (point: Point) => point[1], clip }
   return series.flatMap(({ points }, i) => [
     Plot.line(points, { ...place, stroke: seriesColor(i), strokeWidth: 2, strokeDasharray: seriesDash(i) }),
     points.length <= FEW ? Plot.dot(points, { ...place, fill: seriesColor(i), r: 2.2 }) : undefined,
@@ -116,7 +117,13 @@ function timeSpan(points: readonly Point[]): [number, number] {
   return [low * 0.9, high > low ? high : low * 2]
 }
 
-function tickOfTime(value: number): string {
-  const digits = value / 10 ** Math.floor(Math.log10(value) + 1e-9)
-  return [1, 2, 5].includes(Math.round(digits * 1e6) / 1e6) ? compact(value) : ''
+/** 0.1, 0.2, 0.5, 1 and so on: as many as fit. */
+function timeTicks(points: readonly Point[]): number[] {
+  const [low, high] = timeSpan(points)
+  const decades = Math.log10(high / low)
+  const steps = decades > 3 ? [1] : [1, 2, 5]
+  const powers = Array.from({ length: Math.ceil(decades) + 2 }, (_, i) => Math.floor(Math.log10(low)) + i)
+  return powers
+    .flatMap((power) => steps.map((step) => Number(`${step}e${power}`)))
+    .filter((tick) => tick >= low && tick <= high)
 }

@@ -1,4 +1,5 @@
 /** Folders that cluster, vocabulary and quantize wrote: the model, and run.json with what a report needs besides. */
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
@@ -75,11 +76,13 @@ const MOST_COUNTS = 100_000
 const NOTES_FORMAT = 'centroidal run'
 const NOTES_VERSION = 1
 
+/** Called when the model is saved: notes belong to that one and no other. */
 export async function saveNotes(folder: string, notes: RunNotes): Promise<void> {
   const { confusion, ...rest } = notes
   const kept = confusion && confusion.counts.length <= MOST_COUNTS
   const counts = kept ? { confusion: { ...confusion, counts: Array.from(confusion.counts) } } : {}
-  const text = JSON.stringify({ format: NOTES_FORMAT, version: NOTES_VERSION, ...rest, ...counts })
+  const model = markOf((await readText(join(folder, 'model.json'))) ?? '')
+  const text = JSON.stringify({ format: NOTES_FORMAT, version: NOTES_VERSION, model, ...rest, ...counts })
   try {
     await writeFile(join(folder, 'run.json'), `${text}\n`)
   } catch (error) {
@@ -89,15 +92,20 @@ export async function saveNotes(folder: string, notes: RunNotes): Promise<void> 
 
 /** Reads a run; folders that the library saved have no notes, which a report can do without. */
 export async function loadRun(folder: string): Promise<Run> {
-  const format = await formatOf(folder)
-  const notes = await readNotes(folder)
-  if (format === 'centroidal quantizer') {
+  const modelJson = await readText(join(folder, 'model.json'))
+  if (modelJson === undefined) throw notARun(folder, 'there is no model.json in it')
+  const facts = parsed(modelJson)
+  if (facts === undefined) throw notARun(folder, 'its model.json is not JSON')
+  const notes = await readNotes(folder, modelJson)
+  if (facts.format === 'centroidal quantizer') {
     return { kind: 'quantizer', name: folder, quantizer: await loadQuantizer(folder), notes }
   }
-  if (format !== 'centroidal clustering') throw notARun(folder, `its model.json is of another kind (${format})`)
+  if (facts.format !== 'centroidal clustering') {
+    throw notARun(folder, `its model.json is of another kind (${facts.format})`)
+  }
   const run = existsSync(join(folder, 'labels.npy'))
     ? clusterRun(folder, await loadModel(folder), notes)
-    : await withoutLabels(folder, notes)
+    : await withoutLabels(folder, facts as unknown as ModelFacts, notes)
   if (run.facts.iterations.length === 0) throw notARun(folder, 'its model.json tells of no round')
   return run
 }
@@ -115,25 +123,22 @@ function notARun(folder: string, why: string): CentroidalError {
   )
 }
 
-async function formatOf(folder: string): Promise<unknown> {
-  const text = await readText(join(folder, 'model.json'))
-  if (text === undefined) throw notARun(folder, 'there is no model.json in it')
-  const facts = parsed(text)
-  if (facts === undefined) throw notARun(folder, 'its model.json is not JSON')
-  return facts.format
+/** Tells notes of this model from those of an earlier run, which a checkpoint leaves beside its own. */
+function markOf(modelJson: string): string {
+  return createHash('sha256').update(modelJson).digest('hex').slice(0, 16)
 }
 
-async function readNotes(folder: string): Promise<RunNotes> {
+async function readNotes(folder: string, modelJson: string): Promise<RunNotes> {
   const notes = parsed((await readText(join(folder, 'run.json'))) ?? '')
   if (notes?.format !== NOTES_FORMAT || !(Number(notes.version) <= NOTES_VERSION)) return {}
-  const { format: _, version: __, confusion, ...rest } = notes as Record<string, unknown> & RunNotes
+  if (notes.model !== markOf(modelJson)) return {}
+  const { format: _, version: __, model: ___, confusion, ...rest } = notes as Record<string, unknown> & RunNotes
   const counts = confusion && { confusion: { ...confusion, counts: Uint32Array.from(confusion.counts) } }
   return { ...rest, ...counts }
 }
 
 /** The course and the centres are still worth a report. */
-async function withoutLabels(folder: string, notes: RunNotes): Promise<ClusterRun> {
-  const facts = parsed((await readText(join(folder, 'model.json'))) ?? '') as unknown as ModelFacts
+async function withoutLabels(folder: string, facts: ModelFacts, notes: RunNotes): Promise<ClusterRun> {
   const centers = await readVectors(join(folder, 'centers.npy'))
   const nothing = { labels: undefined, sizes: undefined, weights: undefined, sigmas: undefined }
   return { kind: 'clustering', name: folder, facts, centers, ...nothing, notes }

@@ -1,13 +1,13 @@
 /**
  * Principal axes of a set of vectors: the directions it spreads in most. For pictures and other small
- * jobs on the host, in 64 bits. Neither a d x d nor an n x n matrix is made: a block of a few
- * directions is taken through the data and back until it settles. Cost: 2 n d for each direction of
- * the block and each pass, so give a sample where n d is many millions.
+ * jobs on the host, in 64 bits. Neither a d x d nor an n x n matrix is made: directions are taken
+ * through the data and back, up to 48 of them, 4 n d operations each. Give a sample where n d is many
+ * millions.
  */
 import { CentroidalError } from '../core/errors.ts'
 import { type Matrix, matrix } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
-import { leadingEigenvectors, product, transposed } from './orthogonal.ts'
+import { inner, leadingEigenvectors, product } from './orthogonal.ts'
 
 export interface PrincipalAxes {
   /** The weighted mean of the vectors: d numbers. */
@@ -20,11 +20,12 @@ export interface PrincipalAxes {
   project(vectors: Matrix): Matrix
 }
 
-/** Directions that go along with those wanted: they settle the sooner. */
-const COMPANIONS = 6
-const MOST_PASSES = 40
-/** Passes end when the variance that is caught grows by less than this share. */
-const SETTLED = 1e-9
+/** Directions that are tried at most: the leading few are settled long before, unless all spread alike. */
+const MOST_DIRECTIONS = 48
+/** What is left of a vector, as a share of it, when it is made of others. */
+const DEPENDS = 1e-10
+/** Variance that is nothing, as a share of the largest: rounding. */
+const NO_SPREAD = 1e-13
 
 /**
  * Finds the `count` principal axes of vectors (default 2), which may carry weights. Axes beyond the
@@ -54,7 +55,7 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
       total += value * value
     }
   }
-  const { axes, variances } = leadingDirections(centred, rows, cols, Math.min(count, cols), total)
+  const { axes, variances } = leadingDirections(centred, rows, cols, Math.min(count, cols))
   const padded = new Float64Array(count * cols)
   padded.set(axes)
   return {
@@ -92,69 +93,106 @@ function project(vectors: Matrix, mean: Float64Array, axes: Float64Array, count:
   return matrix(out, rows, count)
 }
 
-/** Block power iteration with a small eigenproblem in the block (Rayleigh and Ritz). */
+/** The leading eigenvectors of A' A; found by way of A A' where A has fewer rows than columns, which is the smaller. */
 function leadingDirections(
   centred: Float64Array,
   rows: number,
   cols: number,
   count: number,
-  total: number,
 ): { axes: Float64Array; variances: Float64Array } {
-  const width = Math.min(cols, count + COMPANIONS)
+  const wide = rows < cols
+  const image = (vector: Float64Array): Float64Array<ArrayBuffer> =>
+    wide ? forth(centred, back(centred, vector, cols), rows) : back(centred, forth(centred, vector, rows), cols)
+  const { vectors, variances } = krylov(image, Math.min(rows, cols), Math.min(count, rows))
+  const axes = new Float64Array(count * cols)
+  vectors.forEach((vector, i) => {
+    if (!(variances[i] > NO_SPREAD * variances[0])) return
+    const axis = wide ? back(centred, vector, cols) : vector
+    const length = Math.sqrt(inner(axis, axis)) * (largest(axis) < 0 ? -1 : 1)
+    axes.set(
+      axis.map((value) => value / length),
+      i * cols,
+    )
+  })
+  return { axes, variances }
+}
+
+/**
+ * Leading eigenvectors by a small eigenproblem in a block Krylov space (block Lanczos, every vector
+ * made orthogonal to all before): a block, as two axes that spread alike would hide from one vector.
+ */
+function krylov(
+  imageOf: (vector: Float64Array) => Float64Array<ArrayBuffer>,
+  size: number,
+  count: number,
+): { vectors: Float64Array[]; variances: Float64Array } {
   const random = createRandom(0)
-  let block = orthonormal(
-    new Float64Array(width * cols).map(() => random.normal()),
-    width,
-    cols,
-  )
-  let variances = new Float64Array(width)
-  let caught = -1
-  for (let pass = 0; pass < MOST_PASSES && total > 0; pass++) {
-    const places = product(centred, transposed(block, width, cols), rows, cols, width)
-    const columns = transposed(places, rows, width)
-    const turn = leadingEigenvectors(product(columns, places, width, rows, width), width, width)
-    block = product(turn, block, width, width, cols)
-    const turned = product(turn, columns, width, width, rows)
-    variances = Float64Array.from({ length: width }, (_, i) => squaredLength(turned, i, rows))
-    const now = variances.subarray(0, count).reduce((sum, value) => sum + value, 0)
-    // Where the block is as wide as the space, the first pass has found it all.
-    if (width === cols || now - caught <= SETTLED * total) break
-    caught = now
-    block = orthonormal(product(turned, centred, width, rows, cols), width, cols)
+  const basis: Float64Array[] = []
+  const images: Float64Array[] = []
+  let block = Array.from({ length: count + 1 }, () => new Float64Array(size).map(() => random.normal()))
+  while (block.length > 0 && basis.length < MOST_DIRECTIONS) {
+    block = block.filter((vector) => joined(basis, vector)).map(imageOf)
+    images.push(...block.map((image) => image.slice()))
   }
-  const axes = block.slice(0, count * cols)
-  for (let i = 0; i < count; i++) {
-    const axis = axes.subarray(i * cols, (i + 1) * cols)
-    if (!(variances[i] > 0)) axis.fill(0)
-    else if (largest(axis) < 0) axis.set(axis.map((value) => -value))
-  }
-  return { axes, variances: variances.slice(0, count) }
-}
-
-/** Rows made orthogonal and of length one, one after the other (Gram and Schmidt, twice); what depends on earlier ones becomes zero. */
-function orthonormal(block: Float64Array<ArrayBuffer>, width: number, cols: number): Float64Array<ArrayBuffer> {
+  const width = basis.length
+  const spread = new Float64Array(width * width)
   for (let i = 0; i < width; i++) {
-    const row = block.subarray(i * cols, (i + 1) * cols)
-    const before = Math.sqrt(squaredLength(block, i, cols))
-    for (let again = 0; again < 2; again++) {
-      for (let other = 0; other < i; other++) {
-        const against = block.subarray(other * cols, (other + 1) * cols)
-        let dot = 0
-        for (let j = 0; j < cols; j++) dot += row[j] * against[j]
-        for (let j = 0; j < cols; j++) row[j] -= dot * against[j]
-      }
+    for (let j = i; j < width; j++) {
+      spread[i * width + j] = inner(basis[i], images[j])
+      spread[j * width + i] = spread[i * width + j]
     }
-    const length = Math.sqrt(squaredLength(block, i, cols))
-    const factor = length > 1e-12 * before ? 1 / length : 0
-    for (let j = 0; j < cols; j++) row[j] *= factor
   }
-  return block
+  const turn = leadingEigenvectors(spread, width, count)
+  const vectors = Array.from({ length: count }, (_, i) => {
+    const vector = new Float64Array(size)
+    basis.forEach((other, b) => {
+      for (let j = 0; j < size; j++) vector[j] += turn[i * width + b] * other[j]
+    })
+    return vector
+  })
+  const variances = Float64Array.from({ length: count }, (_, i) => {
+    const weights = turn.slice(i * width, (i + 1) * width)
+    return Math.max(0, inner(weights, product(spread, weights, width, width, 1)))
+  })
+  return { vectors, variances }
 }
 
-function squaredLength(block: Float64Array, row: number, cols: number): number {
-  let sum = 0
-  for (let at = row * cols; at < (row + 1) * cols; at++) sum += block[at] * block[at]
-  return sum
+/** A vector becomes one more of an orthonormal basis, unless it depends on those before. */
+function joined(basis: Float64Array[], vector: Float64Array): boolean {
+  const before = Math.sqrt(inner(vector, vector))
+  // Twice: the first time takes rounding errors along.
+  for (let again = 0; again < 2; again++) {
+    for (const other of basis) {
+      const dot = inner(vector, other)
+      for (let j = 0; j < vector.length; j++) vector[j] -= dot * other[j]
+    }
+  }
+  const length = Math.sqrt(inner(vector, vector))
+  if (!(length > DEPENDS * before)) return false
+  for (let j = 0; j < vector.length; j++) vector[j] /= length
+  return basis.push(vector) > 0
+}
+
+/** A v: a number for each row of A. */
+function forth(a: Float64Array, vector: Float64Array, rows: number): Float64Array<ArrayBuffer> {
+  const cols = vector.length
+  const out = new Float64Array(rows)
+  for (let i = 0; i < rows; i++) {
+    let dot = 0
+    for (let j = 0; j < cols; j++) dot += a[i * cols + j] * vector[j]
+    out[i] = dot
+  }
+  return out
+}
+
+/** A' u: a sum of rows of A. */
+function back(a: Float64Array, shares: Float64Array, cols: number): Float64Array<ArrayBuffer> {
+  const out = new Float64Array(cols)
+  for (let i = 0; i < shares.length; i++) {
+    const share = shares[i]
+    for (let j = 0; j < cols; j++) out[j] += share * a[i * cols + j]
+  }
+  return out
 }
 
 /** The number farthest from zero, with its sign. */

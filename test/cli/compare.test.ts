@@ -57,6 +57,15 @@ describe('of one run', () => {
     expect(text).not.toContain('<code>')
   })
 
+  test('notes of an earlier run in the folder are not taken for its own', async () => {
+    await cp(path('lloyd'), path('again'), { recursive: true })
+    await (await loadModel(path('sharp'))).save(path('again'))
+    await runCli('report', path('again'))
+    const text = await page('again/report.html')
+    expect(text).toContain('Method sharp')
+    expect(text).not.toMatch(/Six heaps|vectors\.npy|NMI/)
+  })
+
   test('without labels', async () => {
     await cp(path('lloyd'), path('bare'), { recursive: true })
     await rm(path('bare/labels.npy'))

@@ -48,6 +48,23 @@ test.each([
   expect(shares[1]).toBeLessThanOrEqual(shares[0])
 })
 
+test('two axes that spread alike are both found', () => {
+  // A square and nothing else, turned into a space of many dimensions.
+  const cols = 90
+  const data = new Float32Array(4 * cols)
+  for (const [i, [x, y]] of [
+    [1, 1],
+    [1, -1],
+    [-1, 1],
+    [-1, -1],
+  ].entries()) {
+    for (let j = 0; j < cols; j++) data[i * cols + j] = j % 2 === 0 ? x : y
+  }
+  const { shares } = principalAxes(matrix(data, 4, cols))
+  expect(shares[0]).toBeCloseTo(0.5, 9)
+  expect(shares[1]).toBeCloseTo(0.5, 9)
+})
+
 test('projects onto the axes', () => {
   const line = matrix(Float32Array.of(1, 5, 2, 6, 3, 7), 3, 2)
   const { project, shares } = principalAxes(line)

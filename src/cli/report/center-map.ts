@@ -8,7 +8,7 @@ import type { Markup } from './markup.ts'
 /** A circle each; the largest clusters where there are more. */
 const MOST_DOTS = 2000
 /** Numbers that axes are found from: a second of work at most. */
-const MOST_NUMBERS = 3_000_000
+const MOST_NUMBERS = 1_500_000
 /** Height of a map against its width: flatter ones are drawn with room above and below. */
 const FLATTEST = 0.5
 const TALLEST = 1

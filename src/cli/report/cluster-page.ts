@@ -23,6 +23,8 @@ import { keyFigures, mixedClasses, summary } from './summary.ts'
 
 /** Tables up to this long are shown open. */
 const SHORT_TABLE = 12
+/** Longer ones nobody reads, and labels.npy has it all. */
+const LONGEST_TABLE = 2000
 
 export async function clusterPage(title: string, run: ClusterRun): Promise<string> {
   const drawing = await loadDrawing()
@@ -87,7 +89,7 @@ the larger the share of its points that belong to the class. ${which} by most fr
 function numbers({ notes, weights, sigmas }: ClusterRun, sizes: Uint32Array, order: readonly number[]): Markup {
   const { confusion } = notes
   const total = sizes.reduce((sum, size) => sum + size, 0)
-  const rows = order.map((cluster) => {
+  const rows = order.slice(0, LONGEST_TABLE).map((cluster) => {
     const size = sizes[cluster]
     const most = confusion?.majority[cluster]
     const classCells =
@@ -99,7 +101,11 @@ function numbers({ notes, weights, sigmas }: ClusterRun, sizes: Uint32Array, ord
   const classHeads = confusion && html`<th scope="col">class<th scope="col">its share`
   const mixtureHeads = weights && sigmas && html`<th scope="col">weight<th scope="col">deviation`
   const open = new Markup(order.length <= SHORT_TABLE ? ' open' : '')
-  const which = order.length === 1 ? 'The only cluster' : `All ${number(order.length)} clusters, largest first`
+  const all =
+    order.length > LONGEST_TABLE
+      ? `The ${number(LONGEST_TABLE)} largest of ${number(order.length)} clusters`
+      : `All ${number(order.length)} clusters`
+  const which = order.length === 1 ? 'The only cluster' : `${all}, largest first`
   return html`<section><h2>Numbers</h2><details${open}><summary>${which}</summary>
 <div class="scroll"><table><thead><tr><th scope="col">cluster<th scope="col">points<th scope="col">share${mixtureHeads}${classHeads}<tbody>${rows}</table></div></details></section>`
 }

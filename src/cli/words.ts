@@ -33,6 +33,11 @@ export function duration(seconds: number): string {
   return `${Math.floor(rounded / 3600)} h ${Math.floor((rounded % 3600) / 60)} min`
 }
 
+/** Where tenths of a second are too coarse: two digits below ten seconds. */
+export function fineDuration(seconds: number): string {
+  return seconds > 0 && seconds < 9.95 ? `${Number(seconds.toPrecision(2))} s` : duration(seconds)
+}
+
 export function bytes(value: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
   let unit = 0

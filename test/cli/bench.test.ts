@@ -168,7 +168,7 @@ test('a time in which nothing is done', async () => {
     path('none'),
   )
   expect(ended.code).toBe(0)
-  expect(ended.stdout).toMatch(/No method finished a round within 0\.1 s: give more --seconds or fewer clusters\./)
+  expect(ended.stdout).toMatch(/No method finished a round within 0\.001 s: give more --seconds or fewer clusters\./)
   expect(existsSync(path('none'))).toBe(false)
 })
 
@@ -217,14 +217,14 @@ describe('the verdict', () => {
       ['hkm', undefined],
     ])
     expect(sentence).toBe(
-      'lloyd is the best of these for x.npy with 10 clusters and 20 s: distortion 100; it was within 1% of that after 9.0 s. Next is closures, 0.80% above it. closures is within 1% of the best sooner, after 0.5 s.',
+      'lloyd is the best of these for x.npy with 10 clusters and 20 s: distortion 100; it was within 1% of that after 9 s. Next is closures, 0.80% above it. closures is within 1% of the best sooner, after 0.5 s.',
     )
   })
 
   test('of two that end alike, the one that was near first', () => {
     const { best, sentence } = judgeRaces([course('lloyd', [9, 100]), course('sharp', [2, 100.05])], context)
     expect(best).toBe('sharp')
-    expect(sentence).toContain('lloyd ends as low but takes longer to get there.')
+    expect(sentence).toContain('lloyd ends as low (less than 0.1% apart) but takes longer to get there.')
   })
 
   test('of one, and of none', () => {

@@ -47,5 +47,5 @@ function heightOf(curves: readonly TextCurve[], low: number): number {
     const falling = points.map(([, y]) => y).sort((a, b) => b - a)
     return falling[Math.min(falling.length - 1, Math.ceil(falling.length / 10))]
   })
-  return Math.max(low * 1.02, ...needed)
+  return Math.max(low * 1.001, ...needed)
 }

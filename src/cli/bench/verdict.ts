@@ -1,6 +1,6 @@
 /** What the races say: one row a method, and one sentence. */
 import type { MethodName } from '../../index.ts'
-import { duration, number, percent } from '../words.ts'
+import { fineDuration, number, percent } from '../words.ts'
 import type { RaceResult } from './race.ts'
 
 /** A method is as good as there when its distortion is this near to the best of all. */
@@ -45,7 +45,7 @@ export function judgeRaces(results: readonly RaceResult[], context: VerdictConte
     return {
       rows,
       best: undefined,
-      sentence: `No method finished a round within ${duration(context.seconds)}: give more --seconds or fewer clusters.`,
+      sentence: `No method finished a round within ${fineDuration(context.seconds)}: give more --seconds or fewer clusters.`,
     }
   }
   const winner = winnerOf(done)
@@ -79,9 +79,9 @@ function winnerOf(done: readonly DoneRow[]): DoneRow {
 }
 
 function sentenceFor(winner: DoneRow, done: readonly DoneRow[], { k, seconds, file }: VerdictContext): string {
-  const where = `for ${file} with ${number(k)} clusters and ${duration(seconds)}`
+  const where = `for ${file} with ${number(k)} clusters and ${fineDuration(seconds)}`
   const near =
-    winner.secondsToNear === undefined ? '' : `; it was within 1% of that after ${duration(winner.secondsToNear)}`
+    winner.secondsToNear === undefined ? '' : `; it was within 1% of that after ${fineDuration(winner.secondsToNear)}`
   const others = done.filter((row) => row !== winner)
   if (others.length === 0)
     return `Only ${winner.method} has a result ${where}: distortion ${number(winner.distortion)}.`
@@ -93,13 +93,13 @@ function sentenceFor(winner: DoneRow, done: readonly DoneRow[], { k, seconds, fi
   )
   const rest = [
     ties.length > 0
-      ? `${ties.map(({ method }) => method).join(' and ')} ${ties.length > 1 ? 'end' : 'ends'} as low but ${ties.length > 1 ? 'take' : 'takes'} longer to get there.`
+      ? `${ties.map(({ method }) => method).join(' and ')} ${ties.length > 1 ? 'end' : 'ends'} as low (less than 0.1% apart) but ${ties.length > 1 ? 'take' : 'takes'} longer to get there.`
       : '',
     ties.length === 0 && next
       ? `Next is ${next.method}, ${percent(next.above, next.above < 0.01 ? 2 : 1)} above it.`
       : '',
     quickest !== winner && quickest.secondsToNear !== undefined
-      ? `${quickest.method} is within 1% of the best sooner, after ${duration(quickest.secondsToNear)}.`
+      ? `${quickest.method} is within 1% of the best sooner, after ${fineDuration(quickest.secondsToNear)}.`
       : '',
   ]
   return [head, ...rest.filter(Boolean)].join(' ')

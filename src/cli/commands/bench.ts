@@ -12,7 +12,7 @@ import { createProgressView } from '../progress/view.ts'
 import { type BenchFacts, benchPage, FAIRNESS } from '../report/bench-page.ts'
 import { saveNotes } from '../run-folder.ts'
 import { Interrupted, type Session } from '../session.ts'
-import { count, duration, number, percent } from '../words.ts'
+import { count, fineDuration, number, percent } from '../words.ts'
 import {
   addDeviceOptions,
   addSpeechOptions,
@@ -144,7 +144,7 @@ async function runAll(contest: Contest): Promise<RaceResult[]> {
             last = [
               `distortion ${number(distortion)}`,
               `round ${number(iteration)}`,
-              `${duration(at)} of ${duration(seconds)}`,
+              `${fineDuration(at)} of ${fineDuration(seconds)}`,
             ]
             show(last)
             if (flags.json)
@@ -153,7 +153,7 @@ async function runAll(contest: Contest): Promise<RaceResult[]> {
         },
       )
       results.push(result)
-      show(last.length > 0 ? last : [`no round within ${duration(seconds)}`], true)
+      show(last.length > 0 ? last : [`no round within ${fineDuration(seconds)}`], true)
       await saveModel(contest, result)
       if (signal.aborted) break
     }
@@ -247,15 +247,15 @@ function tell(
     row.distortion === undefined ? '–' : number(row.distortion),
     row.above === undefined ? '–' : percent(row.above, 2),
     number(row.rounds),
-    row.rounds === 0 ? '–' : duration(row.seconds),
-    row.secondsToNear === undefined ? 'never' : duration(row.secondsToNear),
+    row.rounds === 0 ? '–' : fineDuration(row.seconds),
+    row.secondsToNear === undefined ? 'never' : fineDuration(row.secondsToNear),
   ])
   const widths = HEADS.map((head, i) => Math.max(head.length, ...cells.map((row) => row[i].length)))
   const line = (row: readonly string[]): string =>
     row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ')
   stdout.line(
     bold(
-      `${basename(file)}: ${count(source.rows, 'vector')} with ${count(source.cols, 'dimension')}${source.sparse ? ', sparse' : ''}, ${count(k, 'cluster')}, ${duration(flags.seconds)} for each method`,
+      `${basename(file)}: ${count(source.rows, 'vector')} with ${count(source.cols, 'dimension')}${source.sparse ? ', sparse' : ''}, ${count(k, 'cluster')}, ${fineDuration(flags.seconds)} for each method`,
     ),
   )
   stdout.line(`  ${dim(line(HEADS))}`)

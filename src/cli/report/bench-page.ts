@@ -1,7 +1,7 @@
 /** report.html of `centroidal bench`: the methods in one table and one picture. */
 import type { RaceResult } from '../bench/race.ts'
 import { endWords, type Verdict } from '../bench/verdict.ts'
-import { count, duration, number, percent } from '../words.ts'
+import { count, fineDuration, number, percent } from '../words.ts'
 import { loadDrawing } from './charts/drawing.ts'
 import { distortionOverlay, legend, type Series } from './charts/overlay.ts'
 import { card, figures, howItWasMade, page, table, thinned } from './document.ts'
@@ -51,7 +51,7 @@ ${figures(
     ['vectors', number(facts.rows)],
     [facts.sparse ? 'dimensions, sparse' : 'dimensions', number(facts.cols)],
     ['clusters', number(facts.k)],
-    ['time for each', duration(facts.seconds)],
+    ['time for each', fineDuration(facts.seconds)],
     ['methods', number(results.length)],
   ],
   [[`device: ${facts.device.reason}`, facts.device.name]],
@@ -71,8 +71,8 @@ function benchTable({ rows, best }: Verdict): Markup {
       row.distortion === undefined ? '–' : number(row.distortion),
       row.above === undefined ? '–' : percent(row.above, 2),
       number(row.rounds),
-      row.rounds === 0 ? '–' : duration(row.seconds),
-      row.secondsToNear === undefined ? 'never' : duration(row.secondsToNear),
+      row.rounds === 0 ? '–' : fineDuration(row.seconds),
+      row.secondsToNear === undefined ? 'never' : fineDuration(row.secondsToNear),
       endWords(row),
     ]),
   )

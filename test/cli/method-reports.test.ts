@@ -61,8 +61,8 @@ describe.each(NAMES)('%s', (method) => {
     const { page, model } = await reported(points(150, cols), optionsOf(method))
     expectWholePage(page)
     const found = headings(page)
-    const common = ['Distortion over rounds', 'Distortion over time', 'Points that moved', 'Cluster sizes', 'Numbers']
-    for (const heading of [...common, 'How it was made']) expect(found).toContain(heading)
+    const course = ['Distortion over rounds', 'Distortion over time', 'Points that moved', 'Centres looked at']
+    for (const heading of [...course, 'Cluster sizes', 'Numbers', 'How it was made']) expect(found).toContain(heading)
     expect(page).toContain(`Method ${method}`)
     expect(page).toContain(
       `rounds of ${method}`.replace('rounds', model.facts.iterations.length === 1 ? 'round' : 'rounds'),

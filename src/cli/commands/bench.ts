@@ -71,7 +71,7 @@ Example:
     new Option(
       '-o, --out <folder>',
       'gets report.html, bench.json, and for each method a folder with its model',
-    ).default('bench'),
+    ).default('bench-run'),
     new Option('--title <text>', 'heading of the report (default: the name of the file)'),
   ])
   addSpeechOptions(command)

@@ -58,8 +58,16 @@ ${card('Points that moved', movedByRound(drawing, rounds), `Points that changed 
 ${extra?.purged === undefined ? undefined : card('Components left', componentsByRound(drawing, rounds), 'Those that overlapped others too much went.')}
 ${extra?.purged === undefined ? undefined : card('Components purged', purgedByRound(drawing, rounds), 'Components that went in each round, because others explain their points.')}
 ${extra?.logLikelihood === undefined ? undefined : card('Log-likelihood', likelihoodByRound(drawing, rounds), 'Mean over the points, in nats, under the mixture each round began with.')}
-${candidatesVary(facts) ? card('Centres looked at', candidatesByRound(drawing, rounds), `Per point; there are ${number(facts.k)}${extra?.purged === undefined ? '' : ' in the end'}.`) : undefined}
+${card('Centres looked at', candidatesByRound(drawing, rounds), candidateCaption(facts))}
 </div></section>`
+}
+
+function candidateCaption(facts: ClusterRun['facts']): string {
+  const { k, iterations } = facts
+  const finds = iterations[0].extra?.purged !== undefined
+  if (candidatesVary(facts)) return `Per point; there are ${number(k)}${finds ? ' in the end' : ''}.`
+  const all = iterations[0].candidates >= k
+  return `Per point, the same in every round${all ? ': all there are' : `; there are ${number(k)}`}.`
 }
 
 function clusterSection({ sizes, centers }: ClusterRun, drawing: Drawing): Markup | undefined {

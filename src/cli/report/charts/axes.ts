@@ -59,6 +59,6 @@ export function curve({ Plot }: Drawing, points: readonly Point[]): Markish[] {
   const place = { x: (point: Point) => point[0], y: (point: Point) => point[1] }
   return [
     Plot.line(points, { ...place, stroke: ACCENT, strokeWidth: 2 }),
-    points.length <= FEW ? Plot.dot(points, { ...place, fill: ACCENT, r: 2.5 }) : undefined,
+    points.length <= FEW ? Plot.dot(points, { ...place, fill: ACCENT, r: points.length === 1 ? 4 : 2.5 }) : undefined,
   ]
 }

@@ -87,7 +87,9 @@ function lines({ Plot }: Drawing, series: readonly Series[], clip: boolean): Mar
   const place = { x: (point: Point) => point[0], y: (point: Point) => point[1], clip }
   return series.flatMap(({ points }, i) => [
     Plot.line(points, { ...place, stroke: seriesColor(i), strokeWidth: 2, strokeDasharray: seriesDash(i) }),
-    points.length <= FEW ? Plot.dot(points, { ...place, fill: seriesColor(i), r: 2.2 }) : undefined,
+    points.length <= FEW
+      ? Plot.dot(points, { ...place, fill: seriesColor(i), r: points.length === 1 ? 4 : 2.2 })
+      : undefined,
   ])
 }
 

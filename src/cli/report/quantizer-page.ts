@@ -36,7 +36,8 @@ export async function quantizerPage(title: string, run: QuantizerRun): Promise<s
   const rounds = thinned(facts.iterations)
   const of = notes.file === undefined ? '' : ` of ${basename(notes.file)}`
   const first = facts.iterations[0].distortion
-  const fall = distortion < first ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
+  const fall =
+    distortion < first * 0.9995 ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
   const turning = facts.iterations.reduce((sum, { rotationSeconds }) => sum + rotationSeconds, 0)
   const spent = turning > 0 ? ` Finding rotations took ${duration(turning)} of it.` : ''
   const made = `Type ${facts.type} (${TYPE_WORDS[facts.type]}): ${count(facts.m, 'code')} of ${count(facts.codewords, 'codeword')} each, ${facts.rank} of ${count(codec.cols, 'dimension')} kept, order ${facts.order}. Seed ${facts.seed}. The same command on the same device gives the same quantizer, bit for bit.`

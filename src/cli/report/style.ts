@@ -29,13 +29,13 @@ p { margin: 0.4rem 0 1rem; max-width: 46rem; }
 .figures dd { margin: 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 .figures .wide { grid-column: 1 / -1; }
 .figures .wide dd { font-size: 1rem; letter-spacing: 0; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem; margin-top: 1rem; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(24rem, 100%), 1fr)); gap: 1rem; margin-top: 1rem; }
 figure { margin: 0; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1rem 0.6rem; min-width: 0; }
 .card h3 { font-size: 0.95rem; margin: 0 0 0.5rem; }
 .card svg { display: block; width: 100%; height: auto; color: var(--soft); font-size: 12px; }
 .card figcaption { font-size: 0.85rem; margin: 0.4rem 0; }
-.maps { grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); }
+.maps { grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); }
 .maps .card svg { font-size: 18px; }
 .multiples { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr)); gap: 0.75rem; margin-top: 1rem; }
 .multiples .card { padding: 0.7rem 0.7rem 0.3rem; }

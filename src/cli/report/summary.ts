@@ -12,7 +12,8 @@ export function summary(run: ClusterRun): Markup {
   const distortion = facts.iterations[facts.iterations.length - 1].distortion
   const rounds = count(facts.iterations.length, 'round')
   const first = facts.iterations[0].distortion
-  const fall = distortion < first ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
+  const fall =
+    distortion < first * 0.9995 ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
   const of = notes.file === undefined ? '' : ` of ${basename(notes.file)}`
   return html`<p class="lead">The ${count(facts.rows, 'vector')}${of}, ${widthWords(run)}, were put into
 ${count(facts.k, 'cluster')} in ${duration(runSeconds(run))}. The distortion, which is the mean squared distance of a vector to

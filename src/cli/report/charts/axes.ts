@@ -21,11 +21,23 @@ export function powersOfTen(values: readonly number[]): number[] {
   return Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
 }
 
-export function spanAxis(values: readonly number[]): ScaleOptions {
-  const [low, high] = [Math.min(...values), Math.max(...values)]
+/** Differences below this share of the values are rounding, and drawn as none. */
+const FLAT = 1e-6
+
+export function spanAxis(values: readonly number[], top = Math.max(...values)): ScaleOptions {
+  const low = Math.min(...values)
+  const size = Math.max(Math.abs(low), Math.abs(top))
   // A flat line needs some height to lie in.
-  const margin = high > low ? (high - low) * 0.05 : Math.abs(high) * 0.05 || 1
-  return { label: null, domain: [low - margin, high + margin], ticks: 5, tickFormat: compact, grid: true }
+  const margin = top - low > FLAT * size ? (top - low) * 0.05 : size * 0.05 || 1
+  const domain = [low - margin, top + margin]
+  return { label: null, domain, ticks: 5, tickFormat: ticksFor(domain[1] - domain[0], size), grid: true }
+}
+
+/** As many digits as tell neighbouring ticks apart. */
+function ticksFor(range: number, size: number): (value: number) => string {
+  const digits = Math.min(12, Math.max(4, Math.ceil(Math.log10((size || 1) / range)) + 2))
+  const format = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: digits })
+  return (value) => (value !== 0 && Math.abs(value) < 1e-3 ? compact(value) : format.format(value))
 }
 
 export function fromZeroAxis(values: readonly number[]): ScaleOptions {
@@ -45,14 +57,15 @@ export function powersAxis(values: readonly number[]): ScaleOptions {
   }
 }
 
+/** Rounds are whole: the first, and multiples of 1, 2, 5, 10 and so on. */
 export function roundAxis(first: number, last: number): ScaleOptions {
-  const ticks = Math.min(8, last - first + 1)
-  return {
-    label: 'round',
-    domain: [first, Math.max(last, first + 1)],
-    ticks,
-    tickFormat: (value: number) => (Number.isInteger(value) ? `${value}` : ''),
-  }
+  let step = 1
+  for (let i = 0; (last - first) / step > 10; i++) step *= i % 3 === 1 ? 2.5 : 2
+  const ticks = [first]
+  for (let tick = step * Math.ceil((first + 1) / step); tick <= last; tick += step) ticks.push(tick)
+  // A first tick too near to the second would stand in its way.
+  if (ticks.length > 1 && ticks[1] - first < 0.6 * step) ticks.splice(1, 1)
+  return { label: 'round', domain: [first, Math.max(last, first + 1)], ticks, tickFormat: compact }
 }
 
 export function curve({ Plot }: Drawing, points: readonly Point[]): Markish[] {

@@ -1,7 +1,7 @@
 /** Several runs in one picture, each in its colour. */
 import type { Markish, ScaleOptions } from '@observablehq/plot'
 import { html, type Markup } from '../markup.ts'
-import { compact, FEW, fromZeroAxis, type Point, roundAxis } from './axes.ts'
+import { compact, FEW, fromZeroAxis, type Point, roundAxis, spanAxis } from './axes.ts'
 import type { Drawing } from './drawing.ts'
 
 export interface Series {
@@ -43,8 +43,6 @@ export function distortionOverlay(
 ): OverlayPicture {
   const all = series.flatMap(({ points }) => points)
   const [top, cut] = ceiling(series)
-  const low = Math.min(...all.map(([, y]) => y))
-  const margin = top > low ? (top - low) * 0.05 : Math.abs(top) * 0.05 || 1
   const logarithmic = over === 'seconds' && spansDecades(series)
   const last = Math.max(...all.map(([x]) => x))
   const timeAxis: ScaleOptions = logarithmic
@@ -52,7 +50,10 @@ export function distortionOverlay(
     : { label: 'seconds', domain: [0, last || 1], nice: true, ticks: 6 }
   const picture = drawing.draw(`Lines: distortion over ${over === 'round' ? 'rounds' : 'time'}, one for each run`, {
     x: over === 'round' ? roundAxis(1, last) : timeAxis,
-    y: { label: null, domain: [low - margin, top + margin], ticks: 5, tickFormat: compact, grid: true },
+    y: spanAxis(
+      all.map(([, y]) => y),
+      top,
+    ),
     marks: lines(drawing, series, cut),
   })
   const remarks = [

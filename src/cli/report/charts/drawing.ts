@@ -3,7 +3,7 @@ import type { PlotOptions } from '@observablehq/plot'
 import { Markup } from '../markup.ts'
 
 export const WIDTH = 460
-export const HEIGHT = 250
+export const HEIGHT = 256
 export const ACCENT = 'var(--accent)'
 
 export interface Drawing {
@@ -26,7 +26,7 @@ export async function loadDrawing(): Promise<Drawing> {
         height: HEIGHT,
         marginTop: 12,
         marginLeft: 58,
-        marginBottom: 40,
+        marginBottom: 46,
         style: { background: 'none', fontFamily: 'inherit', overflow: 'visible' },
         ...options,
         ariaLabel: label,

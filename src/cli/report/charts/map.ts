@@ -32,7 +32,7 @@ export interface MapOptions {
 export function mapChart({ Plot, draw }: Drawing, dots: readonly MapDot[], options: MapOptions): Markup {
   const { frame, names, color = ACCENT, square } = options
   const spread = (frame.y[1] - frame.y[0]) / (frame.x[1] - frame.x[0])
-  const height = square ? Math.round((WIDTH - 74) * spread) + 52 : 250
+  const height = square ? Math.round((WIDTH - 74) * spread) + 58 : 256
   const total = dots.reduce((sum, { size }) => sum + size, 0) || 1
   const most = Math.max(1, ...dots.map(({ size }) => size))
   // The area of all circles is that share of the picture; one alone stays below a seventh of its height.

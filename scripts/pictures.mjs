@@ -9,7 +9,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 1100, height: 900 } })
   await page.goto(pathToFileURL('run/digits/report.html').href)
   await mkdir('docs', { recursive: true })
-  const heading = page.getByRole('heading', { name: 'Centres' })
+  const heading = page.getByRole('heading', { name: 'Centres', exact: true })
   const top = (await heading.boundingBox())?.y ?? 0
   await page.screenshot({
     path: 'docs/digits.png',

@@ -32,6 +32,7 @@ export { type Blobs, type BlobsOptions, blobs } from './data/synthetic.ts'
 export { type WriteOptions, writeLabels, writeNeighbors, writeVectors } from './data/write.ts'
 export type { Device, DeviceInfo, DeviceKind, DeviceLimits, RunControl } from './device/contract.ts'
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
+export { type PrincipalAxes, principalAxes } from './math/principal.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, type Labels, normalizedMutualInformation, purity } from './metrics/partition.ts'
 export {

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }
 import { addAssignCommand } from './commands/assign.ts'
+import { addBenchCommand } from './commands/bench.ts'
 import { addClusterCommand } from './commands/cluster.ts'
 import { addCodeCommands } from './commands/codes.ts'
 import { addConvertCommand } from './commands/convert.ts'
@@ -10,6 +11,7 @@ import { addIndexCommand } from './commands/index-images.ts'
 import { addInfoCommand } from './commands/info.ts'
 import { addQuantizeCommand } from './commands/quantize.ts'
 import { addQueryCommand } from './commands/query.ts'
+import { addReportCommand } from './commands/report.ts'
 import { addSearchCommand } from './commands/search.ts'
 import { addVocabularyCommand } from './commands/vocabulary.ts'
 import type { Session } from './session.ts'
@@ -48,6 +50,8 @@ Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
   addVocabularyCommand(program, session)
   addIndexCommand(program, session)
   addQueryCommand(program, session)
+  addReportCommand(program, session)
+  addBenchCommand(program, session)
   addConvertCommand(program, session)
   addInfoCommand(program, session)
   return program

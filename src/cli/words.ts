@@ -33,6 +33,11 @@ export function duration(seconds: number): string {
   return `${Math.floor(rounded / 3600)} h ${Math.floor((rounded % 3600) / 60)} min`
 }
 
+/** Where tenths of a second are too coarse: two digits below ten seconds. */
+export function fineDuration(seconds: number): string {
+  return seconds > 0 && seconds < 9.95 ? `${Number(seconds.toPrecision(2))} s` : duration(seconds)
+}
+
 export function bytes(value: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
   let unit = 0
@@ -114,8 +119,12 @@ export function settingsWords({ options }: Pick<ModelFacts, 'options'>): string 
 
 /** Rounds differ in how many centres were looked at by more than anybody cares about. */
 export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): boolean {
-  const looked = iterations.map(({ candidates }) => candidates)
-  return Math.max(...looked) > Math.min(...looked) * 1.01
+  let [least, most] = [Infinity, -Infinity]
+  for (const { candidates } of iterations) {
+    least = Math.min(least, candidates)
+    most = Math.max(most, candidates)
+  }
+  return most > least * 1.01
 }
 
 /** To follow "looked at ". */

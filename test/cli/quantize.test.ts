@@ -51,7 +51,8 @@ describe('quantize', () => {
     expect(stdout).toMatch(/^itq: 1 byte a vector, learned from 600 vectors in /)
     expect(stdout).toMatch(/6 codes of 2 codewords, 6 dimensions of 8, order principal/)
     expect(stderr).toMatch(/round 1 of 100: distortion /)
-    expect((await readdir(path('itq'))).sort()).toEqual(['books.npy', 'model.json', 'offset.npy', 'rotation.npy'])
+    const files = ['books.npy', 'model.json', 'offset.npy', 'report.html', 'rotation.npy', 'run.json']
+    expect((await readdir(path('itq'))).sort()).toEqual(files)
   })
 
   test.each([

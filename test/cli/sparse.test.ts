@@ -1,5 +1,5 @@
 /** Documents as sparse rows, through the command line. */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { readIntegers, sparseMatrix, writeVectors } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
@@ -25,6 +25,8 @@ test('clusters, assigns and converts', async () => {
   const args = ['-k', '4', '--metric', 'cosine', '--restarts', '5', '--truth', path('classes.csv')]
   const made = result(await runCli('cluster', path('docs.npz'), ...args, '--json', '--out', path('run')))
   expect(made).toMatchObject({ rows: 200, cols: 80, method: 'lloyd', metric: 'cosine', nmi: 1 })
+  const page = await readFile(path('run/report.html'), 'utf8')
+  expect(page).toContain('80 numbers each and sparse (10 of them not zero on average, 13%)')
   result(await runCli('convert', path('docs.npz'), path('docs.mat'), '--json'))
   const assigned = await runCli('assign', path('run'), path('docs.mat'), '--out', path('labels.npy'), '--json')
   expect(result(assigned)).toMatchObject({ rows: 200, k: 4 })

@@ -114,7 +114,7 @@ function checkImage({ image }: ClusterFlags, source: VectorSource): void {
 }
 
 /** Only what has a value: an option given as undefined is not the same as one that is not given. */
-function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+export function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
   }

@@ -1,6 +1,6 @@
 /** The end of a run, in words and as JSON. */
 import { join } from 'node:path'
-import type { ClusterModel, ElementType } from '../../index.ts'
+import type { ClusterModel } from '../../index.ts'
 import type { Output } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
@@ -21,9 +21,7 @@ export interface ClusterResult {
   /** Wall time of the clustering, without reading the options' files and writing the result. */
   readonly seconds: number
   readonly out: string
-  readonly elements: ElementType
   readonly agreement: Agreement | undefined
-  readonly truth: Int32Array | Uint32Array | undefined
 }
 
 export function resultObject({ model, seconds, out, agreement }: ClusterResult): object {
@@ -85,6 +83,9 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
     row('', entropyWords(agreement))
   }
   const mixture = model.sigmas ? ['weights.npy', 'sigmas.npy'] : []
-  row('files', ['centers.npy', ...mixture, 'labels.npy', 'model.json'].map((name) => join(out, name)).join('  '))
+  row(
+    'files',
+    ['centers.npy', ...mixture, 'labels.npy', 'model.json', 'run.json'].map((name) => join(out, name)).join('  '),
+  )
   row('report', bold(join(out, 'report.html')))
 }

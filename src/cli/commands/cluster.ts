@@ -5,12 +5,13 @@ import { type ClusterModel, clusterSteps, openDevice, openVectors, type VectorSo
 import { OutFolder } from '../out-folder.ts'
 import { ClusterProgress } from '../progress/cluster-progress.ts'
 import { createProgressView } from '../progress/view.ts'
+import { clusterPage } from '../report/cluster-page.ts'
 import { MixtureCourse } from '../report/mixture.ts'
-import { writeReport } from '../report/report.ts'
+import { clusterRun, type RunNotes, saveNotes } from '../run-folder.ts'
 import { Interrupted, quoted, type Session } from '../session.ts'
-import { agreement } from '../truth.ts'
+import { agreement, confusionOf } from '../truth.ts'
 import { count } from '../words.ts'
-import { type ClusterInputs, readInputs } from './cluster-inputs.ts'
+import { type ClusterInputs, defined, readInputs } from './cluster-inputs.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { resultObject, tellResult } from './cluster-result.ts'
 import { methodList } from './method-flags.ts'
@@ -54,10 +55,16 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
     await out.saveModel(model)
     const { truth } = inputs
     const agreed = truth && agreement(model.labels, truth)
-    const result = { model, seconds, out: out.path, elements: source.type, agreement: agreed, truth }
     const { title = basename(file), image } = flags
-    const course = await circles.drawn()
-    await writeReport(out, { ...result, course, title, image, file, commandLine: session.commandLine })
+    const mixture = await circles.drawn()
+    const notes: RunNotes = {
+      ...defined({ image, mixture, agreement: agreed, sparseEntries: source.sparse?.values.length }),
+      ...(truth ? { confusion: confusionOf(model.labels, truth, model.facts.k) } : {}),
+      ...{ title, file, commandLine: session.commandLine, elements: source.type, seconds },
+    }
+    await saveNotes(out.path, notes)
+    await out.saveText('report.html', await clusterPage(title, clusterRun(out.path, model, notes)))
+    const result = { model, seconds, out: out.path, agreement: agreed }
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
     if (interrupted) throw savedInterruption(model, file, out)

@@ -2,6 +2,8 @@
 import { type Command, Option } from 'commander'
 import { CentroidalError, judgeRankings, readIntegers, recallAt } from '../../index.ts'
 import { readGroups, readRankings } from '../rankings.ts'
+import { savePage } from '../report/document.ts'
+import { neighboursPage, rankingPage } from '../report/judged-page.ts'
 import type { Session } from '../session.ts'
 import { agreement, entropyWords, nmiWords, purityWords, readLabels, requireLength } from '../truth.ts'
 import { count, percent } from '../words.ts'
@@ -35,6 +37,10 @@ interface LabelFlags extends SpeechFlags {
   readonly truth?: string
 }
 
+interface ReportFlag {
+  readonly report?: string
+}
+
 function truthNeeded(): CentroidalError {
   return new CentroidalError('bad-option', 'Option --truth <file> is needed, and --help shows how.')
 }
@@ -47,24 +53,37 @@ function addNeighboursCommand(evaluate: Command, session: Session): void {
     .description('Recall at 1, 10 and 100: the share of queries whose true nearest neighbour is among that many found.')
     .argument('<found>', 'what centroidal search wrote, a row a query: .npy .ivecs .csv .tsv')
     .addOption(new Option('--truth <file>', 'the true neighbours in the same order of queries, nearest first'))
+    .addOption(new Option('--report <file>', 'where a report with the curve of recall goes: .html'))
     .action((found: string, _: object, self: Command) => evaluateNeighbours(session, found, self.optsWithGlobals()))
-    .addHelpText('after', '\nExample:\n  centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs')
+    .addHelpText(
+      'after',
+      '\nExample:\n  centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs --report recall.html',
+    )
   addJsonOption(command)
 }
 
-async function evaluateNeighbours({ stdout }: Session, file: string, { truth, json }: LabelFlags): Promise<void> {
+async function evaluateNeighbours(
+  { stdout, commandLine }: Session,
+  file: string,
+  { truth, json, report }: LabelFlags & ReportFlag,
+): Promise<void> {
   if (truth === undefined) throw truthNeeded()
   const found = await readIntegers(file)
   const known = await readIntegers(truth)
   requireLength(truth, known.rows, found.rows, 'rows')
   const ranks = [1, 10, 100].filter((r) => r <= found.cols)
   const recalls = ranks.map((r) => [`recall@${r}`, recallAt(found, known, r)] as const)
+  if (report !== undefined) {
+    await savePage(report, await neighboursPage({ found: file, truth }, found, known, commandLine))
+  }
   if (json) {
-    stdout.json({ type: 'result', queries: found.rows, ...Object.fromEntries(recalls) })
+    const written = report === undefined ? {} : { report }
+    stdout.json({ type: 'result', queries: found.rows, ...Object.fromEntries(recalls), ...written })
     return
   }
   stdout.line(`${count(found.rows, 'query', 'queries')}, ${count(found.cols, 'neighbour')} each`)
   for (const [name, share] of recalls) stdout.line(`  ${name.padEnd(10)}  ${percent(share, 1)}`)
+  if (report !== undefined) stdout.line(`  report      ${report}`)
 }
 
 function addRankingCommand(evaluate: Command, session: Session): void {
@@ -76,6 +95,7 @@ function addRankingCommand(evaluate: Command, session: Session): void {
     )
     .argument('<rankings>', 'what centroidal query wrote to --out')
     .requiredOption('--groups <file>', 'the group of images 0, 1, 2..., one a row; or rows of an image and its group')
+    .option('--report <file>', 'where a report with pictures goes: .html')
     // --json is an option of both commands, and commander gives it to the outer one.
     .action((rankings: string, _: unknown, own: Command) => evaluateRanking(session, rankings, own.optsWithGlobals()))
     .addHelpText('after', '\nExample:\n  centroidal evaluate ranking rankings.jsonl --groups groups.npy')
@@ -83,13 +103,16 @@ function addRankingCommand(evaluate: Command, session: Session): void {
 }
 
 async function evaluateRanking(
-  { stdout }: Session,
+  { stdout, commandLine }: Session,
   file: string,
-  { groups, json }: SpeechFlags & { groups: string },
+  { groups: groupsFile, json, report }: SpeechFlags & ReportFlag & { groups: string },
 ): Promise<void> {
-  const result = judgeRankings(await readRankings(file), await readGroups(groups))
+  const rankings = await readRankings(file)
+  const groups = await readGroups(groupsFile)
+  const result = judgeRankings(rankings, groups)
+  if (report !== undefined) await savePage(report, await rankingPage(file, rankings, groups, result, commandLine))
   if (json) {
-    stdout.json({ type: 'result', ...result })
+    stdout.json({ type: 'result', ...result, ...(report === undefined ? {} : { report }) })
     return
   }
   stdout.line(`${count(result.queries, 'ranking')}`)
@@ -98,6 +121,7 @@ async function evaluateRanking(
   if (result.alone > 0) {
     stdout.line(`  ${count(result.alone, 'image')} without others in the group: not in the mAP`)
   }
+  if (report !== undefined) stdout.line(`  report     ${report}`)
 }
 
 async function evaluate({ stdout }: Session, file: string, { truth, json }: LabelFlags): Promise<void> {

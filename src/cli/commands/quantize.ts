@@ -1,5 +1,5 @@
 /** `centroidal quantize`: from vectors to a quantizer in a folder. */
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
   openDevice,
@@ -15,6 +15,8 @@ import {
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
+import { quantizerPage, STOP_WORDS } from '../report/quantizer-page.ts'
+import { saveNotes } from '../run-folder.ts'
 import { Interrupted, type Output, type Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
 import {
@@ -35,6 +37,7 @@ interface QuantizeFlags extends DeviceFlags, SpeechFlags {
   readonly tolerance?: number
   readonly seed?: number
   readonly out: string
+  readonly title?: string
 }
 
 export function addQuantizeCommand(program: Command, session: Session): void {
@@ -45,7 +48,8 @@ export function addQuantizeCommand(program: Command, session: Session): void {
       'Learns from vectors how to write others as a few bytes each, and writes a folder for centroidal encode, decode and search. Ctrl-C saves what was reached.',
     )
     .argument('<vectors>', 'the vectors to learn from: .npy .fvecs .bvecs .ivecs .csv .tsv')
-    .requiredOption('-o, --out <folder>', 'gets books.npy, rotation.npy and model.json')
+    .requiredOption('-o, --out <folder>', 'gets books.npy, rotation.npy, model.json and report.html')
+    .option('--title <text>', 'heading of the report (default: the name of the file)')
     .action((vectors: string, flags: QuantizeFlags) => quantize(session, vectors, flags))
     .addHelpText(
       'after',
@@ -103,8 +107,13 @@ async function quantize(session: Session, file: string, flags: QuantizeFlags): P
     const out = await OutFolder.claim(flags.out)
     const began = performance.now()
     const quantizer = await train(session, source, flags)
-    await quantizer.save(out.path)
     const seconds = (performance.now() - began) / 1000
+    await quantizer.save(out.path)
+    const { title = basename(file) } = flags
+    const notes = { title, file, commandLine: session.commandLine, elements: source.type, seconds }
+    await saveNotes(out.path, notes)
+    const run = { kind: 'quantizer', name: out.path, quantizer, notes } as const
+    await out.saveText('report.html', await quantizerPage(title, run))
     if (flags.json) session.stdout.json(resultObject(quantizer, seconds, out.path))
     else if (!flags.quiet) tellResult(session.stdout, quantizer, seconds, out.path)
     if (session.interrupted) {
@@ -183,12 +192,6 @@ function resultObject(quantizer: Quantizer, seconds: number, out: string): objec
   }
 }
 
-const STOPPED = {
-  iterations: 'that was the limit (--iterations)',
-  tolerance: 'the last one gained too little to go on (--tolerance)',
-  aborted: 'it was interrupted',
-} as const
-
 function tellResult(stdout: Output, quantizer: Quantizer, seconds: number, out: string): void {
   const { type, m, codewords, order, rank, rows, stopped, iterations, device } = quantizer.facts
   const { bold, dim } = stdout.colors
@@ -206,8 +209,9 @@ function tellResult(stdout: Output, quantizer: Quantizer, seconds: number, out: 
     'distortion',
     `${bold(number(quantizer.distortion))}, the mean squared distance of a vector to what its codes stand for`,
   )
-  row('stopped', `after ${count(iterations.length, 'round')}: ${STOPPED[stopped]}`)
+  row('stopped', `after ${count(iterations.length, 'round')}: ${STOP_WORDS[stopped]}`)
   row('device', device.name)
   row('', dim(device.reason))
-  row('files', ['books.npy', 'rotation.npy', 'model.json'].map((name) => join(out, name)).join('  '))
+  row('files', ['books.npy', 'rotation.npy', 'model.json', 'run.json'].map((name) => join(out, name)).join('  '))
+  row('report', bold(join(out, 'report.html')))
 }

@@ -15,6 +15,8 @@ import {
 import { oneOf, wholeNumber } from '../option-values.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
+import { savePage } from '../report/document.ts'
+import { type SearchFacts, searchPage } from '../report/quantizer-page.ts'
 import type { Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
 import {
@@ -32,6 +34,7 @@ interface SearchFlags extends DeviceFlags, SpeechFlags {
   readonly candidates?: number
   readonly out: string
   readonly distances?: string
+  readonly report?: string
 }
 
 export function addSearchCommand(program: Command, session: Session): void {
@@ -63,6 +66,7 @@ export function addSearchCommand(program: Command, session: Session): void {
     )
     .requiredOption('-o, --out <file>', 'where the numbers go, a row a query: .npy .ivecs .csv .tsv')
     .option('--distances <file>', 'where the squared distances go: .npy .fvecs .csv .tsv')
+    .option('--report <file>', 'where a report with pictures goes: .html')
     .action((quantizer: string, codes: string, queries: string, flags: SearchFlags) =>
       search(session, quantizer, codes, queries, flags),
     )
@@ -91,6 +95,7 @@ async function search(
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   try {
+    if (flags.report !== undefined) await tryFile(flags.report, (probe) => savePage(probe, ''))
     await tryFile(flags.out, (probe) => writeNeighbors(probe, Uint32Array.of(0), 1))
     const device = await openDevice(deviceOptions(flags))
     try {
@@ -107,6 +112,22 @@ async function search(
       if (flags.distances !== undefined) await writeVectors(flags.distances, matrix(distances, queries.rows, m))
       view.stop()
       const seconds = (performance.now() - began) / 1000
+      if (flags.report !== undefined) {
+        const facts: SearchFacts = {
+          ...{ quantizer: folder, codesFile: file, queriesFile: asked, queries: queries.rows, codes: index.size },
+          ...{
+            cols: queries.cols,
+            codeBytes: index.quantizer.codeBytes,
+            elements: queries.type,
+            seconds,
+            m,
+            distances,
+          },
+          ...{ device: device.info.name, distance: flags.distance ?? 'asymmetric', reranked: originals !== undefined },
+          commandLine: session.commandLine,
+        }
+        await savePage(flags.report, await searchPage(facts))
+      }
       const compared = queries.rows * index.size
       if (flags.json) {
         const { kind } = device.info
@@ -117,6 +138,7 @@ async function search(
           `Found the ${number(m)} nearest of ${count(index.size, 'code')} for ${count(queries.rows, 'query', 'queries')} in ${duration(seconds)}, ${count(compared, 'comparison')}.`,
         )
         session.stdout.line(`  neighbours  ${flags.out}`)
+        if (flags.report !== undefined) session.stdout.line(`  report      ${flags.report}`)
       }
     } finally {
       await device.close()

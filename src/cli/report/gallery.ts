@@ -1,28 +1,23 @@
 /** The centres as pictures, for vectors that are images. */
-import type { ClusterModel, ElementType } from '../../index.ts'
+import type { ElementType } from '../../index.ts'
 import type { ImageShape } from '../option-values.ts'
-import type { Confusion } from '../truth.ts'
+import type { ClusterRun } from '../run-folder.ts'
 import { count, number, percent } from '../words.ts'
 import { html, Markup } from './markup.ts'
 import { encodeGrayPng } from './png.ts'
 
 /** A page people mail around should not be larger than a photograph. */
-const LARGEST_GALLERY = 820_000
+const LARGEST_GALLERY = 780_000
 /** Pixels across, about: each image is enlarged by a whole factor, so that its pixels stay square and sharp. */
 const TILE = 76
 const SMALL_TILE = 52
 const MANY = 250
 
 /** In the order given, which is by size; as many as fit. */
-export function gallery(
-  model: ClusterModel,
-  { width, height }: ImageShape,
-  elements: ElementType,
-  order: readonly number[],
-  confusion: Confusion | undefined,
-): Markup {
-  const { centers, sizes } = model
-  const grey = greyScale(centers.data, elements)
+export function gallery(run: ClusterRun, { width, height }: ImageShape, order: readonly number[]): Markup {
+  const { centers, sizes, notes } = run
+  const { confusion } = notes
+  const grey = greyScale(centers.data, notes.elements)
   const items: Markup[] = []
   let spent = 0
   for (const cluster of order) {
@@ -30,7 +25,7 @@ export function gallery(
     const source = encodeGrayPng(pixels, width, height).toString('base64')
     spent += source.length + 200
     if (spent > LARGEST_GALLERY && items.length > 0) break
-    const size = sizes[cluster]
+    const size = sizes?.[cluster] ?? 0
     const most = confusion && size > 0 ? confusion.majority[cluster] : undefined
     const name = most && confusion?.classes[most.index]
     const alt = `Centre of cluster ${cluster}: ${count(size, 'point')}${most ? `, ${percent(most.share)} of them class ${name}` : ''}`
@@ -50,7 +45,10 @@ export function gallery(
 }
 
 /** Bytes are what they are; other numbers are stretched from black (zero, or the least if that is below) to white. */
-function greyScale(values: ArrayLike<number>, elements: ElementType): (values: ArrayLike<number>) => Uint8Array {
+function greyScale(
+  values: ArrayLike<number>,
+  elements: ElementType | undefined,
+): (values: ArrayLike<number>) => Uint8Array {
   let low = 0
   let high = elements === 'u8' ? 255 : 0
   if (elements !== 'u8') {

@@ -1,28 +1,39 @@
 /** How a mixture of points in the plane came to be: centres and circles, round by round. */
 import type { ClusterStep, VectorSource } from '../../index.ts'
-import { count } from '../words.ts'
-import type { Charts } from './charts.ts'
+import { count, number } from '../words.ts'
+import { circleChart, type Frame, type PlaneRound } from './charts/circles.ts'
+import type { Drawing } from './charts/drawing.ts'
 import { html, type Markup } from './markup.ts'
 
-export interface PlaneRound {
-  readonly iteration: number
-  /** x, y, x, y, and so on, as of the centres. */
-  readonly points: ArrayLike<number>
-  readonly centers: ArrayLike<number>
-  readonly sigmas: Float32Array
+/** What a report draws of it, as plain numbers that run.json keeps. */
+export interface MixtureRounds {
+  /** x, y, x, y, and so on: some of the points. */
+  readonly points: readonly number[]
+  readonly rounds: readonly PlaneRound[]
+  /** Rounds that were run. */
+  readonly total: number
+  /** Rounds that had too many components to draw. */
+  readonly crowded: number
 }
 
 /** More points than this are a blot. */
 const MOST_POINTS = 2000
 /** More circles than this too. */
 const MOST_CIRCLES = 1000
-/** Rounds shown: the first ones, where most happens, and the last. */
-const SHOWN = 6
+/** Up to so many rounds, all are shown. */
+const ALL_SHOWN = 12
+
+/** Of more rounds two in every doubling are shown, and the last: much happens at first, little later. */
+function isOnScale(iteration: number): boolean {
+  const power = 2 ** Math.floor(Math.log2(iteration))
+  return iteration === power || iteration === power * 1.5
+}
 
 /** Keeps what a report draws, while the run goes on. */
 export class MixtureCourse {
   readonly #source: VectorSource
-  #rounds: Omit<PlaneRound, 'points'>[] = []
+  #rounds: PlaneRound[] = []
+  #total = 0
 
   constructor(source: VectorSource) {
     this.#source = source
@@ -32,36 +43,58 @@ export class MixtureCourse {
     const sigmas = step.sigmas()
     if (this.#source.cols !== 2 || sigmas === undefined) return
     // Another start begins anew; which one is kept is not known yet, the last is shown.
-    if (this.#rounds.some(({ iteration }) => iteration >= step.iteration)) this.#rounds = []
-    if (this.#rounds.length === SHOWN) this.#rounds.pop()
-    this.#rounds.push({ iteration: step.iteration, centers: (await step.centers()).data, sigmas })
+    if (step.iteration <= this.#total) this.#rounds = []
+    this.#total = step.iteration
+    const last = this.#rounds[this.#rounds.length - 1]
+    if (last !== undefined && last.iteration > ALL_SHOWN && !isOnScale(last.iteration)) this.#rounds.pop()
+    // A round that is not drawn keeps its place, to be counted.
+    const drawn = sigmas.length <= MOST_CIRCLES
+    const centers = drawn ? Array.from((await step.centers()).data, short) : []
+    this.#rounds.push({ iteration: step.iteration, centers, sigmas: drawn ? Array.from(sigmas, short) : [] })
   }
 
   /** Undefined where there is nothing to draw. */
-  async drawn(): Promise<PlaneRound[] | undefined> {
-    if (this.#rounds.length === 0) return undefined
+  async drawn(): Promise<MixtureRounds | undefined> {
+    const total = this.#total
+    const shown = this.#rounds.filter(
+      ({ iteration }) => total <= ALL_SHOWN || iteration === total || isOnScale(iteration),
+    )
+    const rounds = shown.filter(({ sigmas }) => sigmas.length > 0)
+    if (rounds.length === 0) return undefined
     const { rows } = this.#source
     const all = await this.#source.read(0, rows)
     const step = Math.max(1, Math.ceil(rows / MOST_POINTS))
     const points: number[] = []
-    for (let row = 0; row < rows; row += step) points.push(all[2 * row], all[2 * row + 1])
-    return this.#rounds.filter(({ sigmas }) => sigmas.length <= MOST_CIRCLES).map((round) => ({ ...round, points }))
+    for (let row = 0; row < rows; row += step) points.push(short(all[2 * row]), short(all[2 * row + 1]))
+    return { points, rounds, total, crowded: shown.length - rounds.length }
   }
 }
 
-export function mixtureSection(rounds: readonly PlaneRound[], charts: Charts): Markup | undefined {
-  if (rounds.length === 0) return undefined
-  const frame = frameOf(rounds[0].points)
-  const cards = rounds.map(
-    (round) =>
-      html`<figure class="card"><h3>Round ${round.iteration}</h3>${charts.circles(round, frame)}<figcaption>${count(round.sigmas.length, 'component')}</figcaption></figure>`,
-  )
-  return html`<section><h2>The mixture, round by round</h2>
-<p class="soft">Centres, and circles of two standard deviations, over the points.</p><div class="charts">${cards}</div></section>`
+/** As many digits as a picture needs. */
+function short(value: number): number {
+  return Number(value.toPrecision(6))
 }
 
-/** Left, bottom, right, top: the points and a little room. */
-function frameOf(points: ArrayLike<number>): readonly [number, number, number, number] {
+export function mixtureSection({ points, rounds, total, crowded }: MixtureRounds, drawing: Drawing): Markup {
+  const frame = frameOf(points)
+  const cards = rounds.map(
+    (round) =>
+      html`<figure class="card"><h3>Round ${round.iteration}</h3>${circleChart(drawing, round, points, frame)}<figcaption>${count(round.sigmas.length, 'component')}</figcaption></figure>`,
+  )
+  const which =
+    total <= ALL_SHOWN
+      ? `${total === 1 ? 'The only round' : `All ${total} rounds`} of the run.`
+      : `Of ${number(total)} rounds those on a logarithmic scale (1, 2, 3, 4, 6, 8, 12 and so on) and the last.`
+  const left =
+    crowded === 0
+      ? ''
+      : ` ${count(crowded, 'round')} of these had more than ${number(MOST_CIRCLES)} components, too many to draw.`
+  return html`<section><h2>The mixture, round by round</h2>
+<p class="soft">Centres, and circles of two standard deviations, over the points. ${which}${left}</p><div class="multiples">${cards}</div></section>`
+}
+
+/** The points and a little room. */
+function frameOf(points: readonly number[]): Frame {
   const frame: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity]
   for (let at = 0; at < points.length; at += 2) {
     for (const axis of [0, 1]) {

@@ -1,50 +1,69 @@
 /** A run in words: the paragraph and the figures at the head of a report. */
 import { basename } from 'node:path'
-import type { ClusterResult } from '../commands/cluster-result.ts'
+import { type ClusterRun, runSeconds } from '../run-folder.ts'
 import { summarizeSizes } from '../sizes.ts'
 import { type Confusion, purityWords } from '../truth.ts'
 import { candidateWords, count, duration, number, percent, stopWords } from '../words.ts'
+import { figures } from './document.ts'
 import { html, type Markup } from './markup.ts'
 
-export function summary({ model, elements, seconds, agreement }: ClusterResult, file: string): Markup {
-  const { facts, distortion, sizes } = model
-  const { smallest, median, largest } = summarizeSizes(sizes)
-  const width = elements === 'u8' ? count(facts.cols, 'byte') : count(facts.cols, 'number')
+export function summary(run: ClusterRun): Markup {
+  const { facts, sizes, notes } = run
+  const distortion = facts.iterations[facts.iterations.length - 1].distortion
   const rounds = count(facts.iterations.length, 'round')
   const first = facts.iterations[0].distortion
-  const fall = distortion < first ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
-  return html`<p class="lead">The ${count(facts.rows, 'vector')} of ${basename(file)}, ${width} each, were put into
-${count(facts.k, 'cluster')} in ${duration(seconds)}. The distortion, which is the mean squared distance of a vector to
+  const fall =
+    distortion < first * 0.9995 ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
+  const of = notes.file === undefined ? '' : ` of ${basename(notes.file)}`
+  return html`<p class="lead">The ${count(facts.rows, 'vector')}${of}, ${widthWords(run)}, were put into
+${count(facts.k, 'cluster')} in ${duration(runSeconds(run))}. The distortion, which is the mean squared distance of a vector to
 its centre, is ${number(distortion)}${fall}. The run stopped after ${rounds} of ${facts.method}: ${stopWords(facts)};
-it looked at ${candidateWords(facts)}. The smallest cluster
-has ${count(smallest, 'point')}, the middle one ${number(median)}, the largest ${number(largest)}.${
-    agreement ? ` Compared with the known classes, ${purityWords(agreement)}.` : ''
+it looked at ${candidateWords(facts)}. ${sizes ? sizeWords(sizes) : 'The folder has no labels.npy, so sizes of the clusters are not known.'}${
+    notes.agreement ? ` Compared with the known classes, ${purityWords(notes.agreement)}.` : ''
   }</p>`
 }
 
-export function keyFigures({ model, seconds, agreement }: ClusterResult): Markup {
-  const { facts, distortion } = model
-  const figures: [string, string][] = [
+/** For example "8 numbers each". */
+function widthWords({ facts: { rows, cols }, notes }: ClusterRun): string {
+  const { elements, sparseEntries } = notes
+  if (elements === 'u8') return `${count(cols, 'byte')} each`
+  const numbers = `${count(cols, 'number')} each`
+  if (sparseEntries === undefined) return numbers
+  const share = sparseEntries / (rows * cols)
+  const filled = share < 0.01 ? `${Number((share * 100).toPrecision(1))}%` : percent(share)
+  return `${numbers} and sparse (${number(Number((sparseEntries / rows).toPrecision(3)))} of them not zero on average, ${filled})`
+}
+
+function sizeWords(sizes: Uint32Array): string {
+  const { smallest, median, largest } = summarizeSizes(sizes)
+  if (sizes.length === 1) return `The cluster has ${count(largest, 'point')}.`
+  return `The smallest cluster has ${count(smallest, 'point')}, the middle one ${number(median)}, the largest ${number(largest)}.`
+}
+
+export function keyFigures(run: ClusterRun): Markup {
+  const { facts, notes } = run
+  const { agreement, sparseEntries } = notes
+  const last = facts.iterations[facts.iterations.length - 1]
+  const values: [string, string][] = [
     ['points', number(facts.rows)],
-    ['dimensions', number(facts.cols)],
+    [sparseEntries === undefined ? 'dimensions' : 'dimensions, sparse', number(facts.cols)],
     ['clusters', number(facts.k)],
-    ['distortion', number(distortion)],
+    ['distortion', number(last.distortion)],
     [facts.iterations.length === 1 ? 'round' : 'rounds', number(facts.iterations.length)],
-    ['time', duration(seconds)],
+    ['time', duration(runSeconds(run))],
   ]
-  const looked = facts.iterations[facts.iterations.length - 1].candidates
   // Where it is all of them, the number of clusters says it.
-  if (looked < facts.k) figures.push(['centres looked at', number(Number(looked.toPrecision(3)))])
+  if (last.candidates < facts.k) values.push(['centres looked at', number(Number(last.candidates.toPrecision(3)))])
+  if (last.extra?.logLikelihood !== undefined) values.push(['log-likelihood', number(last.extra.logLikelihood)])
   if (agreement) {
-    figures.push(
+    values.push(
       ['NMI', agreement.nmi.toFixed(3)],
       ['purity', percent(agreement.purity, 1)],
       ['adjusted Rand index', agreement.ari.toFixed(3)],
       ['entropy', agreement.entropy.toFixed(3)],
     )
   }
-  return html`<dl class="figures">${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
-<div class="wide"><dt>device: ${facts.device.reason}</dt><dd>${facts.device.name}</dd></div></dl>`
+  return figures(values, [[`device: ${facts.device.reason}`, facts.device.name]])
 }
 
 /** Which classes are hardest to tell apart, in a sentence. Empty if none share a cluster. */

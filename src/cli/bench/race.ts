@@ -1,0 +1,102 @@
+/** One method against the clock. */
+import {
+  blobs,
+  ClusterModel,
+  cluster,
+  clusterSteps,
+  type Device,
+  type IterationStats,
+  type MethodName,
+  type VectorSource,
+} from '../../index.ts'
+
+export interface RaceOptions {
+  readonly k: number
+  readonly seconds: number
+  readonly seed: number
+  readonly metric: 'euclidean' | 'cosine'
+}
+
+export interface RaceHooks {
+  /** Ctrl-C. */
+  readonly signal: AbortSignal
+  readonly onRound: (stats: IterationStats) => void
+  readonly onProgress: (phase: string, share: number) => void
+}
+
+export interface RaceResult {
+  readonly method: MethodName
+  /** Those that ended in time. */
+  readonly rounds: readonly IterationStats[]
+  /** Undefined where no round ended in time. */
+  readonly model: ClusterModel | undefined
+  /** settled: nothing changed any more; time: the time was up; interrupted: by Ctrl-C. */
+  readonly ended: 'settled' | 'time' | 'interrupted'
+}
+
+/** More rounds than any budget holds. */
+const ENDLESS = 1e9
+
+/**
+ * Runs a method until it settles or the time is up, whatever comes first. A round that is under way
+ * then does not count, so that methods with long rounds get no more time than others.
+ */
+export async function race(
+  source: VectorSource,
+  device: Device,
+  method: MethodName,
+  { k, seconds, seed, metric }: RaceOptions,
+  { signal, onRound, onProgress }: RaceHooks,
+): Promise<RaceResult> {
+  const clock = new AbortController()
+  const timer = setTimeout(() => clock.abort(), seconds * 1000)
+  const rounds: IterationStats[] = []
+  const ended = (model: ClusterModel | undefined): RaceResult => {
+    if (signal.aborted) return { method, rounds, model, ended: 'interrupted' }
+    return { method, rounds, model, ended: clock.signal.aborted ? 'time' : 'settled' }
+  }
+  try {
+    const model = await cluster(source, {
+      ...{ k, method, seed, metric, device, onProgress },
+      ...{ iterations: ENDLESS, tolerance: 0, signal: AbortSignal.any([signal, clock.signal]) },
+      onIteration: (stats) => {
+        rounds.push(stats)
+        onRound(stats)
+      },
+    })
+    const result = ended(model)
+    return result.ended === 'time' ? { ...result, model: stoppedByTime(model, seconds) } : result
+  } catch (error) {
+    if (!signal.aborted && !clock.signal.aborted) throw error
+    return ended(undefined)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The clock stopped it, and the model should say so: to the library it was somebody who pressed a key. */
+function stoppedByTime(
+  { centers, labels, facts, state, tree, weights, sigmas }: ClusterModel,
+  seconds: number,
+): ClusterModel {
+  const told = { ...facts, stopped: 'seconds', options: { ...facts.options, seconds } } as const
+  return new ClusterModel(centers, labels, told, state, tree, weights && sigmas && { weights, sigmas })
+}
+
+/** A round on a few made-up points, so that no method pays for starting up what others then find running. */
+export async function warmUp(device: Device, method: MethodName, signal: AbortSignal): Promise<void> {
+  const { vectors } = blobs({ rows: 400, cols: 8, clusters: 4, seed: 1 })
+  const steps = clusterSteps(vectors, { k: 8, method, device, iterations: 2, signal })
+  while (!(await steps.next()).done);
+}
+
+/** Vectors up to this size are read once for all methods. */
+const MOST_BYTES = 2 ** 30
+
+/** All vectors in memory where they fit: a method that runs first must not pay for the disk. */
+export async function heldInMemory(source: VectorSource): Promise<VectorSource> {
+  const { rows, cols, type, name, sparse } = source
+  if (sparse !== undefined || rows * cols * (type === 'u8' ? 1 : 4) > MOST_BYTES) return source
+  const data = await source.read(0, rows)
+  return { rows, cols, type, name, read: async (start, end) => data.subarray(start * cols, end * cols) }
+}

@@ -1,0 +1,278 @@
+/** `centroidal bench`: which method is best for the vectors of a file. */
+import { basename, join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { type Device, type MethodName, openDevice, openVectors, type VectorSource } from '../../index.ts'
+import { chooseMethods, defaultCount, parseMethods } from '../bench/methods.ts'
+import { heldInMemory, type RaceResult, race, warmUp } from '../bench/race.ts'
+import { textPlot } from '../bench/text-plot.ts'
+import { endWords, judgeRaces, type Verdict } from '../bench/verdict.ts'
+import { badValue, oneOf, realNumber, wholeNumber } from '../option-values.ts'
+import { OutFolder } from '../out-folder.ts'
+import { createProgressView } from '../progress/view.ts'
+import { type BenchFacts, benchPage, FAIRNESS } from '../report/bench-page.ts'
+import { saveNotes } from '../run-folder.ts'
+import { Interrupted, type Session } from '../session.ts'
+import { count, fineDuration, number, percent } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  deviceOptions,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface BenchFlags extends DeviceFlags, SpeechFlags {
+  readonly k?: number
+  readonly seconds: number
+  readonly methods?: readonly MethodName[] | 'all'
+  readonly metric: 'euclidean' | 'cosine'
+  readonly seed: number
+  readonly out: string
+  readonly title?: string
+}
+
+export function addBenchCommand(program: Command, session: Session): void {
+  const command = program
+    .command('bench')
+    .summary('find out which method is best for your vectors')
+    .description(
+      `Runs several methods on the vectors of a file, each for the same time, and tells which ends with the lowest distortion and which gets there first. ${FAIRNESS} This measures methods on your data; what the project measures of itself is npm run bench in its repository. Ctrl-C keeps what was reached.`,
+    )
+    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
+    .action((vectors: string, flags: BenchFlags) => bench(session, vectors, flags))
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal bench vectors.npy -k 1000
+  centroidal bench vectors.npy -k 64 --seconds 5 --methods lloyd,sharp,minibatch --out trial
+  centroidal report trial/lloyd trial/sharp`,
+    )
+  const group = (heading: string, options: readonly Option[]): void => {
+    for (const option of options) command.addOption(option.helpGroup(heading))
+  }
+  group('What is tried:', [
+    new Option(
+      '-k <count>',
+      'number of clusters (default: the square root of the number of vectors, at most 1,000)',
+    ).argParser(wholeNumber('-k', 'clusters', 1)),
+    new Option('--seconds <time>', 'time for each method').argParser(positiveSeconds).default(20),
+    new Option(
+      '--methods <names>',
+      'methods with commas between, or all; those that find their own number of clusters do not compare (default: some that suit k and the data)',
+    ).argParser(parseMethods),
+    new Option('--metric <name>', 'euclidean or cosine')
+      .argParser(oneOf('--metric', ['euclidean', 'cosine']))
+      .default('euclidean'),
+    new Option('--seed <number>', 'same seed, same starts').argParser(wholeNumber('--seed', '', 0)).default(0),
+  ])
+  addDeviceOptions(command)
+  group('Results:', [
+    new Option(
+      '-o, --out <folder>',
+      'gets report.html, bench.json, and for each method a folder with its model',
+    ).default('bench-run'),
+    new Option('--title <text>', 'heading of the report (default: the name of the file)'),
+  ])
+  addSpeechOptions(command)
+}
+
+function positiveSeconds(text: string): number {
+  const value = realNumber('--seconds', 'seconds')(text)
+  if (value === 0) throw badValue('--seconds', text, 'give a number of seconds above 0.')
+  return value
+}
+
+async function bench(session: Session, file: string, flags: BenchFlags): Promise<void> {
+  const opened = await openVectors(file)
+  try {
+    const k = flags.k ?? defaultCount(opened.rows)
+    const methods = chooseMethods(flags.methods, opened, k)
+    if (k > opened.rows)
+      throw badValue('-k', `${k}`, `there are only ${opened.rows} vectors; give at most that many clusters.`)
+    const out = await OutFolder.claim(flags.out)
+    const device = await openDevice(deviceOptions(flags))
+    try {
+      const source = await heldInMemory(opened)
+      const contest = { session, file, flags, k, methods, source, device, out }
+      const results = await runAll(contest)
+      await tellAll(contest, results)
+    } finally {
+      await device.close()
+    }
+  } finally {
+    await opened.close?.()
+  }
+}
+
+interface Contest {
+  readonly session: Session
+  readonly file: string
+  readonly flags: BenchFlags
+  readonly k: number
+  readonly methods: readonly MethodName[]
+  readonly source: VectorSource
+  readonly device: Device
+  readonly out: OutFolder
+}
+
+async function runAll(contest: Contest): Promise<RaceResult[]> {
+  const { session, flags, k, methods, source, device } = contest
+  const signal = session.interruption()
+  const view = createProgressView(session.stderr, flags.quiet === true, signal)
+  const { seconds, seed, metric } = flags
+  const results: RaceResult[] = []
+  try {
+    for (const [i, method] of methods.entries()) {
+      const label = `${method} (${i + 1} of ${methods.length})`
+      if (source.sparse === undefined) await warmUp(device, method, signal)
+      const began = performance.now()
+      const show = (details: readonly string[], milestone = false): void => {
+        const spent = Math.min(1, (performance.now() - began) / 1000 / seconds)
+        view.show({ label, share: (i + (milestone ? 1 : spent)) / methods.length, details, milestone })
+      }
+      let last: string[] = []
+      const result = await race(
+        source,
+        device,
+        method,
+        { k, seconds, seed, metric },
+        {
+          signal,
+          onProgress: (phase) => show(last.length > 0 ? last : [phase]),
+          onRound: ({ iteration, distortion, moved, candidates, seconds: at }) => {
+            last = [
+              `distortion ${number(distortion)}`,
+              `round ${number(iteration)}`,
+              `${fineDuration(at)} of ${fineDuration(seconds)}`,
+            ]
+            show(last)
+            if (flags.json)
+              session.stdout.json({ type: 'iteration', method, iteration, distortion, moved, candidates, seconds: at })
+          },
+        },
+      )
+      results.push(result)
+      show(last.length > 0 ? last : [`no round within ${fineDuration(seconds)}`], true)
+      await saveModel(contest, result)
+      if (signal.aborted) break
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    view.stop()
+  }
+  if (signal.aborted && results.every(({ rounds }) => rounds.length === 0)) {
+    throw new Interrupted('Interrupted before the first round was done: nothing was written.')
+  }
+  return results
+}
+
+/** A folder like those of centroidal cluster, so that the best can be used and all can be compared. */
+async function saveModel(
+  { out, file, source, session }: Contest,
+  { method, model, rounds }: RaceResult,
+): Promise<void> {
+  if (model === undefined) return
+  const folder = join(out.path, method)
+  await model.save(folder)
+  await saveNotes(folder, {
+    ...{ title: `${basename(file)}, ${method}`, file, commandLine: session.commandLine, elements: source.type },
+    ...(source.sparse === undefined ? {} : { sparseEntries: source.sparse.values.length }),
+    seconds: rounds[rounds.length - 1].seconds,
+  })
+}
+
+async function tellAll(contest: Contest, results: readonly RaceResult[]): Promise<void> {
+  const { session, file, flags, k, source, device, out } = contest
+  const { seconds, seed, metric } = flags
+  const verdict = judgeRaces(results, { k, seconds, file: basename(file) })
+  const facts: BenchFacts = {
+    ...{ title: flags.title ?? `Methods on ${basename(file)}`, file, k, seconds, seed, metric },
+    ...{ rows: source.rows, cols: source.cols, sparse: source.sparse !== undefined },
+    ...{ device: device.info, commandLine: session.commandLine },
+  }
+  const told = { ...resultObject(facts, verdict), device: device.info.kind, deviceName: device.info.name }
+  if (results.some(({ model }) => model !== undefined)) {
+    await out.saveText('bench.json', `${JSON.stringify({ ...told, courses: coursesOf(results) })}\n`)
+    await out.saveText('report.html', await benchPage(facts, verdict, results))
+  }
+  if (flags.json) session.stdout.json({ type: 'result', ...told, out: out.path })
+  else if (!flags.quiet) tell(contest, verdict, results)
+  if (session.interrupted) {
+    const finished = results.filter(({ ended }) => ended !== 'interrupted').length
+    throw new Interrupted(
+      `Interrupted after ${finished} of ${count(contest.methods.length, 'method')}: what was reached is in ${out.path}.`,
+    )
+  }
+}
+
+function coursesOf(results: readonly RaceResult[]): object[] {
+  return results.map(({ method, rounds }) => ({
+    method,
+    rounds: rounds.map(({ iteration, distortion, seconds, candidates, moved }) => ({
+      ...{ iteration, distortion, seconds, candidates, moved },
+    })),
+  }))
+}
+
+function resultObject({ file, rows, cols, sparse, k, seconds, seed, metric }: BenchFacts, verdict: Verdict): object {
+  return {
+    file,
+    rows,
+    cols,
+    sparse,
+    k,
+    seconds,
+    seed,
+    metric,
+    best: verdict.best ?? null,
+    sentence: verdict.sentence,
+    methods: verdict.rows,
+  }
+}
+
+const HEADS = ['method', 'distortion', 'above best', 'rounds', 'ended after', 'within 1% after'] as const
+
+function tell(
+  { session, file, source, k, flags, out }: Contest,
+  { rows, best, sentence }: Verdict,
+  results: readonly RaceResult[],
+): void {
+  const { stdout } = session
+  const { bold, dim } = stdout.colors
+  const letters = rows.map((_, i) => String.fromCharCode(97 + i))
+  const cells = rows.map((row, i) => [
+    `${letters[i]} ${row.method}`,
+    row.distortion === undefined ? '–' : number(row.distortion),
+    row.above === undefined ? '–' : percent(row.above, 2),
+    number(row.rounds),
+    row.rounds === 0 ? '–' : fineDuration(row.seconds),
+    row.secondsToNear === undefined ? 'never' : fineDuration(row.secondsToNear),
+  ])
+  const widths = HEADS.map((head, i) => Math.max(head.length, ...cells.map((row) => row[i].length)))
+  const line = (row: readonly string[]): string =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ')
+  stdout.line(
+    bold(
+      `${basename(file)}: ${count(source.rows, 'vector')} with ${count(source.cols, 'dimension')}${source.sparse ? ', sparse' : ''}, ${count(k, 'cluster')}, ${fineDuration(flags.seconds)} for each method`,
+    ),
+  )
+  stdout.line(`  ${dim(line(HEADS))}`)
+  rows.forEach((row, i) => {
+    const text = line(cells[i])
+    stdout.line(`  ${row.method === best ? bold(text) : text}  ${dim(endWords(row))}`)
+  })
+  const curves = rows.map(({ method }, i) => ({
+    letter: letters[i],
+    points: (results.find((result) => result.method === method)?.rounds ?? []).map(
+      ({ seconds, distortion }) => [seconds, distortion] as const,
+    ),
+  }))
+  stdout.line('')
+  for (const text of textPlot(curves, flags.seconds)) stdout.line(`  ${text}`)
+  stdout.line('')
+  stdout.line(bold(sentence))
+  stdout.line(dim('Each began the way it does by default, with the same seed; loading and starting count.'))
+  if (best !== undefined) stdout.line(`  report  ${bold(join(out.path, 'report.html'))}`)
+}

@@ -1,0 +1,66 @@
+/** The frame of every report: one file, no scripts, nothing loaded from anywhere. */
+import { writeFile } from 'node:fs/promises'
+import { cannotWrite } from '../out-folder.ts'
+import { html, type Markup } from './markup.ts'
+import { STYLE } from './style.ts'
+
+export function page(title: string, body: Markup): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+${html`<title>${title}</title>`.text}
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${html`<h1>${title}</h1>`.text}
+${body.text}
+</main>
+</body>
+</html>
+`
+}
+
+export async function savePage(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    throw cannotWrite(path, error)
+  }
+}
+
+export function card(title: string, picture: Markup, caption: string): Markup {
+  return html`<figure class="card"><h3>${title}</h3>${picture}<figcaption>${caption}</figcaption></figure>`
+}
+
+/** Names with their values, side by side; wide ones below. */
+export function figures(
+  values: readonly (readonly [name: string, value: string])[],
+  wide: readonly (readonly [name: string, value: string])[] = [],
+): Markup {
+  return html`<dl class="figures">${values.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+${wide.map(([name, value]) => html`<div class="wide"><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+/** A table that can be scrolled sideways on a phone. The first cell of a row names it. */
+export function table(heads: readonly string[], rows: readonly (readonly (Markup | string)[])[]): Markup {
+  const head = heads.map((name) => html`<th scope="col">${name}`)
+  const body = rows.map(
+    ([name, ...cells]) => html`<tr><th scope="row">${name}${cells.map((cell) => html`<td>${cell}`)}`,
+  )
+  return html`<div class="scroll"><table><thead><tr>${head}<tbody>${body}</table></div>`
+}
+
+export function howItWasMade(words: string, commandLine: string | undefined): Markup {
+  return html`<section><h2>How it was made</h2>
+<p class="soft">${words}</p>
+${commandLine === undefined ? undefined : html`<code>${commandLine}</code>`}</section>`
+}
+
+/** More rounds than a picture has pixels are thinned out evenly; the last stays. */
+export function thinned<T>(rounds: readonly T[]): readonly T[] {
+  const step = Math.ceil(rounds.length / 1000)
+  return rounds.filter((_, i) => i % step === 0 || i === rounds.length - 1)
+}

@@ -130,8 +130,11 @@ export class Lane {
     this.curve.push([iteration, distortion])
     this.stage.setLook(look)
     const left = extra?.components === undefined ? '' : `, ${extra.components} components`
-    const changed = iteration === 1 ? '' : `, ${showNumber(moved)} points changed`
-    this.#describe(`round ${iteration}: distortion ${showNumber(distortion)}${changed}${left}`, milliseconds)
+    const drawn = this.stage.drawing > 0 ? `, drawn in ${this.stage.drawing.toFixed(1)} ms` : ''
+    this.#describe(
+      `round ${iteration}: distortion ${showNumber(distortion)}${left}`,
+      `${iteration === 1 ? '' : `${showNumber(moved)} changed, `}${milliseconds.toFixed(1)} ms a round${drawn}`,
+    )
     this.#events.onChange()
     this.#animate(performance.now())
   }
@@ -167,17 +170,15 @@ export class Lane {
     this.#events.onEnd(sentence)
   }
 
-  #describe(text: string, milliseconds?: number): void {
+  #describe(state: string, details = ''): void {
     const name = document.createElement('strong')
     name.textContent = this.method
-    const state = document.createElement('span')
-    state.textContent = text
-    const time = document.createElement('span')
-    time.className = 'time'
-    if (milliseconds !== undefined) {
-      time.textContent = `${showNumber(milliseconds)} ms a round, ${this.stage.drawing.toFixed(1)} ms to draw`
-    }
-    this.#caption.replaceChildren(name, state, time)
-    this.room.setAttribute('aria-label', `${this.#job?.points.rows ?? 0} points, ${this.method}, ${text}`)
+    const lines = [state, details].map((text) => {
+      const line = document.createElement('span')
+      line.textContent = text
+      return line
+    })
+    this.#caption.replaceChildren(name, ...lines)
+    this.room.setAttribute('aria-label', `${this.#job?.points.rows ?? 0} points, ${this.method}, ${state}`)
   }
 }

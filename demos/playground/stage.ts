@@ -25,6 +25,8 @@ interface Scene extends Look {
   readonly widths: Float32Array | undefined
   /** Points that changed cluster in this round. */
   readonly lit: Uint8Array | undefined
+  /** Components that went in this round: x, y and width of each. */
+  readonly gone: readonly (readonly [number, number, number])[]
 }
 
 export class Stage {
@@ -162,16 +164,14 @@ export class Stage {
     context.stroke()
   }
 
-  /** Two standard deviations, as wide as they are on their way. */
+  /** Two standard deviations, as wide as they are on their way; those that were purged fade. */
   #drawCircles(context: CanvasRenderingContext2D, scene: Scene, centers: Float32Array, share: number): void {
     if (!scene.sigmas || !scene.widths) return
     const widths = between(scene.widths, scene.sigmas, share)
     context.lineWidth = 2 * this.#ratio
     for (let i = 0; i < widths.length; i++) {
       const colour = cssColour(this.#colours, scene.identities[i])
-      context.beginPath()
-      const [x, y] = [centers[2 * i] * this.#side, centers[2 * i + 1] * this.#side]
-      context.arc(x, y, 2 * widths[i] * this.#side, 0, 2 * Math.PI)
+      this.#circle(context, centers[2 * i], centers[2 * i + 1], widths[i])
       context.globalAlpha = 0.12
       context.fillStyle = colour
       context.fill()
@@ -179,6 +179,21 @@ export class Stage {
       context.strokeStyle = colour
       context.stroke()
     }
+    if (share >= 1) return
+    context.setLineDash([4 * this.#ratio, 4 * this.#ratio])
+    context.globalAlpha = 1 - share
+    context.strokeStyle = prefersDark() ? '#fff' : '#000'
+    for (const [x, y, width] of scene.gone) {
+      this.#circle(context, x, y, width * (1 - share))
+      context.stroke()
+    }
+    context.globalAlpha = 1
+    context.setLineDash([])
+  }
+
+  #circle(context: CanvasRenderingContext2D, x: number, y: number, width: number): void {
+    context.beginPath()
+    context.arc(x * this.#side, y * this.#side, 2 * width * this.#side, 0, 2 * Math.PI)
   }
 
   #outline(context: CanvasRenderingContext2D, corners: readonly number[]): void {
@@ -206,7 +221,7 @@ function nextScene(before: Scene | undefined, look: Look): Scene {
   const { centers, labels, sigmas } = look
   if (!before) {
     const identities = firstIdentities(centers.length / 2)
-    return { ...look, identities, origins: centers, widths: sigmas, lit: undefined }
+    return { ...look, identities, origins: centers, widths: sigmas, lit: undefined, gone: [] }
   }
   const identities = followIdentities(before, centers)
   const index = new Map(Array.from(before.identities, (identity, i) => [identity, i]))
@@ -217,7 +232,18 @@ function nextScene(before: Scene | undefined, look: Look): Scene {
   for (let i = 0; i < labels.length; i++) {
     lit[i] = identities[labels[i]] === before.identities[before.labels[i]] ? 0 : 1
   }
-  return { ...look, identities, origins, widths: old ? Float32Array.from(from, (j) => old[j]) : sigmas, lit }
+  const stayed = new Set(from)
+  const gone = old
+    ? Array.from(old, (width, j) => [before.centers[2 * j], before.centers[2 * j + 1], width] as const)
+    : []
+  return {
+    ...look,
+    identities,
+    origins,
+    widths: old ? Float32Array.from(from, (j) => old[j]) : sigmas,
+    lit,
+    gone: gone.filter((_, j) => !stayed.has(j)),
+  }
 }
 
 function between(from: Float32Array, to: Float32Array, share: number): Float32Array {

@@ -1,10 +1,12 @@
 /** What the controls say: read from the address at first, from the form afterwards, and written back to the address. */
 import type { ClusterOptions, MethodName } from '../../src/index.ts'
+import { startFor } from '../engine/starts.ts'
 import { element } from '../shell/dom.ts'
+import { fitField, readField } from '../shell/number-field.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
-import { MOST_POINTS, SHAPES, type Shape } from './points.ts'
+import { SHAPES, type Shape } from './points.ts'
 
-/** In the order of the list. Those that begin with one another are shown together. */
+/** In the order of the list. */
 export const PLAYGROUND_METHODS = [
   'lloyd',
   'sharp',
@@ -25,8 +27,6 @@ export const PLAYGROUND_METHODS = [
 /** These find how many clusters there are, and begin with this many points as in the paper's figure 1. */
 export const FINDS_COUNT: readonly MethodName[] = ['agm', 'egm']
 export const FIRST_COMPONENTS = 50
-/** Their start is what they are. */
-const OWN_START: readonly MethodName[] = ['hkm', 'bisecting']
 
 export const PACES = { slow: 900, steady: 280, full: 0 } as const
 
@@ -69,7 +69,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   pace: Object.keys(PACES),
 }
 
-const RANGES = { n: [10, MOST_POINTS], seed: [0, 999_999], k: [1, 1000] } as const
+const NUMBERS = ['n', 'seed', 'k'] as const
 
 /** From the address, with sense made of what makes none. */
 export function settingsFromAddress(): Settings {
@@ -77,14 +77,10 @@ export function settingsFromAddress(): Settings {
   for (const [name, choices] of Object.entries(CHOICES)) {
     if (!choices.includes(String(read[name]))) read[name] = DEFAULTS[name as keyof typeof DEFAULTS]
   }
-  for (const [name, [least, most]] of Object.entries(RANGES)) {
-    if (name !== 'n' || read.n !== 0) read[name] = clamp(Number(read[name]), least, most)
+  for (const name of NUMBERS) {
+    if (name !== 'n' || read.n !== 0) read[name] = fitField(name, Number(read[name]))
   }
   return read as unknown as Settings
-}
-
-function clamp(value: number, least: number, most: number): number {
-  return Math.min(most, Math.max(least, Math.round(value)))
 }
 
 /** Puts settings into the form. */
@@ -102,29 +98,15 @@ export function settingsFromForm(complain: (sentence: string) => void): Settings
   for (const name of Object.keys(DEFAULTS)) {
     const control = element(name)
     if (control instanceof HTMLInputElement && control.type === 'checkbox') read[name] = control.checked
-    else if (control instanceof HTMLInputElement) read[name] = readNumber(control, complain)
+    else if (control instanceof HTMLInputElement) read[name] = readField(name, complain)
     else read[name] = (control as HTMLSelectElement).value
   }
   writeQuery(read, DEFAULTS)
   return read as unknown as Settings
 }
 
-function readNumber(input: HTMLInputElement, complain: (sentence: string) => void): number {
-  const [least, most] = RANGES[input.id as keyof typeof RANGES]
-  const asked = input.value.trim() === '' ? Number.NaN : Number(input.value)
-  const value = Number.isFinite(asked) ? clamp(asked, least, most) : least
-  if (value !== asked) {
-    const label = input.labels?.[0]?.textContent?.trim().split('\n')[0].trim() ?? input.id
-    complain(
-      `${label} goes from ${least} to ${most.toLocaleString('en')}, in whole numbers: ${value.toLocaleString('en')} is taken.`,
-    )
-    input.value = String(value)
-  }
-  return value
-}
-
 /** What the library is asked for. */
 export function clusterOptions(method: MethodName, { k, seed, start }: Settings, n: number): ClusterOptions {
   if (FINDS_COUNT.includes(method)) return { method, seed, start: Math.min(n, FIRST_COMPONENTS) }
-  return { method, seed, k, start: OWN_START.includes(method) ? 'auto' : start }
+  return { method, seed, k, start: startFor(method, start) }
 }

@@ -26,7 +26,9 @@ export interface LineChart {
 }
 
 const LEAST_WIDTH = 240
-const LEFT = 66
+/** Of the widest letters of a number, and of what stands beside them. */
+const LETTER = 7
+const BESIDE = 30
 const RIGHT = 12
 const TOP = 12
 const BOTTOM = 40
@@ -49,18 +51,19 @@ export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
     // In pixels of the page, so that letters have the same size in charts of any width.
     const width = Math.max(LEAST_WIDTH, host.clientWidth)
     root.setAttribute('viewBox', `0 0 ${width} ${height}`)
-    below.setAttribute('x', String((LEFT + width - RIGHT) / 2))
     const all = series.flatMap(({ points }) => points)
-    const x = axis(range(all, 0, xScale), [LEFT, width - RIGHT], xScale)
     const y = axis(range(all, 1, yScale), [height - BOTTOM, TOP], yScale)
+    const left = BESIDE + LETTER * Math.max(4, ...y.ticks.map((tick) => shortNumber(tick).length))
+    const x = axis(range(all, 0, xScale), [left, width - RIGHT], xScale)
+    below.setAttribute('x', String((left + width - RIGHT) / 2))
     grid.replaceChildren(
       ...x.ticks.flatMap((tick) => [
         svg('line', { x1: x.place(tick), x2: x.place(tick), y1: TOP, y2: height - BOTTOM }),
         svg('text', { x: x.place(tick), y: height - BOTTOM + 16, 'text-anchor': 'middle' }, shortNumber(tick)),
       ]),
       ...y.ticks.flatMap((tick) => [
-        svg('line', { x1: LEFT, x2: width - RIGHT, y1: y.place(tick), y2: y.place(tick) }),
-        svg('text', { x: LEFT - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)),
+        svg('line', { x1: left, x2: width - RIGHT, y1: y.place(tick), y2: y.place(tick) }),
+        svg('text', { x: left - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)),
       ]),
     )
     const drawn = [...series].sort((a, b) => Number(a.strong ?? false) - Number(b.strong ?? false))

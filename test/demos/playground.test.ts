@@ -212,6 +212,19 @@ describe('devices', () => {
     expect(complaints).toEqual([])
   })
 
+  test('a GPU process that crashes: the same', async () => {
+    const { page, crashGpu } = await site.visitToCrash(`${PAGE}?device=webgpu&n=300&k=6&seed=3&pace=slow`)
+    await textOf(page, '#device-name', /the browser/)
+    await page.getByRole('button', { name: 'Run' }).click()
+    await textOf(page, CAPTION, /round 2/)
+    await crashGpu()
+    await textOf(page, '#warning', /The GPU went away while it worked/)
+    await page.selectOption('#pace', 'full')
+    const model = await inNode(300, 3, { method: 'lloyd', k: 6, start: 'random' })
+    const sentence = await textOf(page, '#status', /after/)
+    expect(sentence).toContain(`distortion ${showNumber(model.distortion)} after`)
+  })
+
   test('another device in the middle of a run', async () => {
     const { page, complaints } = await site.visit(`${PAGE}?device=webgpu&n=200&k=4&pace=slow`)
     await page.getByRole('button', { name: 'Run' }).click()

@@ -5,7 +5,7 @@ import { ApiItemKind, ReleaseTag } from '@microsoft/api-extractor-model'
 const THEMES = [
   ['Clustering', /^clustering\/(?!device-choice)/],
   ['Devices', /^(device\/|clustering\/device-choice)/],
-  ['Data', /^(data|core\/(?!errors))/],
+  ['Data', /^(data|math|core\/(?!errors))/],
   ['Quantizers', /^quantize\//],
   ['Search', /^search\//],
   ['Retrieval', /^retrieval\//],

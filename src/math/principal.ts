@@ -9,6 +9,7 @@ import { type Matrix, matrix } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
 import { inner, leadingEigenvectors, product } from './orthogonal.ts'
 
+/** The directions a set of vectors spreads in most. */
 export interface PrincipalAxes {
   /** The weighted mean of the vectors: d numbers. */
   readonly mean: Float64Array
@@ -34,8 +35,12 @@ const NO_SPREAD = 1e-13
  *
  * @example
  * ```ts
- * const { shares, project } = principalAxes(matrix(Float32Array.of(0, 0, 1, 1, 2, 2), 3, 2), 1)
- * shares // [1]: all lie on one line
+ * import { matrix, principalAxes } from 'centroidal'
+ *
+ * const line = matrix(Float32Array.of(0, 0, 1, 1, 2, 2), 3, 2)
+ * const { shares, project } = principalAxes(line, 1)
+ * Math.round(100 * shares[0]) // => 100
+ * project(line).cols // => 1
  * ```
  */
 export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<number>): PrincipalAxes {

@@ -1,0 +1,17 @@
+/** Everything the worker can be asked to do. A page that needs more adds a task here. */
+import { clusterTask } from './cluster-task.ts'
+import { leavesTask } from './leaves-task.ts'
+import { methodsTask } from './methods-task.ts'
+import type { Task } from './task.ts'
+
+export const TASKS = {
+  cluster: clusterTask,
+  leaves: leavesTask,
+  methods: methodsTask,
+}
+
+type Tasks = typeof TASKS
+export type TaskName = keyof Tasks
+export type InputOf<Name extends TaskName> = Tasks[Name] extends Task<infer Input, unknown, unknown> ? Input : never
+export type RoundOf<Name extends TaskName> = Tasks[Name] extends Task<never, infer Round, unknown> ? Round : never
+export type ResultOf<Name extends TaskName> = Tasks[Name] extends Task<never, unknown, infer Result> ? Result : never

@@ -21,6 +21,7 @@ import { type DeviceRows, firstRows } from '../../kernels/rows.ts'
 import { sharesOfAll, sharesOfLists } from '../../kernels/shares.ts'
 import { tally } from '../../kernels/tally.ts'
 import type { Settings } from '../method-options.ts'
+import { FOUND, nextMixture, ownShares } from '../mixture/found.ts'
 import { considerOverlaps } from '../mixture/overlaps.ts'
 import { Purge } from '../mixture/purge.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
@@ -41,8 +42,6 @@ import { meanUpdate } from './mean.ts'
 
 /** Components whose shares are held at a time where all are looked at. */
 const TILE = 64
-/** Numbers the kernel expand finds for a component. */
-const FOUND = 3
 
 export function mixtureUpdate(state: RunState): Update {
   return new MixtureUpdate(state)
@@ -336,25 +335,5 @@ class MixtureUpdate implements Update {
     } finally {
       scope.free()
     }
-  }
-}
-
-/** Of what each component has: the share that comes from points it answers for most. */
-function ownShares(found: Float32Array): Float64Array {
-  return Float64Array.from({ length: found.length / FOUND }, (_, component) => {
-    const [total, inner] = found.subarray(FOUND * component)
-    return total > 0 ? inner / total : 0
-  })
-}
-
-/** Totals become weights; a component without any keeps its width, and waits. */
-function nextMixture(found: Float32Array, { variances }: Mixture): Mixture {
-  let total = 0
-  for (let at = 0; at < found.length; at += FOUND) total += found[at]
-  return {
-    weights: variances.map((_, component) => found[FOUND * component] / total),
-    variances: variances.map((variance, component) =>
-      found[FOUND * component] > 0 ? found[FOUND * component + 2] : variance,
-    ),
   }
 }

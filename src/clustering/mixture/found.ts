@@ -1,0 +1,25 @@
+/** What the kernel expand found, as a mixture. */
+import type { Mixture } from '../run-state.ts'
+
+/** Numbers it finds for a component: total of shares, that of inner ones, variance. */
+export const FOUND = 3
+
+/** Of what each component has: the share that comes from points it answers for most. */
+export function ownShares(found: Float32Array): Float64Array {
+  return Float64Array.from({ length: found.length / FOUND }, (_, component) => {
+    const [total, inner] = found.subarray(FOUND * component)
+    return total > 0 ? inner / total : 0
+  })
+}
+
+/** Totals become weights; a component without any keeps its width, and waits. */
+export function nextMixture(found: Float32Array, { variances }: Mixture): Mixture {
+  let total = 0
+  for (let at = 0; at < found.length; at += FOUND) total += found[at]
+  return {
+    weights: variances.map((_, component) => found[FOUND * component] / total),
+    variances: variances.map((variance, component) =>
+      found[FOUND * component] > 0 ? found[FOUND * component + 2] : variance,
+    ),
+  }
+}

@@ -1,0 +1,69 @@
+/** Files a person gives the page, as vectors; too large or broken ones as a sentence. */
+import { CentroidalError, type Matrix, matrix, openVectors, type VectorSource } from '../../src/index.ts'
+
+/** Numbers are held twice, by the page and by the device: with this much of them a phone still copes. */
+export const MOST_BYTES = 128 * 2 ** 20
+export const MOST_ROWS = 1_000_000
+export const EXTENSIONS = ['.npy', '.fvecs', '.bvecs', '.csv', '.tsv'] as const
+
+const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20).toLocaleString('en')} MB`
+
+/** Reads all rows, after a look at how many there are. */
+export async function loadVectors(file: File): Promise<Matrix> {
+  if (!EXTENSIONS.some((extension) => file.name.toLowerCase().endsWith(extension))) {
+    throw new CentroidalError(
+      'bad-file',
+      `"${file.name}" is no file of vectors that this page knows: give one that ends in ${EXTENSIONS.join(', ')}.`,
+    )
+  }
+  if (file.size === 0) throw new CentroidalError('bad-file', `"${file.name}" is empty: save it again.`)
+  // Text shrinks when it is read; a dozen characters make four bytes.
+  const text = /\.[ct]sv$/i.test(file.name)
+  if (file.size > MOST_BYTES * (text ? 3 : 1) + 4096) throw tooLarge(file.name, `has ${megabytes(file.size)}`)
+  const source = await openVectors(file)
+  try {
+    checkSize(file.name, source)
+    return await readShared(source)
+  } finally {
+    await source.close?.()
+  }
+}
+
+function checkSize(name: string, { rows, cols, type }: VectorSource): void {
+  if (rows < 2) throw new CentroidalError('bad-file', `"${name}" has ${rows} rows: clustering needs at least 2.`)
+  const bytes = rows * cols * (type === 'u8' ? 1 : 4)
+  const shape = `has ${rows.toLocaleString('en')} rows of ${cols.toLocaleString('en')} numbers, ${megabytes(bytes)}`
+  if (bytes > MOST_BYTES || rows > MOST_ROWS) throw tooLarge(name, shape)
+}
+
+function tooLarge(name: string, fact: string): CentroidalError {
+  return new CentroidalError(
+    'out-of-memory',
+    `"${name}" ${fact}: this page takes ${megabytes(MOST_BYTES)} and ${MOST_ROWS.toLocaleString('en')} rows. ` +
+      `Give it a part, or cluster the whole with the command line: centroidal cluster "${name}".`,
+  )
+}
+
+/** Into memory that page and worker share where the page may, so that no run copies it. */
+async function readShared(source: VectorSource): Promise<Matrix> {
+  const { rows, cols, type } = source
+  const read = await source.read(0, rows)
+  if (!globalThis.crossOriginIsolated) return matrix(read, rows, cols)
+  const shared = new SharedArrayBuffer(read.byteLength)
+  const data = type === 'u8' ? new Uint8Array(shared) : new Float32Array(shared)
+  data.set(read)
+  return matrix(data, rows, cols)
+}
+
+/** Names of rows, one a line. Fewer or more than rows are a mistake worth a sentence. */
+export function parseNames(text: string, fileName: string, rows: number): string[] {
+  const lines = text.split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  if (lines.length !== rows) {
+    throw new CentroidalError(
+      'bad-file',
+      `"${fileName}" has ${lines.length.toLocaleString('en')} lines and the vectors ${rows.toLocaleString('en')} rows: give one name a line.`,
+    )
+  }
+  return lines
+}

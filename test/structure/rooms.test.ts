@@ -59,6 +59,11 @@ function readSource(path: string): SourceFile {
   return { path, text, lines: text.split('\n').length, imports }
 }
 
+function pagesOf(folder: string): string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+  return names.filter((name) => name.endsWith('.html')).map((name) => join(folder, name))
+}
+
 const roomOf = (path: string): string => path.split('/')[1]
 const inSrc = sources('src')
 const library = inSrc.filter(({ path }) => path !== 'src/index.ts' && roomOf(path) !== 'cli')
@@ -87,6 +92,13 @@ describe('rooms', () => {
       }
     },
   )
+
+  test.each(pagesOf('demos'))('%s loads what is in demos alone', (path) => {
+    const html = readFileSync(join(ROOT, path), 'utf8')
+    for (const [, target] of html.matchAll(/(?:src|href)="([^"#]+)"/g)) {
+      expect(relative(ROOT, resolve(ROOT, dirname(path), target)), `${path} loads ${target}`).toMatch(/^demos\//)
+    }
+  })
 
   test.each(sources('shaders'))('$path knows only types of the library', ({ path, text }) => {
     for (const [line] of text.matchAll(/^import .*\.\.\/src\/.*$/gm)) {

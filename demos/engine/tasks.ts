@@ -1,0 +1,15 @@
+/** Everything the worker can be asked to do. A page that needs more adds a task here. */
+import { clusterTask } from './cluster-task.ts'
+import { leavesTask } from './leaves-task.ts'
+import type { Task } from './task.ts'
+
+export const TASKS = {
+  cluster: clusterTask,
+  leaves: leavesTask,
+}
+
+type Tasks = typeof TASKS
+export type TaskName = keyof Tasks
+export type InputOf<Name extends TaskName> = Parameters<Tasks[Name]>[0]
+export type RoundOf<Name extends TaskName> = Tasks[Name] extends Task<never, infer Round, unknown> ? Round : never
+export type ResultOf<Name extends TaskName> = Tasks[Name] extends Task<never, unknown, infer Result> ? Result : never

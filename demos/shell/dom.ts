@@ -1,0 +1,26 @@
+/** Elements of the page, by id and kind: a page that lacks one is broken, and says which. */
+export function element(id: string): HTMLElement
+export function element<T extends Element>(id: string, kind: new () => T): T
+export function element(id: string, kind: new () => Element = HTMLElement): Element {
+  const found = document.getElementById(id)
+  if (!(found instanceof kind)) throw new Error(`The page has no ${kind.name} with id ${id}.`)
+  return found
+}
+
+export function svg<Name extends keyof SVGElementTagNameMap>(
+  name: Name,
+  attributes: Readonly<Record<string, string | number>> = {},
+  text = '',
+): SVGElementTagNameMap[Name] {
+  const made = document.createElementNS('http://www.w3.org/2000/svg', name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
+  made.textContent = text
+  return made
+}
+
+/** 1,234 or 0.00123: as many digits as help. */
+export function showNumber(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  const digits = Math.abs(value) >= 1000 ? 0 : undefined
+  return value.toLocaleString('en', digits === 0 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 })
+}

@@ -1,0 +1,144 @@
+/** A small line chart in SVG: several curves over shared axes, growing as points arrive. */
+import { showNumber, svg } from './dom.ts'
+
+export interface ChartSeries {
+  readonly name: string
+  /** A CSS colour. */
+  readonly colour: string
+  readonly points: readonly (readonly [x: number, y: number])[]
+  /** Drawn broader, in front. */
+  readonly strong?: boolean
+}
+
+export interface ChartOptions {
+  readonly xLabel: string
+  readonly yLabel: string
+  readonly xScale?: 'linear' | 'log'
+  readonly yScale?: 'linear' | 'log'
+  /** Said to screen readers, with the curves' last values. */
+  readonly title: string
+  readonly height?: number
+}
+
+export interface LineChart {
+  draw(series: readonly ChartSeries[]): void
+}
+
+const WIDTH = 480
+const LEFT = 58
+const RIGHT = 12
+const TOP = 12
+const BOTTOM = 40
+
+export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
+  const { xLabel, yLabel, xScale = 'linear', yScale = 'linear', title, height = 240 } = options
+  // A title element would be shown as a tooltip; the label is for screen readers alone.
+  const root = svg('svg', { viewBox: `0 0 ${WIDTH} ${height}`, class: 'chart', role: 'img', 'aria-label': title })
+  const grid = svg('g', { class: 'chart-grid' })
+  const lines = svg('g', { class: 'chart-lines' })
+  const middle = (TOP + height - BOTTOM) / 2
+  root.append(
+    grid,
+    lines,
+    svg('text', { x: (LEFT + WIDTH - RIGHT) / 2, y: height - 6, 'text-anchor': 'middle' }, xLabel),
+    svg('text', { x: 12, y: middle, 'text-anchor': 'middle', transform: `rotate(-90 12 ${middle})` }, yLabel),
+  )
+  host.replaceChildren(root)
+
+  return {
+    draw(series) {
+      const all = series.flatMap(({ points }) => points)
+      const x = axis(range(all, 0, xScale), [LEFT, WIDTH - RIGHT], xScale)
+      const y = axis(range(all, 1, yScale), [height - BOTTOM, TOP], yScale)
+      grid.replaceChildren(
+        ...x.ticks.flatMap((tick) => [
+          svg('line', { x1: x.place(tick), x2: x.place(tick), y1: TOP, y2: height - BOTTOM }),
+          svg('text', { x: x.place(tick), y: height - BOTTOM + 16, 'text-anchor': 'middle' }, shortNumber(tick)),
+        ]),
+        ...y.ticks.flatMap((tick) => [
+          svg('line', { x1: LEFT, x2: WIDTH - RIGHT, y1: y.place(tick), y2: y.place(tick) }),
+          svg('text', { x: LEFT - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)),
+        ]),
+      )
+      const drawn = [...series].sort((a, b) => Number(a.strong ?? false) - Number(b.strong ?? false))
+      lines.replaceChildren(...drawn.flatMap((one) => curve(one, x.place, y.place)))
+      const ends = series
+        .filter(({ points }) => points.length > 0)
+        .map(({ name, points }) => `${name} ${showNumber(points[points.length - 1][1])}`)
+      root.setAttribute('aria-label', ends.length > 0 ? `${title}. Last values: ${ends.join(', ')}.` : title)
+    },
+  }
+}
+
+function curve(
+  { points, colour, strong }: ChartSeries,
+  placeX: (value: number) => number,
+  placeY: (value: number) => number,
+): SVGElement[] {
+  if (points.length === 0) return []
+  const places = points.map(([x, y]) => `${placeX(x).toFixed(1)} ${placeY(y).toFixed(1)}`)
+  const [x, y] = places[places.length - 1].split(' ')
+  return [
+    svg('path', { d: `M${places.join('L')}`, stroke: colour, 'stroke-width': strong ? 3 : 1.75, fill: 'none' }),
+    svg('circle', { cx: x, cy: y, r: strong ? 4 : 3, fill: colour }),
+  ]
+}
+
+type Range = readonly [low: number, high: number]
+
+function range(points: readonly (readonly [number, number])[], which: 0 | 1, scale: 'linear' | 'log'): Range {
+  let low = Number.POSITIVE_INFINITY
+  let high = Number.NEGATIVE_INFINITY
+  for (const point of points) {
+    const value = point[which]
+    if (!Number.isFinite(value) || (scale === 'log' && value <= 0)) continue
+    low = Math.min(low, value)
+    high = Math.max(high, value)
+  }
+  if (low > high) return scale === 'log' ? [0.1, 1] : [0, 1]
+  if (which === 0 && scale === 'linear') return [Math.min(low, 0), Math.max(high, 1e-9)]
+  if (scale === 'log') return low === high ? [low / 1.2, high * 1.2] : [low / 1.05, high * 1.05]
+  const margin = (high - low || Math.abs(high) || 1) * 0.06
+  return [low - margin, high + margin]
+}
+
+interface Axis {
+  readonly ticks: readonly number[]
+  place(value: number): number
+}
+
+function axis([low, high]: Range, [from, to]: Range, scale: 'linear' | 'log'): Axis {
+  const inner = scale === 'log' ? Math.log10 : (value: number) => value
+  const [start, end] = [inner(low), inner(high)]
+  const place = (value: number): number => {
+    const share = (inner(scale === 'log' ? Math.max(value, low) : value) - start) / (end - start || 1)
+    return from + share * (to - from)
+  }
+  return { place, ticks: scale === 'log' ? logTicks(low, high) : linearTicks(low, high) }
+}
+
+function linearTicks(low: number, high: number, count = 5): number[] {
+  const rough = (high - low) / count
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power
+  const ticks: number[] = []
+  for (let i = Math.ceil(low / step); i * step <= high; i++) ticks.push(i * step)
+  return ticks
+}
+
+/** 1, 2 and 5 of each power of ten if there is room, else the powers; steps as on a straight axis within one. */
+function logTicks(low: number, high: number): number[] {
+  if (high / low < 5) return linearTicks(low, high).filter((tick) => tick > 0)
+  const factors = high / low > 1000 ? [1] : high / low > 60 ? [1, 3] : [1, 2, 5]
+  const ticks: number[] = []
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+    ticks.push(...factors.map((factor) => factor * 10 ** power).filter((tick) => tick >= low && tick <= high))
+  }
+  return ticks
+}
+
+function shortNumber(value: number): string {
+  const size = Math.abs(value)
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(0)
+  return value.toLocaleString('en', { maximumSignificantDigits: 4 })
+}

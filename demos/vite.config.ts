@@ -1,0 +1,46 @@
+/**
+ * The demo pages: `vite demos` serves them, `vite build demos` writes them to dist/demos-site as static files that work
+ * from any folder of any server. Every folder with an index.html is a page.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineConfig, type Plugin } from 'vite'
+import { digitsFile } from './data/digits-file.ts'
+import { frame } from './shell/frame.ts'
+
+const here = import.meta.dirname
+const pages = ['', ...readdirSync(here)].filter((name) => existsSync(join(here, name, 'index.html')))
+
+// Threads share memory only on cross-origin isolated pages.
+const headers = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' }
+
+/** Header and footer are part of the page as it arrives, so that nothing jumps when scripts start. */
+const framed: Plugin = {
+  name: 'framed-pages',
+  transformIndexHtml: { order: 'pre', handler: (html, { path }) => frame(html, path) },
+}
+
+export default defineConfig({
+  root: here,
+  base: './',
+  plugins: [framed, digitsFile()],
+  server: { headers, fs: { allow: ['..'] } },
+  preview: { headers },
+  worker: { format: 'es' },
+  build: {
+    outDir: '../dist/demos-site',
+    emptyOutDir: true,
+    target: 'es2022',
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: {
+        ...Object.fromEntries(pages.map((name) => [name || 'front', join(here, name, 'index.html')])),
+        'isolation-worker': join(here, 'shell/isolation-worker.ts'),
+      },
+      output: {
+        // A service worker serves the folder it lies in, and has to be found by its name.
+        entryFileNames: ({ name }) => (name === 'isolation-worker' ? '[name].js' : 'assets/[name]-[hash].js'),
+      },
+    },
+  },
+})

@@ -1,0 +1,99 @@
+/** The built site on a small server, and a Chromium to visit it with. */
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { extname, join, normalize } from 'node:path'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright'
+import { build } from 'vite'
+import { chromiumLaunchOptions } from '../../scripts/chromium.mjs'
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.bin': 'application/octet-stream',
+}
+
+export interface Site {
+  /** Where the front page is, with a slash at the end. */
+  readonly url: string
+  /** The same files from a server that sends no headers of isolation. */
+  readonly plainUrl: string
+  readonly folder: string
+  /** A page that reports what it complains about: see `complaints`. */
+  visit(path: string, options?: BrowserContextOptions): Promise<Visit>
+  close(): Promise<void>
+}
+
+export interface Visit {
+  readonly page: Page
+  /** Errors and warnings of the console, and errors nobody caught. */
+  readonly complaints: string[]
+}
+
+/** Builds the site as it is published, and serves it from a sub-folder, as many hosts do. */
+export async function openSite(): Promise<Site> {
+  const folder = await mkdtemp(join(tmpdir(), 'centroidal-demos-'))
+  await build({
+    configFile: join(import.meta.dirname, '../../demos/vite.config.ts'),
+    logLevel: 'warn',
+    build: { outDir: folder, minify: false, reportCompressedSize: false },
+  })
+  const isolated = await serve(folder, true)
+  const plain = await serve(folder, false)
+  const browser: Browser = await chromium.launch(await chromiumLaunchOptions())
+  const url = addressOf(isolated)
+  return {
+    url,
+    plainUrl: addressOf(plain),
+    folder,
+    async visit(path, options = {}) {
+      const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+      const page = await context.newPage()
+      const complaints: string[] = []
+      page.on('console', (message) => {
+        if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+      })
+      page.on('pageerror', (error) => complaints.push(error.message))
+      await page.goto(new URL(path, url).href)
+      return { page, complaints }
+    },
+    async close() {
+      await browser.close()
+      for (const server of [isolated, plain]) {
+        server.closeAllConnections()
+        server.close()
+      }
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Nothing but files: what any host of static files does. */
+async function serve(folder: string, isolated: boolean): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    const path = decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname)
+    const file = join(folder, normalize(path.replace(/^\/some\/folder\//, '/').replace(/\/$/, '/index.html')))
+    const found = path.startsWith('/some/folder/') ? await stat(file).catch(() => undefined) : undefined
+    if (!found?.isFile()) {
+      response.writeHead(404).end()
+      return
+    }
+    response.writeHead(200, {
+      'Content-Type': TYPES[extname(file)] ?? 'application/octet-stream',
+      'Content-Length': found.size,
+      ...(isolated
+        ? { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' }
+        : {}),
+    })
+    createReadStream(file).pipe(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+function addressOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/some/folder/`
+}

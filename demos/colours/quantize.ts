@@ -1,22 +1,23 @@
 /** The job of the page, as the worker runs it: pixels in, palettes out, round by round. Knows no page and no worker. */
-import { type ClusterOptions, clusterSteps, type Device, METHODS, type MethodName } from '../../src/index.ts'
+import { CentroidalError, type ClusterOptions, clusterSteps, type Matrix } from '../../src/index.ts'
+import type { TaskContext } from '../engine/task.ts'
+import { findsCount, type MethodChoice } from '../shell/method-choices.ts'
 import { fromOklab, toOklab } from './oklab.ts'
 import { countsOf, meanSquaredError, paletteOf } from './palette.ts'
 import { indexMap, mostColours, opaquePixels, type Picture } from './picture.ts'
+import { indexedPng } from './png.ts'
 
 export interface ColourRequest {
   readonly picture: Picture
   readonly k: number
-  readonly method: 'auto' | MethodName
+  readonly method: MethodChoice
   readonly seed: number
   /** Cluster in OKLab instead of in bytes of sRGB. */
   readonly perceptual: boolean
 }
 
 /** What stands after a round. */
-export interface ColourRound {
-  readonly iteration: number
-  readonly moved: number
+export interface ColourLook {
   /** Mean squared error of a channel, of the picture as shown: with colours rounded to bytes. */
   readonly mse: number
   /** k x 3 bytes. */
@@ -27,51 +28,42 @@ export interface ColourRound {
   readonly indices: Uint8Array<ArrayBuffer>
 }
 
-/** A round of which only the figures are told: looks cost time, and nobody sees a hundred a second. */
-export interface RoundTime {
+export interface ColourRound extends ColourLook {
   readonly iteration: number
   readonly moved: number
   /** Of the round alone, without the look. The first has loading and seeding in it. */
   readonly milliseconds: number
-  readonly look: ColourRound | undefined
 }
 
-export interface ColourResult {
-  readonly final: ColourRound
+export interface ColourResult extends ColourLook {
   /** The method that ran: what `auto` took. */
   readonly method: string
   readonly stopped: string
   readonly rounds: number
+  /** The picture as a file. */
+  readonly png: Uint8Array<ArrayBuffer>
 }
-
-/** Looks are this far apart, in milliseconds. */
-const LOOK_EVERY = 50
 
 /** What the library is asked for; the same on every page and in every test. */
-export function colourOptions({ k, method, seed }: Omit<ColourRequest, 'picture' | 'perceptual'>): ClusterOptions {
-  const finds = method !== 'auto' && METHODS[method].findsCount === true
+export function colourOptions({ k, method, seed }: Pick<ColourRequest, 'k' | 'method' | 'seed'>): ClusterOptions {
   // Methods that find the number of clusters begin with the number asked for and end with fewer.
-  return { method, seed, ...(finds ? { start: k } : { k }) }
+  return { method, seed, ...(findsCount(method) ? { start: k } : { k }) }
 }
 
-export class NoPixels extends Error {}
-
-export async function* quantizeColours(
+export async function* colourTask(
   request: ColourRequest,
-  device: Device,
-  signal: AbortSignal,
-): AsyncGenerator<RoundTime, ColourResult> {
+  { device, signal }: Pick<TaskContext, 'device' | 'signal'>,
+): AsyncGenerator<ColourRound, ColourResult> {
   const { picture, perceptual } = request
   const pixels = opaquePixels(picture)
-  if (pixels.vectors.rows === 0)
-    throw new NoPixels('The picture is transparent everywhere: there is nothing to cluster.')
+  if (pixels.vectors.rows === 0) {
+    throw new CentroidalError('bad-data', 'The picture is transparent everywhere: there are no colours to cluster.')
+  }
   const k = Math.min(request.k, mostColours(pixels))
   const vectors = perceptual ? toOklab(pixels.vectors) : pixels.vectors
-  const look = (iteration: number, moved: number, centers: typeof vectors, labels: Uint32Array): ColourRound => {
+  const look = (centers: Matrix, labels: Uint32Array): ColourLook => {
     const palette = perceptual ? fromOklab(centers) : paletteOf(centers)
     return {
-      iteration,
-      moved,
       mse: meanSquaredError(pixels.vectors, labels, palette),
       palette,
       counts: countsOf(labels, centers.rows),
@@ -79,8 +71,6 @@ export async function* quantizeColours(
     }
   }
   const steps = clusterSteps(vectors, { ...colourOptions({ ...request, k }), device, signal })
-  let last = 0
-  let moved = 0
   try {
     for (;;) {
       const began = performance.now()
@@ -88,18 +78,16 @@ export async function* quantizeColours(
       const milliseconds = performance.now() - began
       if (step.done) {
         const { centers, labels, facts } = step.value
-        const rounds = facts.iterations.length
-        return { final: look(rounds, moved, centers, labels), method: facts.method, stopped: facts.stopped, rounds }
+        const last = look(centers, labels)
+        const png = indexedPng(last.indices, picture, last.palette)
+        return { ...last, png, method: facts.method, stopped: facts.stopped, rounds: facts.iterations.length }
       }
-      const { value: round } = step
-      moved = round.moved
-      const due = performance.now() - last >= LOOK_EVERY
-      const seen = due ? look(round.iteration, moved, await round.centers(), await round.labels()) : undefined
-      if (due) last = performance.now()
-      yield { iteration: round.iteration, moved, milliseconds, look: seen }
+      const { iteration, moved } = step.value
+      const seen = look(await step.value.centers(), await step.value.labels())
+      yield { ...seen, iteration, moved, milliseconds }
     }
   } finally {
     // Leaving early frees what the run holds on the device.
-    await steps.return?.(undefined as never)
+    await steps.return(undefined as never)
   }
 }

@@ -1,4 +1,6 @@
 /** Everything the worker can be asked to do. A page that needs more adds a task here. */
+import { openPictureTask } from '../colours/open-picture.ts'
+import { colourTask } from '../colours/quantize.ts'
 import { clusterTask } from './cluster-task.ts'
 import { leavesTask } from './leaves-task.ts'
 import type { Task } from './task.ts'
@@ -6,6 +8,8 @@ import type { Task } from './task.ts'
 export const TASKS = {
   cluster: clusterTask,
   leaves: leavesTask,
+  'open-picture': openPictureTask,
+  colours: colourTask,
 }
 
 type Tasks = typeof TASKS

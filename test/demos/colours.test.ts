@@ -5,7 +5,7 @@ import { fromOklab, toOklab } from '../../demos/colours/oklab.ts'
 import { byLightness, meanSquaredError, paletteOf, paletteText, psnr } from '../../demos/colours/palette.ts'
 import { fitWithin, indexMap, mostColours, opaquePixels, paint } from '../../demos/colours/picture.ts'
 import { bitsFor, indexedPng } from '../../demos/colours/png.ts'
-import { quantizeColours } from '../../demos/colours/quantize.ts'
+import { colourTask } from '../../demos/colours/quantize.ts'
 import { samplePicture } from '../../demos/colours/sample.ts'
 import { cluster, createRandom, matrix, openDevice } from '../../src/index.ts'
 
@@ -127,19 +127,20 @@ describe('the job', () => {
   const data = Uint8ClampedArray.from({ length: 4 * 900 }, (_, i) => (i % 4 === 3 ? 255 : random.below(256)))
   data.fill(0, 40, 80)
   const picture = { width: 30, height: 30, data }
+  const { signal } = new AbortController()
   const request = { picture, k: 6, method: 'lloyd', seed: 4, perceptual: false } as const
 
   test('gives what the library gives for the opaque pixels', async () => {
     const device = await openDevice({ kind: 'cpu', threads: 1 })
     try {
-      const job = quantizeColours(request, device, new AbortController().signal)
+      const job = colourTask(request, { device, signal })
       let rounds = 0
       let step = await job.next()
       for (; !step.done; step = await job.next()) expect(step.value.iteration).toBe(++rounds)
-      const { final, method } = step.value
+      const final = step.value
       const { vectors } = opaquePixels(picture)
       const model = await cluster(vectors, { k: 6, seed: 4, method: 'lloyd', device })
-      expect(method).toBe('lloyd')
+      expect(final.method).toBe('lloyd')
       expect(rounds).toBe(model.facts.iterations.length)
       expect(final.palette).toEqual(paletteOf(model.centers))
       expect([...final.indices.subarray(0, 12)]).toEqual([...model.labels.subarray(0, 10), 6, 6])
@@ -154,10 +155,10 @@ describe('the job', () => {
     const device = await openDevice({ kind: 'cpu', threads: 1 })
     try {
       const last = async (changes: object) => {
-        const job = quantizeColours({ ...request, ...changes }, device, new AbortController().signal)
+        const job = colourTask({ ...request, ...changes }, { device, signal })
         for (;;) {
           const step = await job.next()
-          if (step.done) return step.value.final
+          if (step.done) return step.value
         }
       }
       const two = await last({ picture: small, k: 200 })

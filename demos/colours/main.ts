@@ -2,13 +2,14 @@
 import type { Run } from '../engine/engine.ts'
 import { element, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
+import { takeFiles } from '../shell/files.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
 import type { OpenedPicture } from './open-picture.ts'
 import { type PaletteFormat, paletteText, psnr } from './palette.ts'
 import type { ColourLook, ColourResult, ColourRound } from './quantize.ts'
-import { openStage, takeFiles } from './stage.ts'
+import { openStage } from './stage.ts'
 import { swatches } from './swatches.ts'
 
 const DEFAULTS = { k: 16, method: 'auto', seed: 1, oklab: false }
@@ -61,7 +62,7 @@ save.addEventListener('click', () => {
 })
 element('pick').addEventListener('click', () => element('file', HTMLInputElement).click())
 element('sample').addEventListener('click', () => void open(page, undefined))
-takeFiles(element('file', HTMLInputElement), element('stage'), (file) => void open(page, file))
+takeFiles(element('file', HTMLInputElement), element('stage'), ([file]) => void open(page, file))
 kRange.addEventListener('input', () => {
   k.value = String(Math.round(2 ** kRange.valueAsNumber))
 })

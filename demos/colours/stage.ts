@@ -46,30 +46,3 @@ export function openStage(): Stage {
     },
   }
 }
-
-/** Pictures that are dropped on the page, pasted into it, or picked. */
-export function takeFiles(input: HTMLInputElement, highlight: HTMLElement, take: (file: File) => void): void {
-  input.addEventListener('change', () => {
-    const file = input.files?.[0]
-    if (file) take(file)
-    // The same file can be picked again.
-    input.value = ''
-  })
-  document.addEventListener('paste', ({ clipboardData }) => {
-    const file = clipboardData?.files[0]
-    if (file) take(file)
-  })
-  document.addEventListener('dragover', (event) => {
-    event.preventDefault()
-    highlight.classList.add('over')
-  })
-  document.addEventListener('dragleave', ({ relatedTarget }) => {
-    if (relatedTarget === null) highlight.classList.remove('over')
-  })
-  document.addEventListener('drop', (event) => {
-    event.preventDefault()
-    highlight.classList.remove('over')
-    const file = event.dataTransfer?.files[0]
-    if (file) take(file)
-  })
-}

@@ -1,4 +1,5 @@
 /** The palette on the page: one stop of the Tab key, arrows go from colour to colour, Enter or a click copies. */
+import { gridColumns, roving } from '../shell/roving.ts'
 import { byLightness, hexOf } from './palette.ts'
 
 export interface Swatches {
@@ -6,31 +7,16 @@ export interface Swatches {
 }
 
 export function swatches(host: HTMLElement, onPick: (hex: string) => void): Swatches {
-  let columns = 1
   const buttons = (): HTMLButtonElement[] => [...host.querySelectorAll('button')]
-  const reach = (target: HTMLButtonElement | undefined): void => {
-    if (!target) return
-    for (const button of buttons()) button.tabIndex = button === target ? 0 : -1
-    target.focus()
-  }
+  const stops = roving(host, () => gridColumns(host))
   host.addEventListener('click', ({ target }) => {
     if (target instanceof HTMLButtonElement) onPick(target.value)
-  })
-  host.addEventListener('keydown', (event) => {
-    const all = buttons()
-    const at = all.indexOf(document.activeElement as HTMLButtonElement)
-    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key]
-    const to = event.key === 'Home' ? 0 : event.key === 'End' ? all.length - 1 : step === undefined ? at : at + step
-    if (at < 0 || to === at) return
-    event.preventDefault()
-    reach(all[to])
   })
   return {
     show(palette, counts) {
       const k = palette.length / 3
       const total = counts.reduce((sum, count) => sum + count, 0)
-      columns = columnsFor(k)
-      host.style.setProperty('--columns', String(columns))
+      host.style.setProperty('--columns', String(columnsFor(k)))
       const present = buttons()
       // Buttons stay where they can, so that focus does.
       for (const extra of present.splice(k)) extra.remove()
@@ -44,7 +30,7 @@ export function swatches(host: HTMLElement, onPick: (hex: string) => void): Swat
         button.title = `${hex}, ${share} % of the pixels`
         button.setAttribute('aria-label', `Copy ${button.title}`)
       }
-      if (!present.some(({ tabIndex }) => tabIndex === 0) && present[0]) present[0].tabIndex = 0
+      stops.refresh()
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Everything the worker can be asked to do. A page that needs more adds a task here. */
 import { openPictureTask } from '../colours/open-picture.ts'
 import { colourTask } from '../colours/quantize.ts'
+import { fileBytesTask, findNeighborsTask, learnCodesTask, mapTask, readVectorsTask } from '../words/tasks.ts'
 import { clusterTask } from './cluster-task.ts'
 import { leavesTask } from './leaves-task.ts'
 import type { Task } from './task.ts'
@@ -10,6 +11,11 @@ export const TASKS = {
   leaves: leavesTask,
   'open-picture': openPictureTask,
   colours: colourTask,
+  'read-vectors': readVectorsTask,
+  'map-vectors': mapTask,
+  'learn-codes': learnCodesTask,
+  'find-neighbours': findNeighborsTask,
+  'file-bytes': fileBytesTask,
 }
 
 type Tasks = typeof TASKS

@@ -153,19 +153,3 @@ function withoutSelf(
   })
   return { rows, distances: lengths }
 }
-
-export interface Memory {
-  readonly vectors: number
-  readonly codes: number
-  /** What is needed besides the codes, once for all rows: codewords and rotation. */
-  readonly books: number
-}
-
-export function memoryOf(vectors: Matrix, { quantizer, codes }: Pick<Codes, 'quantizer' | 'codes'>): Memory {
-  const { books, rotation, offset } = quantizer.codec
-  return {
-    vectors: vectors.data.byteLength,
-    codes: codes.data.byteLength,
-    books: books.byteLength + (rotation?.byteLength ?? 0) + (offset?.byteLength ?? 0),
-  }
-}

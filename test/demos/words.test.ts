@@ -1,8 +1,9 @@
 /** The parts of the words and digits page that need no page. */
 import { describe, expect, test } from 'vitest'
-import { codeOptions, findNeighbors, learnCodes, memoryOf } from '../../demos/words/codes.ts'
-import { parseNames } from '../../demos/words/load.ts'
+import { codeOptions, findNeighbors, learnCodes } from '../../demos/words/codes.ts'
 import { bySize, membersOf, sizesOf } from '../../demos/words/members.ts'
+import { memoryOf } from '../../demos/words/memory.ts'
+import { parseNames } from '../../demos/words/names.ts'
 import { evenRows, placesOf, principalPlane } from '../../demos/words/plane.ts'
 import { blobs, createRandom, matrix, openDevice } from '../../src/index.ts'
 

@@ -1,0 +1,146 @@
+/** The map: points lightly behind, centres in front, as large as their clusters. Drawn on a canvas. */
+import type { Matrix } from '../../src/index.ts'
+import { clusterColours, cssColour, prefersDark } from '../shell/cluster-colours.ts'
+import { placesOf } from './plane.ts'
+import type { VectorMap } from './tasks.ts'
+import { thumbnail } from './thumbnails.ts'
+
+export interface MapScene {
+  readonly map: VectorMap
+  /** Labels of all rows, and centres, once there are any. */
+  readonly clusters: { readonly labels: Uint32Array; readonly centers: Matrix; readonly sizes: Uint32Array } | undefined
+  /** Full ink, where centres are pictures. */
+  readonly ink: number | undefined
+  readonly selected: number | undefined
+}
+
+interface Place {
+  readonly x: number
+  readonly y: number
+  readonly radius: number
+}
+
+const MARGIN = 28
+const HALF_THUMB = 15
+
+export class MapView {
+  readonly #canvas: HTMLCanvasElement
+  #scene: MapScene | undefined
+  #centers: Place[] = []
+
+  constructor(canvas: HTMLCanvasElement, onPick: (cluster: number) => void) {
+    this.#canvas = canvas
+    new ResizeObserver(() => this.#draw()).observe(canvas)
+    canvas.addEventListener('click', ({ offsetX, offsetY }) => {
+      const found = this.#nearest(offsetX, offsetY)
+      if (found !== undefined) onPick(found)
+    })
+  }
+
+  show(scene: MapScene): void {
+    this.#scene = scene
+    this.#draw()
+  }
+
+  redraw(): void {
+    this.#draw()
+  }
+
+  /** The centre under the pointer: the nearest within its circle and a finger's breadth. */
+  #nearest(x: number, y: number): number | undefined {
+    let best: number | undefined
+    let least = Number.POSITIVE_INFINITY
+    this.#centers.forEach((place, cluster) => {
+      const distance = Math.hypot(place.x - x, place.y - y)
+      if (distance < Math.max(place.radius, 22) && distance < least) {
+        best = cluster
+        least = distance
+      }
+    })
+    return best
+  }
+
+  #draw(): void {
+    const { clientWidth: width, clientHeight: height } = this.#canvas
+    const context = this.#canvas.getContext('2d')
+    if (!context || width === 0) return
+    const scale = globalThis.devicePixelRatio || 1
+    this.#canvas.width = Math.round(width * scale)
+    this.#canvas.height = Math.round(height * scale)
+    context.scale(scale, scale)
+    if (!this.#scene) return
+    const { map, clusters } = this.#scene
+    const place = placement(map.places, width, height)
+    const colours = clusters && clusterColours(clusters.centers.rows, prefersDark())
+    context.globalAlpha = clusters ? 0.35 : 0.5
+    for (let i = 0; i < map.rows.length; i++) {
+      context.fillStyle = colours && clusters ? cssColour(colours, clusters.labels[map.rows[i]]) : 'gray'
+      const [x, y] = place(map.places[2 * i], map.places[2 * i + 1])
+      context.fillRect(x - 1.25, y - 1.25, 2.5, 2.5)
+    }
+    context.globalAlpha = 1
+    if (clusters && colours) this.#drawCenters(context, place, colours)
+  }
+
+  #drawCenters(
+    context: CanvasRenderingContext2D,
+    place: (x: number, y: number) => readonly [number, number],
+    colours: Uint8Array,
+  ): void {
+    const { map, clusters, ink, selected } = this.#scene as MapScene
+    if (!clusters) return
+    const { centers, sizes } = clusters
+    const where = placesOf(map.plane, centers)
+    const largest = sizes.reduce((most, size) => Math.max(most, size), 1)
+    const { color, backgroundColor } = getComputedStyle(this.#canvas)
+    const inkBytes = (color.match(/[\d.]+/g) ?? ['0', '0', '0']).slice(0, 3).map(Number)
+    const most = Math.min(26, 9 + 90 / Math.sqrt(centers.rows))
+    this.#centers = Array.from({ length: centers.rows }, (_, j) => {
+      const [x, y] = place(where[2 * j], where[2 * j + 1])
+      return { x, y, radius: ink === undefined ? 3 + most * Math.sqrt(sizes[j] / largest) : HALF_THUMB }
+    })
+    const order = [...this.#centers.keys()].filter((j) => sizes[j] > 0 && j !== selected)
+    // The selected one goes last, on top of all.
+    if (selected !== undefined && selected < centers.rows) order.push(selected)
+    for (const j of order) {
+      const { x, y, radius } = this.#centers[j]
+      context.beginPath()
+      if (ink === undefined) context.arc(x, y, radius, 0, 2 * Math.PI)
+      else context.roundRect(x - radius, y - radius, 2 * radius, 2 * radius, 5)
+      context.globalAlpha = ink === undefined ? 0.75 : 0.92
+      context.fillStyle = ink === undefined ? cssColour(colours, j) : backgroundColor
+      context.fill()
+      context.globalAlpha = 1
+      context.lineWidth = j === selected ? 4 : 2
+      context.strokeStyle = j === selected ? color : ink === undefined ? backgroundColor : cssColour(colours, j)
+      context.stroke()
+      if (ink !== undefined) {
+        context.drawImage(
+          thumbnail(centers, j, ink, inkBytes),
+          x - radius + 1,
+          y - radius + 1,
+          2 * radius - 2,
+          2 * radius - 2,
+        )
+      }
+    }
+  }
+}
+
+/** From the plane to the canvas: the same scale both ways, most of the points inside. */
+function placement(
+  places: Float32Array,
+  width: number,
+  height: number,
+): (x: number, y: number) => readonly [number, number] {
+  let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity]
+  for (let i = 0; i < places.length; i += 2) {
+    left = Math.min(left, places[i])
+    right = Math.max(right, places[i])
+    low = Math.min(low, places[i + 1])
+    high = Math.max(high, places[i + 1])
+  }
+  const scale = Math.min((width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (high - low || 1))
+  const [middleX, middleY] = [(left + right) / 2, (low + high) / 2]
+  return (x, y) => [width / 2 + (x - middleX) * scale, height / 2 - (y - middleY) * scale]
+}

@@ -1,0 +1,65 @@
+/** What the words and digits page asks of the worker. None of it goes in rounds. */
+import { labelBytes, type Matrix, vectorBytes } from '../../src/index.ts'
+import type { TaskContext } from '../engine/task.ts'
+import { type CodeChoice, type Codes, findNeighbors, learnCodes, type Neighborhood } from './codes.ts'
+import { loadVectors } from './load.ts'
+import { evenRows, type Plane, placesOf, principalPlane } from './plane.ts'
+
+type NoRounds<Result> = AsyncGenerator<never, Result>
+
+/** Points that are drawn: more would be one grey cloud. */
+const MOST_POINTS = 6000
+
+export interface VectorMap {
+  readonly plane: Plane
+  /** Rows that are drawn. */
+  readonly rows: Uint32Array
+  /** Their places: x, y, x, y. */
+  readonly places: Float32Array
+}
+
+// biome-ignore lint/correctness/useYield: it has no rounds, only a result
+export async function* readVectorsTask({ file }: { readonly file: File }): NoRounds<Matrix> {
+  return loadVectors(file)
+}
+
+// biome-ignore lint/correctness/useYield: it has no rounds, only a result
+export async function* mapTask({ vectors }: { readonly vectors: Matrix }): NoRounds<VectorMap> {
+  const plane = principalPlane(vectors)
+  const rows = evenRows(vectors.rows, MOST_POINTS)
+  return { plane, rows, places: placesOf(plane, vectors, rows) }
+}
+
+export interface CodesInput {
+  readonly vectors: Matrix
+  readonly choice: CodeChoice
+}
+
+// biome-ignore lint/correctness/useYield: it has no rounds, only a result
+export async function* learnCodesTask({ vectors, choice }: CodesInput, context: TaskContext): NoRounds<Codes> {
+  return learnCodes(vectors, choice, context)
+}
+
+export interface NeighborsInput extends Pick<Codes, 'quantizer' | 'codes'> {
+  readonly vectors: Matrix
+  readonly row: number
+}
+
+// biome-ignore lint/correctness/useYield: it has no rounds, only a result
+export async function* findNeighborsTask(
+  { vectors, quantizer, codes, row }: NeighborsInput,
+  { device }: TaskContext,
+): NoRounds<Neighborhood> {
+  return findNeighbors(vectors, quantizer, codes, Uint32Array.of(row), device)
+}
+
+export interface FileInput {
+  /** Its extension says the format. */
+  readonly name: string
+  readonly content: Matrix | Uint32Array
+}
+
+// biome-ignore lint/correctness/useYield: it has no rounds, only a result
+export async function* fileBytesTask({ name, content }: FileInput): NoRounds<Uint8Array<ArrayBuffer>> {
+  return content instanceof Uint32Array ? labelBytes(name, content) : vectorBytes(name, content)
+}

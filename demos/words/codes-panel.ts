@@ -33,7 +33,9 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
   let data: Dataset | undefined
   let codes: Codes | undefined
   let run: Run<Codes> | undefined
-  let turn = 0
+  /** Count trainings and searches: what a former one still has to say is not heard. */
+  let training = 0
+  let searching = 0
 
   controls.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -49,7 +51,7 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
 
   async function train(): Promise<void> {
     if (!data) return
-    const mine = ++turn
+    const mine = ++training
     const held = data
     const type = element('code-type', HTMLSelectElement).value as CodeChoice['type']
     const choice = { type, m: Number(element('code-bytes', HTMLSelectElement).value), seed: seed() }
@@ -62,17 +64,17 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
         { onProgress: (phase, share) => put('code-status', `${sentence(phase)}: ${Math.round(100 * share)} %`) },
       )
       const learned = await run.result
-      if (mine !== turn) return
+      if (mine !== training) return
       codes = learned
       showFigures(held, learned)
       onChange()
       if (row.reportValidity()) ask(row.valueAsNumber)
     } catch (error) {
-      if (mine !== turn) return
+      if (mine !== training) return
       page().fail(error)
       put('code-status', IDLE)
     } finally {
-      if (mine === turn) {
+      if (mine === training) {
         run = undefined
         learn.textContent = 'Learn codes'
       }
@@ -103,18 +105,18 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
   }
 
   async function search(held: Dataset, { quantizer, codes: stored }: Codes, wanted: number): Promise<void> {
-    const mine = ++turn
+    const mine = ++searching
     try {
       const input = { vectors: held.vectors, quantizer, codes: stored, row: wanted }
       const found = await page().engine.start('find-neighbours', input).result
-      if (mine === turn) showNeighbors(held, wanted, found)
+      if (mine === searching) showNeighbors(held, wanted, found)
     } catch (error) {
-      if (mine === turn) page().fail(error)
+      if (mine === searching) page().fail(error)
     }
   }
 
   function showNeighbors(held: Dataset, wanted: number, { exact, byCodes }: Neighborhood): void {
-    for (const id of ['query', 'exact', 'by-codes']) element(id).classList.toggle('pictures', held.ink !== undefined)
+    for (const id of ['exact', 'by-codes']) element(id).classList.toggle('pictures', held.ink !== undefined)
     const picture = rowPicture(held, wanted)
     element('query').replaceChildren(...(picture ? [picture] : []), rowName(held, wanted))
     const truth = new Set(exact.rows)
@@ -153,7 +155,8 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
 
   return {
     forget(next) {
-      turn++
+      training++
+      searching++
       run?.stop()
       run = undefined
       learn.textContent = 'Learn codes'

@@ -21,7 +21,7 @@ interface Place {
 }
 
 const MARGIN = 28
-const HALF_THUMB = 15
+const HALF_THUMB = 14
 
 export class MapView {
   readonly #canvas: HTMLCanvasElement
@@ -82,11 +82,7 @@ export class MapView {
     if (clusters && colours) this.#drawCenters(context, place, colours)
   }
 
-  #drawCenters(
-    context: CanvasRenderingContext2D,
-    place: (x: number, y: number) => readonly [number, number],
-    colours: Uint8Array,
-  ): void {
+  #drawCenters(context: CanvasRenderingContext2D, place: Placement, colours: Uint8Array): void {
     const { map, clusters, ink, selected } = this.#scene as MapScene
     if (!clusters) return
     const { centers, sizes } = clusters
@@ -127,20 +123,24 @@ export class MapView {
   }
 }
 
-/** From the plane to the canvas: the same scale both ways, most of the points inside. */
-function placement(
-  places: Float32Array,
-  width: number,
-  height: number,
-): (x: number, y: number) => readonly [number, number] {
-  let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity]
-  for (let i = 0; i < places.length; i += 2) {
-    left = Math.min(left, places[i])
-    right = Math.max(right, places[i])
-    low = Math.min(low, places[i + 1])
-    high = Math.max(high, places[i + 1])
-  }
-  const scale = Math.min((width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (high - low || 1))
-  const [middleX, middleY] = [(left + right) / 2, (low + high) / 2]
-  return (x, y) => [width / 2 + (x - middleX) * scale, height / 2 - (y - middleY) * scale]
+/** Axes may be stretched this much against each other to fill the canvas. */
+const MOST_STRETCH = 1.7
+/** Share of the points at each end of an axis that may lie in the margin. */
+const OUTSIDE = 0.004
+
+type Placement = (x: number, y: number) => readonly [number, number]
+
+function placement(places: Float32Array, width: number, height: number): Placement {
+  const [x, y] = [extent(places, 0), extent(places, 1)]
+  const wide = (width - 2 * MARGIN) / (x.to - x.from || 1)
+  const high = (height - 2 * MARGIN) / (y.to - y.from || 1)
+  const least = Math.min(wide, high)
+  const [scaleX, scaleY] = [Math.min(wide, MOST_STRETCH * least), Math.min(high, MOST_STRETCH * least)]
+  return (px, py) => [width / 2 + (px - (x.from + x.to) / 2) * scaleX, height / 2 - (py - (y.from + y.to) / 2) * scaleY]
+}
+
+function extent(places: Float32Array, axis: 0 | 1): { from: number; to: number } {
+  const values = places.filter((_, i) => i % 2 === axis).sort()
+  const skipped = Math.floor(values.length * OUTSIDE)
+  return { from: values[skipped], to: values[values.length - 1 - skipped] }
 }

@@ -6,6 +6,7 @@ import { takeFiles } from '../shell/files.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
+import { sentence, showBytes, slow } from '../shell/words.ts'
 import type { OpenedPicture } from './open-picture.ts'
 import { type PaletteFormat, paletteText, psnr } from './palette.ts'
 import type { ColourLook, ColourResult, ColourRound } from './quantize.ts'
@@ -41,19 +42,19 @@ let timer: ReturnType<typeof setTimeout> | undefined
 const put = (id: string, text: string): void => {
   element(id).textContent = text
 }
-const bytes = (count: number): string =>
-  count < 1e6 ? `${showNumber(count / 1000)} kB` : `${showNumber(count / 1e6)} MB`
 
 readControls()
 const page = await openPage({
-  onDevice: (_, page) => {
-    if (opened) start(page)
-    else void open(page, undefined)
+  onDevice: (device, page) => {
+    // A run that lost its device begins again by itself.
+    if (opened && !device.replacesLost) start(page)
+    else if (!opened) void open(page, undefined)
   },
 })
 
 controls.addEventListener('submit', (event) => {
   event.preventDefault()
+  page.warn('')
   start(page)
 })
 stopButton.addEventListener('click', () => run?.stop())
@@ -61,8 +62,8 @@ save.addEventListener('click', () => {
   if (file) download(file.bytes, file.name, 'image/png')
 })
 element('pick').addEventListener('click', () => element('file', HTMLInputElement).click())
-element('sample').addEventListener('click', () => void open(page, undefined))
-takeFiles(element('file', HTMLInputElement), element('stage'), ([file]) => void open(page, file))
+element('sample').addEventListener('click', () => take(undefined))
+takeFiles(element('file', HTMLInputElement), element('stage'), ([file]) => take(file))
 kRange.addEventListener('input', () => {
   k.value = String(Math.round(2 ** kRange.valueAsNumber))
 })
@@ -72,7 +73,10 @@ k.addEventListener('input', () => {
 for (const control of [k, kRange, method, seed, oklab]) {
   control.addEventListener('input', () => {
     clearTimeout(timer)
-    timer = setTimeout(() => start(page), PAUSE)
+    timer = setTimeout(() => {
+      page.warn('')
+      start(page)
+    }, PAUSE)
   })
 }
 for (const button of copyButtons) {
@@ -83,6 +87,11 @@ for (const button of copyButtons) {
         `the palette (${button.textContent?.slice(5)})`,
       )
   })
+}
+
+function take(file: File | undefined): void {
+  page.warn('')
+  void open(page, file)
 }
 
 function readControls(): void {
@@ -97,7 +106,6 @@ function readControls(): void {
 async function open(page: Page, file: File | undefined): Promise<void> {
   const mine = ++turn
   run?.stop()
-  page.warn('')
   page.status(`Opening ${file?.name ?? 'the sample'}…`)
   try {
     const found = await page.engine.start('open-picture', { file }).result
@@ -125,7 +133,9 @@ function aboutPicture({ name, picture, original, distinct, transparent }: Opened
 }
 
 function sizeBefore({ picture, original }: OpenedPicture): string {
-  return original.bytes === undefined ? `${bytes(3 * picture.width * picture.height)} raw` : bytes(original.bytes)
+  return original.bytes === undefined
+    ? `${showBytes(3 * picture.width * picture.height)} raw`
+    : showBytes(original.bytes)
 }
 
 function start(page: Page): void {
@@ -135,7 +145,6 @@ function start(page: Page): void {
   const request = { k: k.valueAsNumber, method: chosen, seed: seed.valueAsNumber, perceptual: oklab.checked }
   writeQuery({ k: request.k, method: chosen, seed: request.seed, oklab: oklab.checked }, DEFAULTS)
   run?.stop()
-  page.warn('')
   page.status('Choosing the first colours…')
   void follow(page, ++turn, request)
 }
@@ -147,6 +156,7 @@ async function follow(
 ) {
   const { picture } = opened as OpenedPicture
   let times: number[] = []
+  let began = performance.now()
   busy(true)
   const mineRun = page.engine.start(
     'colours',
@@ -155,9 +165,13 @@ async function follow(
       onRound(round) {
         if (mine !== turn) return
         times.push(round.milliseconds)
+        began = performance.now()
         showRound(page, round, times)
         // The next round goes when this one is on the canvas: the page never falls behind.
         mineRun.step(1)
+      },
+      onProgress(phase, share) {
+        if (mine === turn && slow(began)) page.status(`${sentence(phase)}: ${Math.round(100 * share)} %`)
       },
       onRestart() {
         times = []
@@ -208,7 +222,7 @@ function showRound(page: Page, round: ColourRound, times: readonly number[]): vo
 function showResult(page: Page, result: ColourResult, asked: number): void {
   showLook(result)
   put('rounds', String(result.rounds))
-  put('png-size', bytes(result.png.length))
+  put('png-size', showBytes(result.png.length))
   file = {
     bytes: result.png,
     name: `${(opened?.name ?? 'picture').replace(/\.[^.]*$/, '')}-${result.palette.length / 3}.png`,

@@ -52,7 +52,7 @@ export function colourOptions({ k, method, seed }: Pick<ColourRequest, 'k' | 'me
 
 export async function* colourTask(
   request: ColourRequest,
-  { device, signal }: Pick<TaskContext, 'device' | 'signal'>,
+  { device, signal, progress }: TaskContext,
 ): AsyncGenerator<ColourRound, ColourResult> {
   const { picture, perceptual } = request
   const pixels = opaquePixels(picture)
@@ -70,7 +70,7 @@ export async function* colourTask(
       indices: indexMap(labels, pixels.places, picture.width * picture.height, centers.rows),
     }
   }
-  const steps = clusterSteps(vectors, { ...colourOptions({ ...request, k }), device, signal })
+  const steps = clusterSteps(vectors, { ...colourOptions({ ...request, k }), device, signal, onProgress: progress })
   try {
     for (;;) {
       const began = performance.now()

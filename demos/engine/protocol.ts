@@ -41,6 +41,8 @@ export type FromWorker =
 export interface DeviceReport extends Pick<DeviceInfo, 'kind' | 'name' | 'reason' | 'software'> {
   /** Why this is not the device that was asked for, in a sentence. */
   readonly note: string | undefined
+  /** True if it takes the place of one that was lost: runs go on by themselves. Otherwise all runs were stopped. */
+  readonly replacesLost: boolean
 }
 
 /** `stopped`: there was nothing to show yet when the run was stopped. `broken`: nobody foresaw it. */

@@ -69,9 +69,9 @@ export class WorkerServer {
     }
   }
 
-  #report(device: Device, note: string | undefined): Device {
+  #report(device: Device, note: string | undefined, replacesLost = false): Device {
     const { kind, name, reason, software } = device.info
-    this.#post({ type: 'device', device: { kind, name, reason, software, note } }, [])
+    this.#post({ type: 'device', device: { kind, name, reason, software, note, replacesLost } }, [])
     return device
   }
 
@@ -114,7 +114,7 @@ export class WorkerServer {
     if (this.#device !== lost) return
     this.#device = (async () => {
       await (await lost).close().catch(() => {})
-      return this.#report(await openDevice({ kind: 'cpu' }), note)
+      return this.#report(await openDevice({ kind: 'cpu' }), note, true)
     })()
   }
 

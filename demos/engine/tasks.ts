@@ -4,11 +4,13 @@ import { colourTask } from '../colours/quantize.ts'
 import { fileBytesTask, findNeighborsTask, learnCodesTask, mapTask, readVectorsTask } from '../words/tasks.ts'
 import { clusterTask } from './cluster-task.ts'
 import { leavesTask } from './leaves-task.ts'
+import { methodsTask } from './methods-task.ts'
 import type { Task } from './task.ts'
 
 export const TASKS = {
   cluster: clusterTask,
   leaves: leavesTask,
+  methods: methodsTask,
   'open-picture': openPictureTask,
   colours: colourTask,
   'read-vectors': readVectorsTask,
@@ -20,6 +22,6 @@ export const TASKS = {
 
 type Tasks = typeof TASKS
 export type TaskName = keyof Tasks
-export type InputOf<Name extends TaskName> = Parameters<Tasks[Name]>[0]
+export type InputOf<Name extends TaskName> = Tasks[Name] extends Task<infer Input, unknown, unknown> ? Input : never
 export type RoundOf<Name extends TaskName> = Tasks[Name] extends Task<never, infer Round, unknown> ? Round : never
 export type ResultOf<Name extends TaskName> = Tasks[Name] extends Task<never, unknown, infer Result> ? Result : never

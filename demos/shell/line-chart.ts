@@ -17,6 +17,7 @@ export interface ChartOptions {
   readonly yScale?: 'linear' | 'log'
   /** Said to screen readers, with the curves' last values. */
   readonly title: string
+  /** In pixels; 240 unless told. The host should keep that room: class chart-room does for 240. */
   readonly height?: number
 }
 
@@ -24,8 +25,10 @@ export interface LineChart {
   draw(series: readonly ChartSeries[]): void
 }
 
-const WIDTH = 480
-const LEFT = 58
+const LEAST_WIDTH = 240
+/** Of the widest letters of a number, and of what stands beside them. */
+const LETTER = 7
+const BESIDE = 30
 const RIGHT = 12
 const TOP = 12
 const BOTTOM = 40
@@ -33,41 +36,45 @@ const BOTTOM = 40
 export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
   const { xLabel, yLabel, xScale = 'linear', yScale = 'linear', title, height = 240 } = options
   // A title element would be shown as a tooltip; the label is for screen readers alone.
-  const root = svg('svg', { viewBox: `0 0 ${WIDTH} ${height}`, class: 'chart', role: 'img', 'aria-label': title })
+  const root = svg('svg', { class: 'chart', role: 'img', height, 'aria-label': title })
   const grid = svg('g', { class: 'chart-grid' })
   const lines = svg('g', { class: 'chart-lines' })
   const middle = (TOP + height - BOTTOM) / 2
-  root.append(
-    grid,
-    lines,
-    svg('text', { x: (LEFT + WIDTH - RIGHT) / 2, y: height - 6, 'text-anchor': 'middle' }, xLabel),
-    svg('text', { x: 12, y: middle, 'text-anchor': 'middle', transform: `rotate(-90 12 ${middle})` }, yLabel),
-  )
+  const below = svg('text', { y: height - 6, 'text-anchor': 'middle' }, xLabel)
+  const aside = { x: 11, y: middle, 'text-anchor': 'middle', transform: `rotate(-90 11 ${middle})` }
+  root.append(grid, lines, below, svg('text', aside, yLabel))
   host.replaceChildren(root)
+  let shown: readonly ChartSeries[] = []
 
-  return {
-    draw(series) {
-      const all = series.flatMap(({ points }) => points)
-      const x = axis(range(all, 0, xScale), [LEFT, WIDTH - RIGHT], xScale)
-      const y = axis(range(all, 1, yScale), [height - BOTTOM, TOP], yScale)
-      grid.replaceChildren(
-        ...x.ticks.flatMap((tick) => [
-          svg('line', { x1: x.place(tick), x2: x.place(tick), y1: TOP, y2: height - BOTTOM }),
-          svg('text', { x: x.place(tick), y: height - BOTTOM + 16, 'text-anchor': 'middle' }, shortNumber(tick)),
-        ]),
-        ...y.ticks.flatMap((tick) => [
-          svg('line', { x1: LEFT, x2: WIDTH - RIGHT, y1: y.place(tick), y2: y.place(tick) }),
-          svg('text', { x: LEFT - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)),
-        ]),
-      )
-      const drawn = [...series].sort((a, b) => Number(a.strong ?? false) - Number(b.strong ?? false))
-      lines.replaceChildren(...drawn.flatMap((one) => curve(one, x.place, y.place)))
-      const ends = series
-        .filter(({ points }) => points.length > 0)
-        .map(({ name, points }) => `${name} ${showNumber(points[points.length - 1][1])}`)
-      root.setAttribute('aria-label', ends.length > 0 ? `${title}. Last values: ${ends.join(', ')}.` : title)
-    },
+  const draw = (series: readonly ChartSeries[]): void => {
+    shown = series
+    // In pixels of the page, so that letters have the same size in charts of any width.
+    const width = Math.max(LEAST_WIDTH, host.clientWidth)
+    root.setAttribute('viewBox', `0 0 ${width} ${height}`)
+    const all = series.flatMap(({ points }) => points)
+    const y = axis(range(all, 1, yScale), [height - BOTTOM, TOP], yScale)
+    const left = BESIDE + LETTER * Math.max(4, ...y.ticks.map((tick) => shortNumber(tick).length))
+    const x = axis(range(all, 0, xScale), [left, width - RIGHT], xScale)
+    below.setAttribute('x', String((left + width - RIGHT) / 2))
+    grid.replaceChildren(
+      ...x.ticks.flatMap((tick) => [
+        svg('line', { x1: x.place(tick), x2: x.place(tick), y1: TOP, y2: height - BOTTOM }),
+        svg('text', { x: x.place(tick), y: height - BOTTOM + 16, 'text-anchor': 'middle' }, shortNumber(tick)),
+      ]),
+      ...y.ticks.flatMap((tick) => [
+        svg('line', { x1: left, x2: width - RIGHT, y1: y.place(tick), y2: y.place(tick) }),
+        svg('text', { x: left - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)),
+      ]),
+    )
+    const drawn = [...series].sort((a, b) => Number(a.strong ?? false) - Number(b.strong ?? false))
+    lines.replaceChildren(...drawn.flatMap((one) => curve(one, x.place, y.place)))
+    const ends = series
+      .filter(({ points }) => points.length > 0)
+      .map(({ name, points }) => `${name} ${showNumber(points[points.length - 1][1])}`)
+    root.setAttribute('aria-label', ends.length > 0 ? `${title}. Last values: ${ends.join(', ')}.` : title)
   }
+  new ResizeObserver(() => draw(shown)).observe(host)
+  return { draw }
 }
 
 function curve(

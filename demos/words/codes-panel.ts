@@ -2,6 +2,7 @@
 import type { Run } from '../engine/engine.ts'
 import { element, showNumber } from '../shell/dom.ts'
 import type { Page } from '../shell/page.ts'
+import { sentence, showBytes } from '../shell/words.ts'
 import type { CodeChoice, Codes, Neighborhood, NeighborList } from './codes.ts'
 import { type Dataset, rowName, rowPicture } from './dataset.ts'
 import { memoryOf } from './memory.ts'
@@ -18,8 +19,6 @@ export interface CodesPanel {
 
 const IDLE = 'Codes write each row in a few bytes. Learn them, then search among them.'
 
-const bytes = (count: number): string =>
-  count < 1e6 ? `${showNumber(count / 1000)} kB` : `${showNumber(count / 1e6)} MB`
 const put = (id: string, text: string): void => {
   element(id).textContent = text
 }
@@ -87,9 +86,9 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
     const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
     put('recall-first', percent(recall.first))
     put('recall-ten', percent(recall.ten))
-    put('vector-bytes', bytes(memory.vectors))
-    put('code-size', `${bytes(memory.codes)}, 1/${showNumber(Math.round(memory.vectors / memory.codes))}`)
-    put('book-bytes', bytes(memory.books))
+    put('vector-bytes', showBytes(memory.vectors))
+    put('code-size', `${showBytes(memory.codes)}, 1/${showNumber(Math.round(memory.vectors / memory.codes))}`)
+    put('book-bytes', showBytes(memory.books))
     const { type, m, rank, iterations } = quantizer.facts
     const turned = type === 'ck' && rank < held.vectors.cols ? `, ${rank} principal directions` : ''
     put(
@@ -173,8 +172,4 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
       return codes
     },
   }
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

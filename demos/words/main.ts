@@ -11,6 +11,7 @@ import { lineChart } from '../shell/line-chart.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
+import { sentence, slow } from '../shell/words.ts'
 import { type Clusters, clustersPanel } from './clusters-panel.ts'
 import { codesPanel } from './codes-panel.ts'
 import { type Dataset, dataset } from './dataset.ts'
@@ -44,7 +45,6 @@ const chart = lineChart(element('chart'), {
   title: 'Distortion round by round',
   xLabel: 'round',
   yLabel: 'distortion',
-  height: 220,
 })
 const view = new MapView(element('map', HTMLCanvasElement), (cluster) => panel.choose(cluster))
 const panel = clustersPanel(drawMap, (row) => codes.ask(row))
@@ -59,20 +59,28 @@ const codes = codesPanel(
 readControls()
 chart.draw([])
 const page = await openPage({
-  onDevice: (_, page) => {
-    if (data) void start(page)
-    else void openDigits(page)
+  onDevice: (device, page) => {
+    // A run that lost its device begins again by itself.
+    if (data && !device.replacesLost) void start(page)
+    else if (!data) void openDigits(page)
   },
 })
 
 controls.addEventListener('submit', (event) => {
   event.preventDefault()
+  page.warn('')
   void start(page)
 })
 cancel.addEventListener('click', () => run?.stop())
-element('digits').addEventListener('click', () => void openDigits(page))
+element('digits').addEventListener('click', () => {
+  page.warn('')
+  void openDigits(page)
+})
 element('pick').addEventListener('click', () => element('file', HTMLInputElement).click())
-takeFiles(element('file', HTMLInputElement), element('map'), (files) => void openFiles(page, files))
+takeFiles(element('file', HTMLInputElement), element('map'), (files) => {
+  page.warn('')
+  void openFiles(page, files)
+})
 onThemeChange(() => {
   view.redraw()
   if (data && clusters) panel.show(data, clusters)
@@ -119,7 +127,6 @@ async function openFiles(page: Page, files: readonly File[]): Promise<void> {
 async function open(page: Page, name: string, load: () => Promise<Dataset>): Promise<void> {
   const mine = ++turn
   run?.stop()
-  page.warn('')
   page.status(`Loading ${name}…`)
   progress.removeAttribute('value')
   try {
@@ -159,7 +166,6 @@ async function start(page: Page): Promise<void> {
   const size = findsCount(chosen) ? { start: count } : { k: count }
   const options = { ...size, method: chosen, seed: seed.valueAsNumber, iterations: rounds }
   run?.stop()
-  page.warn('')
   page.status('Choosing the first centres…')
   progress.removeAttribute('value')
   busy(true)
@@ -186,6 +192,7 @@ async function follow(
 ): Promise<ClusterResult> {
   let times: number[] = []
   let curve: [number, number][] = []
+  let began = performance.now()
   const own = page.engine.start(
     'cluster',
     { vectors: held.vectors, options, look: true },
@@ -193,11 +200,15 @@ async function follow(
       onRound(round) {
         if (mine !== turn) return
         times.push(round.milliseconds)
+        began = performance.now()
         curve.push([round.stats.iteration, round.stats.distortion])
         showRound(page, round, times, curve)
         progress.value = round.stats.iteration / rounds
         // The next round goes when this one is drawn: the page never falls behind.
         own.step(1)
+      },
+      onProgress(phase, share) {
+        if (mine === turn && slow(began)) page.status(`${sentence(phase)}: ${Math.round(100 * share)} %`)
       },
       onRestart() {
         times = []

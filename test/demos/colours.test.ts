@@ -7,7 +7,8 @@ import { fitWithin, indexMap, mostColours, opaquePixels, paint } from '../../dem
 import { bitsFor, indexedPng } from '../../demos/colours/png.ts'
 import { colourTask } from '../../demos/colours/quantize.ts'
 import { samplePicture } from '../../demos/colours/sample.ts'
-import { cluster, createRandom, matrix, openDevice } from '../../src/index.ts'
+import { findsCount, METHOD_CHOICES } from '../../demos/shell/method-choices.ts'
+import { cluster, createRandom, METHODS, matrix, openDevice } from '../../src/index.ts'
 
 /** Three opaque pixels of two colours and a transparent one. */
 const small = {
@@ -122,6 +123,13 @@ describe('indexed PNG', () => {
   })
 })
 
+test('the page knows which methods find the number of clusters', () => {
+  for (const method of METHOD_CHOICES) {
+    expect(findsCount(method), method).toBe(method !== 'auto' && METHODS[method].findsCount === true)
+  }
+  expect(METHOD_CHOICES).toHaveLength(Object.keys(METHODS).length + 1)
+})
+
 describe('the job', () => {
   const random = createRandom(5)
   const data = Uint8ClampedArray.from({ length: 4 * 900 }, (_, i) => (i % 4 === 3 ? 255 : random.below(256)))
@@ -133,7 +141,7 @@ describe('the job', () => {
   test('gives what the library gives for the opaque pixels', async () => {
     const device = await openDevice({ kind: 'cpu', threads: 1 })
     try {
-      const job = colourTask(request, { device, signal })
+      const job = colourTask(request, { device, signal, progress() {} })
       let rounds = 0
       let step = await job.next()
       for (; !step.done; step = await job.next()) expect(step.value.iteration).toBe(++rounds)
@@ -155,7 +163,7 @@ describe('the job', () => {
     const device = await openDevice({ kind: 'cpu', threads: 1 })
     try {
       const last = async (changes: object) => {
-        const job = colourTask({ ...request, ...changes }, { device, signal })
+        const job = colourTask({ ...request, ...changes }, { device, signal, progress() {} })
         for (;;) {
           const step = await job.next()
           if (step.done) return step.value

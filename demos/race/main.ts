@@ -1,0 +1,233 @@
+/** The race: one method after another, each curve growing as its rounds arrive. */
+import type { Matrix } from '../../src/index.ts'
+import { loadDigits } from '../data/digits.ts'
+import type { ClusterInput } from '../engine/cluster-task.ts'
+import { type Run, RunFailure } from '../engine/engine.ts'
+import type { DeviceReport } from '../engine/protocol.ts'
+import { clusterColours, cssColour, onThemeChange, prefersDark } from '../shell/cluster-colours.ts'
+import { element, showNumber } from '../shell/dom.ts'
+import { type LineChart, lineChart } from '../shell/line-chart.ts'
+import { openPage, type Page } from '../shell/page.ts'
+import { Racer } from './racer.ts'
+import { raceOptions, type Settings, settingsFromAddress, settingsFromForm, showSettings } from './settings.ts'
+import { makeVectors } from './vectors.ts'
+
+const WARM_UP = { rows: 200, k: 8 }
+
+class Race {
+  readonly #page: Page
+  #racers: Racer[] = []
+  #settings: Settings
+  #chart: LineChart
+  #run: Run<unknown> | undefined
+  /** Counts races, so that one that was left knows. */
+  #race = 0
+  #going = false
+  #drawn = false
+
+  constructor(page: Page, settings: Settings) {
+    this.#page = page
+    this.#settings = settings
+    this.#chart = this.#makeChart()
+    this.#listen()
+  }
+
+  /** The methods come from the library: what is new there races too. */
+  async fill(): Promise<void> {
+    const methods = await this.#page.engine.start('methods', undefined).result
+    const wanted = this.#settings.methods === '' ? [] : this.#settings.methods.split(',')
+    const colours = clusterColours(methods.length, prefersDark())
+    this.#racers = methods.map(
+      (facts, i) => new Racer(facts, cssColour(colours, i), wanted.length === 0 || wanted.includes(facts.name)),
+    )
+    element('rows').replaceChildren(...this.#racers.map(({ row }) => row))
+    this.#draw()
+  }
+
+  suit(n: number, k: number): void {
+    this.#settings = { ...this.#settings, n: this.#settings.n || n, k: this.#settings.k || k }
+    showSettings(this.#settings)
+  }
+
+  async start(): Promise<void> {
+    this.leave()
+    const race = ++this.#race
+    this.#setGoing(true)
+    for (const racer of this.#racers) racer.reset()
+    this.#draw()
+    this.#page.warn('')
+    try {
+      this.#page.status('Making the vectors…')
+      const vectors = await this.#vectors()
+      for (const racer of this.#racers.filter(({ takesPart }) => takesPart)) {
+        if (race === this.#race && this.#going) await this.#runOne(racer, vectors, race)
+      }
+      if (race === this.#race) this.#finish()
+    } catch (error) {
+      if (race === this.#race) this.#page.fail(error)
+    } finally {
+      if (race === this.#race) this.#setGoing(false)
+    }
+  }
+
+  /** What was reached stays. */
+  stop(): void {
+    this.#run?.stop()
+    this.#setGoing(false)
+  }
+
+  /** Nothing of the race under way counts any more. */
+  leave(): void {
+    this.#race++
+    this.stop()
+  }
+
+  get going(): boolean {
+    return this.#going
+  }
+
+  async #vectors(): Promise<Matrix> {
+    const { data, n, seed } = this.#settings
+    // The page shows its state before it computes.
+    await new Promise((resolve) => setTimeout(resolve))
+    return data === 'digits' ? (await loadDigits(n)).images : makeVectors(data, n, seed)
+  }
+
+  async #runOne(racer: Racer, vectors: Matrix, race: number): Promise<void> {
+    const { name } = racer.facts
+    racer.say('running', 'warming up')
+    this.#page.status(`${name} is running.`)
+    const options = raceOptions(racer.facts, this.#settings)
+    const watcher = {
+      onRound: ({ stats }: { stats: { iteration: number; distortion: number; seconds: number } }) => {
+        if (race !== this.#race) return
+        racer.round(stats.iteration, stats.distortion, stats.seconds)
+        this.#drawSoon()
+      },
+      // Curves of two devices say nothing about methods: all begin again.
+      onRestart: () => race === this.#race && void this.start(),
+    }
+    try {
+      await this.#warmUp(racer, vectors, watcher.onRestart)
+      if (race !== this.#race || !this.#going) return racer.say('waiting', 'stopped')
+      racer.say('running', 'running')
+      const run = this.#page.engine.start('cluster', { vectors, options, look: false }, watcher)
+      this.#run = run
+      const result = await run.result
+      if (race !== this.#race) return
+      racer.end(result)
+      this.#compare()
+      this.#draw()
+      this.#page.announce(`${name}: distortion ${showNumber(result.distortion)}.`)
+    } catch (error) {
+      if (race !== this.#race) return
+      if (error instanceof RunFailure && error.code === 'stopped') racer.say('waiting', 'stopped')
+      else racer.say('waiting', error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  /** Shaders are compiled and code is made fast on a few vectors, so that the first method pays no more than others. */
+  async #warmUp(racer: Racer, { data, cols, rows }: Matrix, onRestart: () => void): Promise<void> {
+    const few = Math.min(rows, WARM_UP.rows)
+    const settings = { ...this.#settings, k: Math.min(few, WARM_UP.k), rounds: 2 }
+    const input: ClusterInput = {
+      vectors: { data: data.slice(0, few * cols), rows: few, cols },
+      options: raceOptions(racer.facts, settings),
+      look: false,
+    }
+    const run = this.#page.engine.start('cluster', input, { onRestart })
+    this.#run = run
+    await run.result
+  }
+
+  #finish(): void {
+    const ended = this.#racers.filter(({ final }) => final !== undefined)
+    const best = ended.reduce<Racer | undefined>(
+      (least, next) => ((next.final ?? 0) < (least?.final ?? Number.POSITIVE_INFINITY) ? next : least),
+      undefined,
+    )
+    const words = best ? `Lowest distortion: ${best.facts.name}, ${showNumber(best.final ?? 0)}.` : 'No method ended.'
+    const all = this.#going ? 'The race is over.' : 'The race was stopped.'
+    this.#page.status(`${all} ${words}`)
+    this.#page.announce(`${all} ${words}`)
+  }
+
+  #compare(): void {
+    const best = Math.min(...this.#racers.map(({ final }) => final ?? Number.POSITIVE_INFINITY))
+    for (const racer of this.#racers) racer.compare(best)
+  }
+
+  #setGoing(going: boolean): void {
+    this.#going = going
+    element('start', HTMLButtonElement).textContent = going ? 'Start again' : 'Start the race'
+    element('stop', HTMLButtonElement).disabled = !going
+    for (const racer of this.#racers) racer.lock(going)
+  }
+
+  #listen(): void {
+    element('controls').addEventListener('submit', (event) => event.preventDefault())
+    element('start').addEventListener('click', () => void this.start())
+    element('stop').addEventListener('click', () => this.stop())
+    element('controls').addEventListener('change', (event) => this.#change((event.target as HTMLElement).id))
+    element('rows').addEventListener('change', () => this.#change('methods'))
+    onThemeChange(() => this.#draw())
+  }
+
+  #change(id: string): void {
+    this.#page.warn('')
+    const taking = this.#racers.filter(({ takesPart }) => takesPart)
+    const methods = taking.length === this.#racers.length ? '' : taking.map(({ facts }) => facts.name).join(',')
+    this.#settings = settingsFromForm(methods, (sentence) => this.#page.warn(sentence))
+    if (id === 'axis') this.#chart = this.#makeChart()
+    else {
+      this.leave()
+      for (const racer of this.#racers) racer.reset()
+      this.#page.status('')
+    }
+    this.#draw()
+  }
+
+  #makeChart(): LineChart {
+    return lineChart(element('chart'), {
+      xLabel: 'seconds',
+      yLabel: 'distortion',
+      xScale: this.#settings.axis,
+      yScale: 'log',
+      title: 'Distortion against seconds',
+      height: 380,
+    })
+  }
+
+  #drawSoon(): void {
+    if (this.#drawn) return
+    this.#drawn = true
+    requestAnimationFrame(() => this.#draw())
+  }
+
+  #draw(): void {
+    this.#drawn = false
+    this.#chart.draw(
+      this.#racers.map(({ facts, colour, curve, row }) => ({
+        name: facts.name,
+        colour,
+        points: curve,
+        strong: row.dataset.state === 'running',
+      })),
+    )
+  }
+}
+
+/** As much as all methods get through while a person watches. */
+function sizesFor({ kind, software }: DeviceReport): [n: number, k: number] {
+  if (kind === 'webgpu') return software ? [600, 10] : [50_000, 500]
+  return [10_000, 200]
+}
+
+const page = await openPage({
+  onDevice(device) {
+    race.suit(...sizesFor(device))
+    if (!device.replacesLost && race.going) race.stop()
+  },
+})
+const race = new Race(page, settingsFromAddress())
+await race.fill()

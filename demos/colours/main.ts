@@ -6,7 +6,7 @@ import { takeFiles } from '../shell/files.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
-import { sentence, showBytes, slow } from '../shell/words.ts'
+import { plural, sentence, showBytes, slow } from '../shell/words.ts'
 import type { OpenedPicture } from './open-picture.ts'
 import { type PaletteFormat, paletteText, psnr } from './palette.ts'
 import type { ColourLook, ColourResult, ColourRound } from './quantize.ts'
@@ -229,8 +229,10 @@ function showResult(page: Page, result: ColourResult, asked: number): void {
   }
   save.disabled = false
   const found = result.palette.length / 3
-  const fewer = found < asked && !isFinder(result.method) ? ' (no more fit this picture)' : ''
-  const text = `Done: ${found} colours${fewer} by ${result.method} after ${result.rounds} rounds, as ${stopReason(result.stopped)}.`
+  const why =
+    opened && found < opened.distinct ? 'one of 256 is kept for transparent pixels' : 'the picture has no more'
+  const fewer = found < asked && !isFinder(result.method) ? ` (${why})` : ''
+  const text = `Done: ${found} colours${fewer} by ${result.method} after ${plural(result.rounds, 'round')}, as ${stopReason(result.stopped)}.`
   page.status(text)
   page.announce(text)
 }

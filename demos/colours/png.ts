@@ -32,32 +32,49 @@ export function bitsFor(colours: number): 1 | 2 | 4 | 8 {
   return colours <= 2 ? 1 : colours <= 4 ? 2 : colours <= 16 ? 4 : 8
 }
 
-/** Indices from the palette's length on are transparent: one more entry, with alpha 0. */
+interface Header {
+  readonly width: number
+  readonly height: number
+  readonly bits: number
+  readonly colourType: number
+}
+
+/** Chunks between a header and an end. */
+export function pngFile(
+  { width, height, bits, colourType }: Header,
+  chunks: readonly (readonly [name: string, data: ArrayLike<number>])[],
+): Uint8Array<ArrayBuffer> {
+  const header = new Uint8Array(13)
+  const view = new DataView(header.buffer)
+  view.setUint32(0, width)
+  view.setUint32(4, height)
+  header.set([bits, colourType, 0, 0, 0], 8)
+  return joined([
+    Uint8Array.from(SIGNATURE),
+    chunk('IHDR', header),
+    ...chunks.map(([name, data]) => chunk(name, data)),
+    chunk('IEND', []),
+  ])
+}
+
+/** An index one beyond the palette is transparent: it gets an entry with alpha 0. */
 export function indexedPng(
   indices: Uint8Array,
-  { width, height }: { readonly width: number; readonly height: number },
+  { width, height }: Pick<Header, 'width' | 'height'>,
   palette: Uint8Array,
 ): Uint8Array<ArrayBuffer> {
   const colours = palette.length / 3
   const transparent = indices.some((index) => index >= colours)
   const entries = colours + (transparent ? 1 : 0)
-  const header = new Uint8Array(13)
-  const view = new DataView(header.buffer)
-  view.setUint32(0, width)
-  view.setUint32(4, height)
   const bits = bitsFor(entries)
-  header.set([bits, INDEXED, 0, 0, 0], 8)
   const colourBytes = new Uint8Array(3 * entries)
   colourBytes.set(palette)
-  const chunks = [
-    Uint8Array.from(SIGNATURE),
-    chunk('IHDR', header),
-    chunk('PLTE', colourBytes),
-    ...(transparent ? [chunk('tRNS', new Uint8Array(entries).fill(255, 0, colours))] : []),
-    chunk('IDAT', zlibSync(scanlines(indices, width, height, bits), { level: 9 })),
-    chunk('IEND', []),
-  ]
-  return joined(chunks)
+  const alpha = new Uint8Array(entries).fill(255, 0, colours)
+  return pngFile({ width, height, bits, colourType: INDEXED }, [
+    ['PLTE', colourBytes],
+    ...(transparent ? [['tRNS', alpha] as const] : []),
+    ['IDAT', zlibSync(scanlines(indices, width, height, bits), { level: 9 })],
+  ])
 }
 
 /** Each line begins with its filter, none; the first pixel of a byte is in its highest bits. */

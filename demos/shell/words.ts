@@ -9,6 +9,10 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+export function plural(count: number, noun: string): string {
+  return `${showNumber(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
 /** Whether something that began then takes so long that people want to hear how far it is. */
 export function slow(began: number): boolean {
   return performance.now() - began > 500

@@ -2,7 +2,7 @@
 import type { Run } from '../engine/engine.ts'
 import { element, showNumber } from '../shell/dom.ts'
 import type { Page } from '../shell/page.ts'
-import { sentence, showBytes } from '../shell/words.ts'
+import { plural, sentence, showBytes } from '../shell/words.ts'
 import type { CodeChoice, Codes, Neighborhood, NeighborList } from './codes.ts'
 import { type Dataset, rowName, rowPicture } from './dataset.ts'
 import { memoryOf } from './memory.ts'
@@ -93,7 +93,7 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
     const turned = type === 'ck' && rank < held.vectors.cols ? `, ${rank} principal directions` : ''
     put(
       'code-status',
-      `Learned: ${type} with ${m} bytes a row${turned}, ${iterations.length} rounds. Choose a row here or above.`,
+      `Learned: ${type} with ${m} bytes a row${turned}, ${plural(iterations.length, 'round')}. Choose a row here or above.`,
     )
     find.disabled = false
   }

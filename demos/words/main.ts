@@ -11,7 +11,7 @@ import { lineChart } from '../shell/line-chart.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
-import { sentence, slow } from '../shell/words.ts'
+import { plural, sentence, slow } from '../shell/words.ts'
 import { type Clusters, clustersPanel } from './clusters-panel.ts'
 import { codesPanel } from './codes-panel.ts'
 import { type Dataset, dataset } from './dataset.ts'
@@ -269,7 +269,7 @@ function showResult(page: Page, held: Dataset, { centers, labels, facts, distort
     `Map of ${held.vectors.rows} rows in ${centers.rows} clusters; the list below has the same.`,
   )
   progress.value = 1
-  const text = `Done: ${centers.rows} clusters by ${facts.method} after ${facts.iterations.length} rounds, as ${stopReason(facts.stopped)}.`
+  const text = `Done: ${centers.rows} clusters by ${facts.method} after ${plural(facts.iterations.length, 'round')}, as ${stopReason(facts.stopped)}.`
   page.status(text)
   page.announce(text)
 }

@@ -61,6 +61,7 @@ class Playground {
   }
 
   resize(n: number): void {
+    if (n === this.#settings.n) return
     this.#settings = { ...this.#settings, n }
     controls.showSettings(this.#settings)
     this.restart()
@@ -218,13 +219,14 @@ for (const id of ['method', 'beside']) {
   element(id).append(...controls.PLAYGROUND_METHODS.map((name) => new Option(name, name)))
 }
 const asked = controls.settingsFromAddress()
-let suited = asked.n > 0
+let first = true
 const page = await openPage({
   onDevice(device) {
-    if (!suited) playground.resize(pointsFor(device))
-    // A run that was lost begins again by itself; another device that was picked begins with nothing run.
-    else if (!device.replacesLost) playground.restart()
-    suited = true
+    if (first && asked.n === 0) playground.resize(pointsFor(device))
+    // A run that was lost begins again by itself; after another device was picked, nothing has run yet. Who was quick
+    // enough to start a run before the first device was open keeps it.
+    if (!first && !device.replacesLost) playground.restart()
+    first = false
   },
 })
-const playground = new Playground(page, suited ? asked : { ...asked, n: FIRST_POINTS })
+const playground = new Playground(page, asked.n === 0 ? { ...asked, n: FIRST_POINTS } : asked)

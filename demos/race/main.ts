@@ -7,6 +7,7 @@ import type { DeviceReport } from '../engine/protocol.ts'
 import { clusterColours, cssColour, onThemeChange, prefersDark } from '../shell/cluster-colours.ts'
 import { element, showNumber } from '../shell/dom.ts'
 import { type LineChart, lineChart } from '../shell/line-chart.ts'
+import { fitField } from '../shell/number-field.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { Racer } from './racer.ts'
 import { raceOptions, type Settings, settingsFromAddress, settingsFromForm, showSettings } from './settings.ts'
@@ -44,8 +45,10 @@ class Race {
     this.#draw()
   }
 
-  suit(n: number, k: number): void {
-    this.#settings = { ...this.#settings, n: this.#settings.n || n, k: this.#settings.k || k }
+  /** Sizes that nobody asked for are those that suit the device. */
+  suit(suitedN: number, suitedK: number): void {
+    const n = this.#settings.n || fitField('n', suitedN)
+    this.#settings = { ...this.#settings, n, k: this.#settings.k || Math.max(1, Math.min(suitedK, Math.floor(n / 10))) }
     showSettings(this.#settings)
   }
 

@@ -24,6 +24,8 @@ export interface Site {
   readonly folder: string
   /** A page that reports what it complains about: see `complaints`. */
   visit(path: string, options?: BrowserContextOptions): Promise<Visit>
+  /** The same in a browser that has no WebGPU. */
+  visitWithoutGpu(path: string): Promise<Visit>
   close(): Promise<void>
 }
 
@@ -43,25 +45,34 @@ export async function openSite(): Promise<Site> {
   })
   const isolated = await serve(folder, true)
   const plain = await serve(folder, false)
-  const browser: Browser = await chromium.launch(await chromiumLaunchOptions())
+  const launch = await chromiumLaunchOptions()
+  const browser = await chromium.launch(launch)
+  const others: Browser[] = []
   const url = addressOf(isolated)
+  const visit = async (from: Browser, path: string, options: BrowserContextOptions = {}): Promise<Visit> => {
+    const context = await from.newContext({ reducedMotion: 'reduce', ...options })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(new URL(path, url).href)
+    return { page, complaints }
+  }
   return {
     url,
     plainUrl: addressOf(plain),
     folder,
-    async visit(path, options = {}) {
-      const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-      const page = await context.newPage()
-      const complaints: string[] = []
-      page.on('console', (message) => {
-        if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-      })
-      page.on('pageerror', (error) => complaints.push(error.message))
-      await page.goto(new URL(path, url).href)
-      return { page, complaints }
+    visit: (path, options) => visit(browser, path, options),
+    async visitWithoutGpu(path) {
+      const args = [...launch.args.filter((flag) => !/webgpu/.test(flag)), '--disable-features=WebGPU,WebGPUService']
+      const other = await chromium.launch({ ...launch, args })
+      others.push(other)
+      return visit(other, path)
     },
     async close() {
-      await browser.close()
+      for (const one of [browser, ...others]) await one.close()
       for (const server of [isolated, plain]) {
         server.closeAllConnections()
         server.close()

@@ -1,0 +1,145 @@
+/** The race, run and watched in Chromium, against the library in Node. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { unpackDigits } from '../../demos/data/digits.ts'
+import { packDigits } from '../../demos/data/digits-file.ts'
+import { makeVectors } from '../../demos/race/vectors.ts'
+import { showNumber } from '../../demos/shell/dom.ts'
+import { type ClusterOptions, cluster, METHODS, type MethodName } from '../../src/index.ts'
+import { layoutShift, namelessControls, tabTo, textOf } from './shown.ts'
+import { openSite, type Site } from './site.ts'
+
+let site: Site
+beforeAll(async () => {
+  site = await openSite()
+})
+afterAll(() => site.close())
+
+const PAGE = 'race/index.html'
+const names = Object.keys(METHODS) as MethodName[]
+
+function optionsOf(method: MethodName, k: number): ClusterOptions {
+  const common: ClusterOptions = { method, seed: 1, iterations: 4, device: 'cpu' }
+  if (METHODS[method].findsCount) return { ...common, start: k }
+  return { ...common, k, start: ['hkm', 'bisecting'].includes(method) ? 'auto' : 'random' }
+}
+
+test('all methods of the library take part, and end where they end in Node', async () => {
+  const { page, complaints } = await site.visit(`${PAGE}?device=cpu&data=blobs&n=400&k=8&rounds=4&seconds=600`)
+  await expect.poll(() => page.locator('#rows tr').count()).toBe(names.length)
+  await page.getByRole('button', { name: 'Start the race' }).click()
+  const status = await textOf(page, '#status', /The race is over/)
+  const vectors = makeVectors('blobs', 400, 1)
+  const finals = new Map<MethodName, number>()
+  for (const name of names) {
+    const model = await cluster(vectors, optionsOf(name, 8))
+    finals.set(name, model.distortion)
+    const row = page.locator(`#rows tr[data-method="${name}"]`)
+    const shown = await row.locator('td').allTextContents()
+    expect(Number(await row.getAttribute('data-distortion')) / model.distortion, name).toBeCloseTo(1, 6)
+    expect(shown.slice(0, 1), name).toEqual([showNumber(model.distortion)])
+    expect(shown.slice(2, 4), name).toEqual([String(model.centers.rows), String(model.facts.iterations.length)])
+    expect(shown[5], name).toMatch(/^done/)
+  }
+  const least = [...finals].reduce((best, next) => (next[1] < best[1] ? next : best))
+  expect(status).toContain(`Lowest distortion: ${least[0]}, ${showNumber(least[1])}`)
+  expect(await page.locator('#chart path').count()).toBe(names.length)
+  expect(complaints).toEqual([])
+})
+
+test('the bundled digits, and a choice of methods', async () => {
+  const { page, complaints } = await site.visit(
+    `${PAGE}?device=cpu&data=digits&n=300&k=10&rounds=4&seconds=600&methods=lloyd,sharp`,
+  )
+  await expect.poll(() => page.locator('#rows input:checked').count()).toBe(2)
+  await page.getByRole('button', { name: 'Start the race' }).click()
+  await textOf(page, '#status', /The race is over/)
+  const { images, classes } = unpackDigits(packDigits(), 300)
+  expect(Array.from(classes.subarray(0, 12))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1])
+  for (const name of ['lloyd', 'sharp'] as const) {
+    const model = await cluster(images, optionsOf(name, 10))
+    expect(await textOf(page, `tr[data-method="${name}"] [data-column="distortion"]`)).toBe(
+      showNumber(model.distortion),
+    )
+  }
+  expect(await textOf(page, 'tr[data-method="akm"] .state')).toBe('left out')
+  await page.getByLabel('akm', { exact: true }).check()
+  expect(decodeURIComponent(page.url())).toContain('methods=lloyd,sharp,akm')
+  expect(complaints).toEqual([])
+})
+
+describe('while it runs', () => {
+  test('curves grow, the page answers, and Stop keeps what was reached', async () => {
+    const { page, complaints } = await site.visit(
+      `${PAGE}?device=cpu&data=sift&n=20000&k=400&rounds=400&methods=lvq,sharp`,
+    )
+    await page.getByRole('button', { name: 'Start the race' }).click()
+    const row = page.locator('tr[data-method="sharp"]')
+    await textOf(page, 'tr[data-method="sharp"] [data-column="rounds"]', /^\d+$/)
+    const rounds = async (): Promise<number> => Number(await row.locator('[data-column="rounds"]').textContent())
+    const before = await rounds()
+    await expect.poll(rounds, { timeout: 20_000 }).toBeGreaterThan(before)
+    // The page's own thread is free: a timer of it is on time.
+    const late = await page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          const began = performance.now()
+          setTimeout(() => resolve(performance.now() - began - 20), 20)
+        }),
+    )
+    expect(late).toBeLessThan(1000)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await textOf(page, 'tr[data-method="sharp"] .state', /^stopped$/)
+    expect(await rounds()).toBeGreaterThan(before)
+    expect(await textOf(page, 'tr[data-method="lvq"] .state')).toMatch(/waiting|stopped/)
+    await textOf(page, '#status', /The race was stopped. Lowest distortion: sharp/)
+    expect(await page.getByRole('button', { name: 'Stop' }).isDisabled()).toBe(true)
+    expect(complaints).toEqual([])
+  })
+
+  test('a GPU that goes away: all methods begin again on the CPU', async () => {
+    const { page, complaints } = await site.visit(
+      `${PAGE}?device=webgpu&data=blobs&n=400&k=8&rounds=4&seconds=600&methods=lloyd,akm,minibatch`,
+    )
+    await textOf(page, '#device-name', /the browser/)
+    await page.locator('#device summary').click()
+    await page.getByRole('button', { name: 'Start the race' }).click()
+    await textOf(page, 'tr[data-method="lloyd"] .state', /^done/)
+    await page.getByRole('button', { name: 'Take the GPU away' }).click()
+    await textOf(page, '#warning', /The GPU went away while it worked/)
+    await textOf(page, '#device-name', /WebAssembly/)
+    await textOf(page, '#status', /The race is over/)
+    for (const name of ['lloyd', 'akm', 'minibatch'] as const) {
+      const model = await cluster(makeVectors('blobs', 400, 1), optionsOf(name, 8))
+      expect(await textOf(page, `tr[data-method="${name}"] [data-column="distortion"]`)).toBe(
+        showNumber(model.distortion),
+      )
+    }
+    expect(complaints).toEqual([])
+  })
+})
+
+test('what a method refuses stands in its row, and the others run', async () => {
+  const { page } = await site.visit(`${PAGE}?device=cpu&data=blobs&n=60&k=80&rounds=2&methods=lloyd,hkm`)
+  await page.getByRole('button', { name: 'Start the race' }).click()
+  await textOf(page, 'tr[data-method="lloyd"] .state', /Option k is 80: there are only 60 vectors/)
+  await page.fill('#k', '6')
+  await page.locator('#k').blur()
+  await page.getByRole('button', { name: 'Start the race' }).click()
+  await textOf(page, '#status', /The race is over/)
+})
+
+test('keys alone; names for screen readers; no room for jumps', async () => {
+  const { page, complaints } = await site.visit(
+    `${PAGE}?device=cpu&data=blobs&n=200&k=4&rounds=3&methods=lloyd,closures`,
+    { viewport: { width: 390, height: 844 } },
+  )
+  await textOf(page, 'tr[data-method="lloyd"] .state', /waiting/)
+  await tabTo(page, '#start')
+  await page.keyboard.press('Enter')
+  await textOf(page, '#status', /The race is over/)
+  await textOf(page, '#announcement', /The race is over/)
+  expect(await namelessControls(page)).toEqual([])
+  expect(await layoutShift(page)).toBeLessThan(0.02)
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+  expect(complaints).toEqual([])
+})

@@ -2,7 +2,7 @@
 import type { Run } from '../engine/engine.ts'
 import { element, showNumber } from '../shell/dom.ts'
 import type { Page } from '../shell/page.ts'
-import { plural, sentence, showBytes } from '../shell/words.ts'
+import { plural, sentence, showBytes } from '../shell/phrases.ts'
 import type { CodeChoice, Codes, Neighborhood, NeighborList } from './codes.ts'
 import { type Dataset, rowName, rowPicture } from './dataset.ts'
 import { memoryOf } from './memory.ts'

@@ -33,6 +33,8 @@ export default defineConfig({
     target: 'es2022',
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      // Packing the digits takes its time, and that is known.
+      checks: { pluginTimings: false },
       input: {
         ...Object.fromEntries(pages.map((name) => [name || 'front', join(here, name, 'index.html')])),
         'isolation-worker': join(here, 'shell/isolation-worker.ts'),

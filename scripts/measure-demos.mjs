@@ -55,7 +55,7 @@ async function weigh(name) {
   }
 }
 
-/** Frames while rounds go on: at full pace every frame shows a new round, at a steady one centres glide. */
+/** Frames while rounds go on: at full pace each is drawn as soon as it is there, at a steady one centres glide between. */
 async function countFrames(pace) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await page.goto(`${url}playground/index.html?device=cpu&n=${POINTS}&k=${CLUSTERS}&pace=${pace}`)

@@ -1,14 +1,50 @@
-/** Makes the pictures of the README from what `npm start` left behind: npm start && node scripts/pictures.mjs. */
+/**
+ * Makes the pictures of the README: npm start && node scripts/pictures.mjs. The one of the digits is taken from the
+ * report that npm start leaves behind, those of the demos from the pages. Names as arguments make only those.
+ */
 import { mkdir } from 'node:fs/promises'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from 'playwright'
+import { build, preview } from 'vite'
 import { chromiumLaunchOptions } from './chromium.mjs'
 
+/** What is taken of each demo: its address, what is clicked, what is waited for, and how high the picture is. */
+const DEMOS = {
+  playground: {
+    path: 'playground/index.html?device=cpu&n=4000&k=12&seed=8&method=closures-sharp&beside=egm&shape=blobs',
+    prepare: async (page) => {
+      await page.click('#run')
+      await page.waitForFunction(() => /after.*after/.test(document.getElementById('status').textContent))
+    },
+    height: 980,
+  },
+  race: {
+    path: 'race/index.html?device=cpu&data=sift&n=10000&k=200',
+    prepare: async (page) => {
+      await page.click('#start')
+      await page.waitForFunction(() => /is over/.test(document.getElementById('status').textContent), undefined, {
+        timeout: 180_000,
+      })
+    },
+    height: 880,
+  },
+}
+
+const asked = process.argv.slice(2)
+const wanted = (name) => asked.length === 0 || asked.includes(name)
+await mkdir('docs', { recursive: true })
 const browser = await chromium.launch(await chromiumLaunchOptions())
 try {
+  if (wanted('digits')) await takeDigits()
+  const demos = Object.keys(DEMOS).filter(wanted)
+  if (demos.length > 0) await takeDemos(demos)
+} finally {
+  await browser.close()
+}
+
+async function takeDigits() {
   const page = await browser.newPage({ viewport: { width: 1100, height: 900 } })
   await page.goto(pathToFileURL('run/digits/report.html').href)
-  await mkdir('docs', { recursive: true })
   const heading = page.getByRole('heading', { name: 'Centres' })
   const top = (await heading.boundingBox())?.y ?? 0
   await page.screenshot({
@@ -16,6 +52,25 @@ try {
     fullPage: true,
     clip: { x: 20, y: top - 16, width: 1060, height: 560 },
   })
-} finally {
-  await browser.close()
+}
+
+async function takeDemos(names) {
+  const root = fileURLToPath(new URL('../demos', import.meta.url))
+  const configFile = `${root}/vite.config.ts`
+  await build({ root, configFile, logLevel: 'warn' })
+  const server = await preview({ root, configFile, preview: { port: 0 }, logLevel: 'warn' })
+  try {
+    for (const name of names) {
+      const { path, prepare, height } = DEMOS[name]
+      const page = await browser.newPage({ viewport: { width: 1200, height } })
+      await page.goto(`${server.resolvedUrls?.local[0]}${path}`)
+      await prepare(page)
+      // Pointer and focus leave no trace.
+      await page.evaluate(() => document.activeElement?.blur())
+      await page.screenshot({ path: `docs/${name}.png` })
+      await page.close()
+    }
+  } finally {
+    await server.close()
+  }
 }

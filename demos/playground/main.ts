@@ -72,6 +72,7 @@ class Playground {
     const { shape, n, seed, method, beside } = this.#settings
     this.#points = shape === 'draw' ? this.#drawing.points : makePoints(shape, n, seed)
     this.#lanes[1].figure.hidden = beside === 'none'
+    element('bench').classList.toggle('two', beside !== 'none')
     this.#ends = []
     const names = [method, beside] as const
     this.#lanes.forEach((lane, i) => {

@@ -24,6 +24,8 @@ class Race {
   /** Counts races, so that one that was left knows. */
   #race = 0
   #going = false
+  /** Methods are known, and a device is open. */
+  readonly #ready: Promise<void>
   #drawn = false
 
   constructor(page: Page, settings: Settings) {
@@ -31,10 +33,11 @@ class Race {
     this.#settings = settings
     this.#chart = this.#makeChart()
     this.#listen()
+    this.#ready = this.#fill()
   }
 
   /** The methods come from the library: what is new there races too. */
-  async fill(): Promise<void> {
+  async #fill(): Promise<void> {
     const methods = await this.#page.engine.start('methods', undefined).result
     const wanted = this.#settings.methods === '' ? [] : this.#settings.methods.split(',')
     const colours = clusterColours(methods.length, prefersDark())
@@ -56,10 +59,11 @@ class Race {
     this.leave()
     const race = ++this.#race
     this.#setGoing(true)
-    for (const racer of this.#racers) racer.reset()
-    this.#draw()
     this.#page.warn('')
     try {
+      await this.#ready
+      for (const racer of this.#racers) racer.reset()
+      this.#draw()
       this.#page.status('Making the vectors…')
       const vectors = await this.#vectors()
       for (const racer of this.#racers.filter(({ takesPart }) => takesPart)) {
@@ -83,10 +87,6 @@ class Race {
   leave(): void {
     this.#race++
     this.stop()
-  }
-
-  get going(): boolean {
-    return this.#going
   }
 
   async #vectors(): Promise<Matrix> {
@@ -198,6 +198,7 @@ class Race {
       yScale: 'log',
       title: 'Distortion against seconds',
       height: 380,
+      labels: true,
     })
   }
 
@@ -226,11 +227,13 @@ function sizesFor({ kind, software }: DeviceReport): [n: number, k: number] {
   return [10_000, 200]
 }
 
+let first = true
 const page = await openPage({
   onDevice(device) {
     race.suit(...sizesFor(device))
-    if (!device.replacesLost && race.going) race.stop()
+    // Who was quick enough to start before the first device was open keeps the race.
+    if (!first && !device.replacesLost) race.stop()
+    first = false
   },
 })
 const race = new Race(page, settingsFromAddress())
-await race.fill()

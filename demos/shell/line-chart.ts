@@ -1,4 +1,5 @@
 /** A small line chart in SVG: several curves over shared axes, growing as points arrive. */
+import { placeLabels } from './chart-labels.ts'
 import { showNumber, svg } from './dom.ts'
 
 export interface ChartSeries {
@@ -19,6 +20,8 @@ export interface ChartOptions {
   readonly title: string
   /** In pixels; 240 unless told. The host should keep that room: class chart-room does for 240. */
   readonly height?: number
+  /** Write each curve's name at its end. */
+  readonly labels?: boolean
 }
 
 export interface LineChart {
@@ -34,7 +37,7 @@ const TOP = 12
 const BOTTOM = 40
 
 export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
-  const { xLabel, yLabel, xScale = 'linear', yScale = 'linear', title, height = 240 } = options
+  const { xLabel, yLabel, xScale = 'linear', yScale = 'linear', title, height = 240, labels = false } = options
   // A title element would be shown as a tooltip; the label is for screen readers alone.
   const root = svg('svg', { class: 'chart', role: 'img', height, 'aria-label': title })
   const grid = svg('g', { class: 'chart-grid' })
@@ -56,18 +59,21 @@ export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
     const left = BESIDE + LETTER * Math.max(4, ...y.ticks.map((tick) => shortNumber(tick).length))
     const x = axis(range(all, 0, xScale), [left, width - RIGHT], xScale)
     below.setAttribute('x', String((left + width - RIGHT) / 2))
+    const empty = all.length === 0
     grid.replaceChildren(
-      ...x.ticks.flatMap((tick) => [
+      // Numbers on axes without curves would say something that is not so.
+      ...(empty ? [] : x.ticks).flatMap((tick) => [
         svg('line', { x1: x.place(tick), x2: x.place(tick), y1: TOP, y2: height - BOTTOM }),
         svg('text', { x: x.place(tick), y: height - BOTTOM + 16, 'text-anchor': 'middle' }, shortNumber(tick)),
       ]),
-      ...y.ticks.flatMap((tick) => [
+      ...(empty ? [] : y.ticks).flatMap((tick) => [
         svg('line', { x1: left, x2: width - RIGHT, y1: y.place(tick), y2: y.place(tick) }),
         svg('text', { x: left - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)),
       ]),
     )
     const drawn = [...series].sort((a, b) => Number(a.strong ?? false) - Number(b.strong ?? false))
     lines.replaceChildren(...drawn.flatMap((one) => curve(one, x.place, y.place)))
+    if (labels) lines.append(...namesOf(series, x.place, y.place, { right: width - RIGHT, bottom: height - BOTTOM }))
     const ends = series
       .filter(({ points }) => points.length > 0)
       .map(({ name, points }) => `${name} ${showNumber(points[points.length - 1][1])}`)
@@ -89,6 +95,22 @@ function curve(
     svg('path', { d: `M${places.join('L')}`, stroke: colour, 'stroke-width': strong ? 3 : 1.75, fill: 'none' }),
     svg('circle', { cx: x, cy: y, r: strong ? 4 : 3, fill: colour }),
   ]
+}
+
+function namesOf(
+  series: readonly ChartSeries[],
+  placeX: (value: number) => number,
+  placeY: (value: number) => number,
+  room: { readonly right: number; readonly bottom: number },
+): SVGElement[] {
+  const ended = series.filter(({ points }) => points.length > 0)
+  const ends = ended.map(({ name, points }) => {
+    const [x, y] = points[points.length - 1]
+    return { x: placeX(x), y: placeY(y), width: LETTER * name.length }
+  })
+  return placeLabels(ends, { ...room, top: TOP }).map(({ x, y }, i) =>
+    svg('text', { x, y, class: 'chart-name', style: `fill: ${ended[i].colour}` }, ended[i].name),
+  )
 }
 
 type Range = readonly [low: number, high: number]
@@ -124,7 +146,7 @@ function axis([low, high]: Range, [from, to]: Range, scale: 'linear' | 'log'): A
   return { place, ticks: scale === 'log' ? logTicks(low, high) : linearTicks(low, high) }
 }
 
-function linearTicks(low: number, high: number, count = 5): number[] {
+function linearTicks(low: number, high: number, count = 6): number[] {
   const rough = (high - low) / count
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power

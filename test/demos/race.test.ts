@@ -25,8 +25,9 @@ function optionsOf(method: MethodName, k: number): ClusterOptions {
 
 test('all methods of the library take part, and end where they end in Node', async () => {
   const { page, complaints } = await site.visit(`${PAGE}?device=cpu&data=blobs&n=400&k=8&rounds=4&seconds=600`)
-  await expect.poll(() => page.locator('#rows tr').count()).toBe(names.length)
+  // At once, before the methods are known and a device is open.
   await page.getByRole('button', { name: 'Start the race' }).click()
+  await expect.poll(() => page.locator('#rows tr').count()).toBe(names.length)
   const status = await textOf(page, '#status', /The race is over/)
   const vectors = makeVectors('blobs', 400, 1)
   const finals = new Map<MethodName, number>()

@@ -62,7 +62,6 @@ export class Lane {
     this.#job = job
     this.#ended = false
     this.curve.length = 0
-    this.room.setAttribute('role', 'img')
     this.stage.setPoints(job.points.data as Float32Array)
     this.#describe('not run yet')
     this.#events.onChange()

@@ -83,9 +83,7 @@ class Playground {
       lane.pace = controls.PACES[this.#settings.pace]
       lane.reset({ points: this.#points, method: name, options })
       lane.stage.setLayers(this.#settings)
-      lane.room.classList.toggle('drawable', shape === 'draw')
-      if (shape === 'draw') lane.room.tabIndex = 0
-      else lane.room.removeAttribute('tabindex')
+      setDrawable(lane.room, shape === 'draw')
       this.#showEmpty(lane)
     })
     void this.#growLeaves()
@@ -204,6 +202,19 @@ class Playground {
       return [term, words]
     })
     element('about').replaceChildren(...parts)
+  }
+}
+
+/** A stage is a picture, or a place to draw in that keys reach. */
+function setDrawable(room: HTMLElement, drawable: boolean): void {
+  room.classList.toggle('drawable', drawable)
+  room.setAttribute('role', drawable ? 'application' : 'img')
+  if (drawable) {
+    room.tabIndex = 0
+    room.setAttribute('aria-roledescription', 'drawing area: arrow keys move, space draws')
+  } else {
+    room.removeAttribute('tabindex')
+    room.removeAttribute('aria-roledescription')
   }
 }
 

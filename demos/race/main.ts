@@ -4,7 +4,7 @@ import { loadDigits } from '../data/digits.ts'
 import type { ClusterInput } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import type { DeviceReport } from '../engine/protocol.ts'
-import { clusterColours, cssColour, onThemeChange, prefersDark } from '../shell/cluster-colours.ts'
+import { clusterColours, cssColour } from '../shell/cluster-colours.ts'
 import { element, showNumber } from '../shell/dom.ts'
 import { type LineChart, lineChart } from '../shell/line-chart.ts'
 import { fitField } from '../shell/number-field.ts'
@@ -40,10 +40,11 @@ class Race {
   async #fill(): Promise<void> {
     const methods = await this.#page.engine.start('methods', undefined).result
     const wanted = this.#settings.methods === '' ? [] : this.#settings.methods.split(',')
-    const colours = clusterColours(methods.length, prefersDark())
-    this.#racers = methods.map(
-      (facts, i) => new Racer(facts, cssColour(colours, i), wanted.length === 0 || wanted.includes(facts.name)),
-    )
+    const [light, dark] = [false, true].map((theme) => clusterColours(methods.length, theme))
+    this.#racers = methods.map((facts, i) => {
+      const colour = `light-dark(${cssColour(light, i)}, ${cssColour(dark, i)})`
+      return new Racer(facts, colour, wanted.length === 0 || wanted.includes(facts.name))
+    })
     element('rows').replaceChildren(...this.#racers.map(({ row }) => row))
     this.#draw()
   }
@@ -173,7 +174,6 @@ class Race {
     element('stop').addEventListener('click', () => this.stop())
     element('controls').addEventListener('change', (event) => this.#change((event.target as HTMLElement).id))
     element('rows').addEventListener('change', () => this.#change('methods'))
-    onThemeChange(() => this.#draw())
   }
 
   #change(id: string): void {

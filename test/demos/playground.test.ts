@@ -22,30 +22,22 @@ function inNode(n: number, seed: number, options: ClusterOptions): Promise<Clust
 
 /** Colours of the points where they are drawn: of each, if no later point lies over its middle. */
 async function drawnColours(page: Page, points: Float32Array, dot: number): Promise<Map<number, string>> {
-  const pixels = await page
-    .locator('#stage-a canvas')
-    .nth(1)
-    .evaluate((element) => {
-      const canvas = element as HTMLCanvasElement
-      const image = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height)
-      return { side: canvas.width, data: Array.from(image?.data ?? []) }
-    })
-  const { side, data } = pixels
-  const place = (i: number): [number, number] => [
+  const canvas = page.locator('#stage-a canvas').nth(1)
+  const side = await canvas.evaluate((element) => (element as HTMLCanvasElement).width)
+  const places = Array.from({ length: points.length / 2 }, (_, i) => [
     Math.round(points[2 * i] * side - dot / 2) + dot / 2,
     Math.round(points[2 * i + 1] * side - dot / 2) + dot / 2,
-  ]
+  ])
+  const colours = await canvas.evaluate((element, wanted) => {
+    const context = (element as HTMLCanvasElement).getContext('2d')
+    return wanted.map(([x, y]) => context?.getImageData(x, y, 1, 1).data.join() ?? '')
+  }, places)
   const seen = new Map<number, string>()
-  for (let i = 0; i < points.length / 2; i++) {
-    const [x, y] = place(i)
-    let covered = x < 3 || y < 3 || x > side - 5 || y > side - 5
-    for (let j = i + 1; j < points.length / 2 && !covered; j++) {
-      const [otherX, otherY] = place(j)
-      covered = Math.abs(otherX - x) <= dot && Math.abs(otherY - y) <= dot
-    }
-    const start = 4 * (Math.floor(y) * side + Math.floor(x))
-    if (!covered) seen.set(i, data.slice(start, start + 4).join())
-  }
+  places.forEach(([x, y], i) => {
+    const atEdge = Math.min(x, y) < 3 || Math.max(x, y) > side - 5
+    const covered = places.some(([a, b], j) => j > i && Math.abs(a - x) <= dot && Math.abs(b - y) <= dot)
+    if (!atEdge && !covered) seen.set(i, colours[i])
+  })
   return seen
 }
 
@@ -218,6 +210,19 @@ describe('devices', () => {
     )
     expect(await page.getByRole('button', { name: 'Take the GPU away' }).isDisabled()).toBe(true)
     expect(complaints).toEqual([])
+  })
+
+  test('a GPU process that crashes: the same', async () => {
+    const { page, crashGpu } = await site.visitToCrash(`${PAGE}?device=webgpu&n=300&k=6&seed=3&pace=slow`)
+    await textOf(page, '#device-name', /the browser/)
+    await page.getByRole('button', { name: 'Run' }).click()
+    await textOf(page, CAPTION, /round 2/)
+    await crashGpu()
+    await textOf(page, '#warning', /The GPU went away while it worked/)
+    await page.selectOption('#pace', 'full')
+    const model = await inNode(300, 3, { method: 'lloyd', k: 6, start: 'random' })
+    const sentence = await textOf(page, '#status', /after/)
+    expect(sentence).toContain(`distortion ${showNumber(model.distortion)} after`)
   })
 
   test('another device in the middle of a run', async () => {

@@ -26,6 +26,8 @@ export interface Site {
   visit(path: string, options?: BrowserContextOptions): Promise<Visit>
   /** The same in a browser that has no WebGPU. */
   visitWithoutGpu(path: string): Promise<Visit>
+  /** The same in a browser of its own, whose GPU process can be made to crash. */
+  visitToCrash(path: string): Promise<Visit & { crashGpu(): Promise<void> }>
   close(): Promise<void>
 }
 
@@ -70,6 +72,14 @@ export async function openSite(): Promise<Site> {
       const other = await chromium.launch({ ...launch, args })
       others.push(other)
       return visit(other, path)
+    },
+    async visitToCrash(path) {
+      const other = await chromium.launch(launch)
+      others.push(other)
+      const crashGpu = async (): Promise<void> => {
+        await (await other.newBrowserCDPSession()).send('Browser.crashGpuProcess')
+      }
+      return { ...(await visit(other, path)), crashGpu }
     },
     async close() {
       for (const one of [browser, ...others]) await one.close()

@@ -26,6 +26,7 @@ const HALF_THUMB = 14
 export class MapView {
   readonly #canvas: HTMLCanvasElement
   #scene: MapScene | undefined
+  #extents: readonly [Extent, Extent] | undefined
   #centers: Place[] = []
 
   constructor(canvas: HTMLCanvasElement, onPick: (cluster: number) => void) {
@@ -38,6 +39,7 @@ export class MapView {
   }
 
   show(scene: MapScene): void {
+    if (scene.map !== this.#scene?.map) this.#extents = [extent(scene.map.places, 0), extent(scene.map.places, 1)]
     this.#scene = scene
     this.#draw()
   }
@@ -65,12 +67,16 @@ export class MapView {
     const context = this.#canvas.getContext('2d')
     if (!context || width === 0) return
     const scale = globalThis.devicePixelRatio || 1
-    this.#canvas.width = Math.round(width * scale)
-    this.#canvas.height = Math.round(height * scale)
-    context.scale(scale, scale)
-    if (!this.#scene) return
+    const size = [Math.round(width * scale), Math.round(height * scale)]
+    // A canvas that gets a size is made anew, which is not worth it for every round.
+    if (this.#canvas.width !== size[0] || this.#canvas.height !== size[1]) {
+      ;[this.#canvas.width, this.#canvas.height] = size
+    }
+    context.setTransform(scale, 0, 0, scale, 0, 0)
+    context.clearRect(0, 0, width, height)
+    if (!this.#scene || !this.#extents) return
     const { map, clusters } = this.#scene
-    const place = placement(map.places, width, height)
+    const place = placement(this.#extents, width, height)
     const colours = clusters && clusterColours(clusters.centers.rows, prefersDark())
     context.globalAlpha = clusters ? 0.35 : 0.5
     for (let i = 0; i < map.rows.length; i++) {
@@ -128,10 +134,14 @@ const MOST_STRETCH = 1.7
 /** Share of the points at each end of an axis that may lie in the margin. */
 const OUTSIDE = 0.004
 
+interface Extent {
+  readonly from: number
+  readonly to: number
+}
+
 type Placement = (x: number, y: number) => readonly [number, number]
 
-function placement(places: Float32Array, width: number, height: number): Placement {
-  const [x, y] = [extent(places, 0), extent(places, 1)]
+function placement([x, y]: readonly [Extent, Extent], width: number, height: number): Placement {
   const wide = (width - 2 * MARGIN) / (x.to - x.from || 1)
   const high = (height - 2 * MARGIN) / (y.to - y.from || 1)
   const least = Math.min(wide, high)
@@ -139,7 +149,7 @@ function placement(places: Float32Array, width: number, height: number): Placeme
   return (px, py) => [width / 2 + (px - (x.from + x.to) / 2) * scaleX, height / 2 - (py - (y.from + y.to) / 2) * scaleY]
 }
 
-function extent(places: Float32Array, axis: 0 | 1): { from: number; to: number } {
+function extent(places: Float32Array, axis: 0 | 1): Extent {
   const values = places.filter((_, i) => i % 2 === axis).sort()
   const skipped = Math.floor(values.length * OUTSIDE)
   return { from: values[skipped], to: values[values.length - 1 - skipped] }

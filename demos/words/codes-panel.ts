@@ -89,11 +89,11 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
     put('vector-bytes', showBytes(memory.vectors))
     put('code-size', `${showBytes(memory.codes)}, 1/${showNumber(Math.round(memory.vectors / memory.codes))}`)
     put('book-bytes', showBytes(memory.books))
-    const { type, m, rank, iterations } = quantizer.facts
+    const { type, rank, iterations } = quantizer.facts
     const turned = type === 'ck' && rank < held.vectors.cols ? `, ${rank} principal directions` : ''
     put(
       'code-status',
-      `Learned: ${type} with ${m} bytes a row${turned}, ${plural(iterations.length, 'round')}. Choose a row here or above.`,
+      `Learned: ${type} with ${plural(learned.codes.cols, 'byte')} a row${turned}, ${plural(iterations.length, 'round')}. Choose a row here or above.`,
     )
     find.disabled = false
   }

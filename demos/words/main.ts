@@ -2,7 +2,7 @@
 import { type Matrix, normalizedMutualInformation, purity } from '../../src/index.ts'
 import { loadDigits } from '../data/digits.ts'
 import type { ClusterLook, ClusterResult, ClusterRound } from '../engine/cluster-task.ts'
-import type { Run } from '../engine/engine.ts'
+import { type Run, RunFailure } from '../engine/engine.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
 import { element, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
@@ -140,7 +140,10 @@ async function open(page: Page, name: string, load: () => Promise<Dataset>): Pro
     clusters = undefined
     panel.clear()
     codes.forget(found)
+    drawMap()
     const { rows, cols } = found.vectors
+    // More clusters than rows cannot be: as many as people guess when they know nothing.
+    if (k.valueAsNumber > rows) k.value = String(Math.ceil(Math.sqrt(rows)))
     const shown = layout.rows.length < rows ? ` ${showNumber(layout.rows.length)} of them are drawn.` : ''
     put(
       'about',
@@ -176,7 +179,8 @@ async function start(page: Page): Promise<void> {
   } catch (error) {
     if (mine !== turn) return
     page.fail(error)
-    page.status('Stopped before the first round was done.')
+    const stopped = error instanceof RunFailure && error.code === 'stopped'
+    page.status(stopped ? 'Stopped before the first round was done.' : 'Nothing was clustered.')
     progress.value = 0
   } finally {
     if (mine === turn) busy(false)
@@ -269,7 +273,7 @@ function showResult(page: Page, held: Dataset, { centers, labels, facts, distort
     `Map of ${held.vectors.rows} rows in ${centers.rows} clusters; the list below has the same.`,
   )
   progress.value = 1
-  const text = `Done: ${centers.rows} clusters by ${facts.method} after ${plural(facts.iterations.length, 'round')}, as ${stopReason(facts.stopped)}.`
+  const text = `Done: ${plural(centers.rows, 'cluster')} by ${facts.method} after ${plural(facts.iterations.length, 'round')}, as ${stopReason(facts.stopped)}.`
   page.status(text)
   page.announce(text)
 }

@@ -186,8 +186,11 @@ describe('files that cannot be used get a sentence, and the page goes on', () =>
     // Names come with the vectors, one a line.
     await writeFile(path('words.csv'), Array.from({ length: 12 }, (_, i) => `${i % 3},${(i * i) % 7}\n`).join(''))
     await writeFile(path('words.txt'), Array.from({ length: 12 }, (_, i) => `word-${i}\n`).join(''))
+    await page.fill('#k', '40')
     await load(page, 'words.csv', 'words.txt')
     await done(page)
+    // Twelve rows cannot be forty clusters.
+    expect(await shown(page, 'status')).toMatch(/^Done: 4 clusters/)
     expect(await page.locator('#members button').first().textContent()).toMatch(/^word-\d+ · [\d.]+$/)
     await writeFile(path('few.txt'), 'one\ntwo\n')
     await page.setInputFiles('#file', path('few.txt'))

@@ -21,7 +21,9 @@ interface Place {
 }
 
 const MARGIN = 28
+/** Half the side of a picture on the map; less where the map is narrow. */
 const HALF_THUMB = 14
+const NARROW = 480
 
 export class MapView {
   readonly #canvas: HTMLCanvasElement
@@ -96,10 +98,11 @@ export class MapView {
     const largest = sizes.reduce((most, size) => Math.max(most, size), 1)
     const { color, backgroundColor } = getComputedStyle(this.#canvas)
     const inkBytes = (color.match(/[\d.]+/g) ?? ['0', '0', '0']).slice(0, 3).map(Number)
+    const half = this.#canvas.clientWidth < NARROW ? 0.7 * HALF_THUMB : HALF_THUMB
     const most = Math.min(26, 9 + 90 / Math.sqrt(centers.rows))
     this.#centers = Array.from({ length: centers.rows }, (_, j) => {
       const [x, y] = place(where[2 * j], where[2 * j + 1])
-      return { x, y, radius: ink === undefined ? 3 + most * Math.sqrt(sizes[j] / largest) : HALF_THUMB }
+      return { x, y, radius: ink === undefined ? 3 + most * Math.sqrt(sizes[j] / largest) : half }
     })
     const order = [...this.#centers.keys()].filter((j) => sizes[j] > 0 && j !== selected)
     // The selected one goes last, on top of all.

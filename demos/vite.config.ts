@@ -1,5 +1,5 @@
 /**
- * The demo pages: `vite demos` serves them, `vite build demos` writes them to dist/demos-site as static files that work
+ * The demo pages: `vite demos` serves them, `vite build demos` writes them to dist/demos/site as static files that work
  * from any folder of any server. Every folder with an index.html is a page.
  */
 import { existsSync, readdirSync } from 'node:fs'
@@ -28,7 +28,7 @@ export default defineConfig({
   preview: { headers },
   worker: { format: 'es' },
   build: {
-    outDir: '../dist/demos-site',
+    outDir: '../dist/demos/site',
     emptyOutDir: true,
     target: 'es2022',
     modulePreload: { polyfill: false },

@@ -20,7 +20,7 @@ export interface ChartOptions {
   readonly title: string
   /** In pixels; 240 unless told. The host should keep that room: class chart-room does for 240. */
   readonly height?: number
-  /** Write each curve's name at its end. */
+  /** Write each curve's name at its end, where there is room. */
   readonly labels?: boolean
 }
 
@@ -29,6 +29,8 @@ export interface LineChart {
 }
 
 const LEAST_WIDTH = 240
+/** In narrower charts names would hide the curves. */
+const ROOM_FOR_NAMES = 560
 /** Of the widest letters of a number, and of what stands beside them. */
 const LETTER = 7
 const BESIDE = 30
@@ -73,7 +75,8 @@ export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
     )
     const drawn = [...series].sort((a, b) => Number(a.strong ?? false) - Number(b.strong ?? false))
     lines.replaceChildren(...drawn.flatMap((one) => curve(one, x.place, y.place)))
-    if (labels) lines.append(...namesOf(series, x.place, y.place, { right: width - RIGHT, bottom: height - BOTTOM }))
+    if (labels && width >= ROOM_FOR_NAMES)
+      lines.append(...namesOf(series, x.place, y.place, { right: width - RIGHT, bottom: height - BOTTOM }))
     const ends = series
       .filter(({ points }) => points.length > 0)
       .map(({ name, points }) => `${name} ${showNumber(points[points.length - 1][1])}`)

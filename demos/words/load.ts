@@ -1,12 +1,8 @@
 /** Files a person gives the page, as vectors; too large or broken ones as a sentence. */
 import { CentroidalError, type Matrix, matrix, openVectors, type VectorSource } from '../../src/index.ts'
+import { MOST_BYTES, MOST_ROWS, megabytes, tooLarge } from './limits.ts'
 
-/** Numbers are held twice, by the page and by the device: with this much of them a phone still copes. */
-export const MOST_BYTES = 128 * 2 ** 20
-export const MOST_ROWS = 1_000_000
 export const EXTENSIONS = ['.npy', '.fvecs', '.bvecs', '.csv', '.tsv'] as const
-
-const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20).toLocaleString('en')} MB`
 
 /** Reads all rows, after a look at how many there are. */
 export async function loadVectors(file: File): Promise<Matrix> {
@@ -36,21 +32,16 @@ function checkSize(name: string, { rows, cols, type }: VectorSource): void {
   if (bytes > MOST_BYTES || rows > MOST_ROWS) throw tooLarge(name, shape)
 }
 
-function tooLarge(name: string, fact: string): CentroidalError {
-  return new CentroidalError(
-    'out-of-memory',
-    `"${name}" ${fact}: this page takes ${megabytes(MOST_BYTES)} and ${MOST_ROWS.toLocaleString('en')} rows. ` +
-      `Give it a part, or cluster the whole with the command line: centroidal cluster "${name}".`,
-  )
+async function readShared(source: VectorSource): Promise<Matrix> {
+  const { rows, cols } = source
+  return shared(matrix(await source.read(0, rows), rows, cols))
 }
 
 /** Into memory that page and worker share where the page may, so that no run copies it. */
-async function readShared(source: VectorSource): Promise<Matrix> {
-  const { rows, cols, type } = source
-  const read = await source.read(0, rows)
+export function shared({ data: read, rows, cols }: Matrix): Matrix {
   if (!globalThis.crossOriginIsolated) return matrix(read, rows, cols)
-  const shared = new SharedArrayBuffer(read.byteLength)
-  const data = type === 'u8' ? new Uint8Array(shared) : new Float32Array(shared)
+  const memory = new SharedArrayBuffer(read.byteLength)
+  const data = read instanceof Uint8Array ? new Uint8Array(memory) : new Float32Array(memory)
   data.set(read)
   return matrix(data, rows, cols)
 }

@@ -110,16 +110,12 @@ async function openDigits(page: Page): Promise<void> {
 }
 
 async function openFiles(page: Page, files: readonly File[]): Promise<void> {
-  const names = files.find(({ name }) => /\.txt$/i.test(name))
-  const vectors = files.find((file) => file !== names)
-  await open(page, (vectors ?? names)?.name ?? '', async () => {
-    const text = await names?.text()
+  await open(page, files[0].name, async () => {
+    const { vectors, name, names } = await page.engine.start('read-vectors', { files }).result
     if (!vectors && !data) throw new Error('Give the vectors first, then the names of their rows.')
-    const found = vectors
-      ? await page.engine.start('read-vectors', { file: vectors }).result
-      : (data as Dataset).vectors
-    const rows = names && text !== undefined ? { names: parseNames(text, names.name, found.rows) } : {}
-    return dataset(vectors?.name ?? (data as Dataset).name, found, rows)
+    const found = vectors ?? (data as Dataset).vectors
+    const rows = names && ('text' in names ? parseNames(names.text, names.file, found.rows) : names)
+    return dataset(vectors ? name : (data as Dataset).name, found, rows ? { names: rows } : {})
   })
 }
 

@@ -2,8 +2,9 @@
 import { labelBytes, type Matrix, vectorBytes } from '../../src/index.ts'
 import type { TaskContext } from '../engine/task.ts'
 import { type CodeChoice, type Codes, findNeighbors, learnCodes, type Neighborhood } from './codes.ts'
-import { loadVectors } from './load.ts'
+import { loadVectors, shared } from './load.ts'
 import { evenRows, type Plane, placesOf, principalPlane } from './plane.ts'
+import { looksLikeWordVectors, readWordVectors } from './word-vectors.ts'
 
 type NoRounds<Result> = AsyncGenerator<never, Result>
 
@@ -18,9 +19,30 @@ export interface VectorMap {
   readonly places: Float32Array
 }
 
-// biome-ignore lint/correctness/useYield: it has no rounds, only a result
-export async function* readVectorsTask({ file }: { readonly file: File }): NoRounds<Matrix> {
-  return loadVectors(file)
+export interface FilesInput {
+  /** Vectors, names of their rows, or both; word vectors have both in one. */
+  readonly files: readonly File[]
+}
+
+export interface FilesRead {
+  /** Undefined where only names were given. */
+  readonly vectors: Matrix | undefined
+  readonly name: string
+  readonly names: { readonly file: string; readonly text: string } | readonly string[] | undefined
+}
+
+export async function* readVectorsTask({ files }: FilesInput): NoRounds<FilesRead> {
+  const text = files.find(({ name }) => /\.txt$/i.test(name))
+  const file = files.find((other) => other !== text)
+  if (text && !file && (await looksLikeWordVectors(text))) {
+    const { vectors, names } = await readWordVectors(text)
+    return { vectors: shared(vectors), name: text.name, names }
+  }
+  return {
+    vectors: file && (await loadVectors(file)),
+    name: (file ?? text)?.name ?? '',
+    names: text && { file: text.name, text: await text.text() },
+  }
 }
 
 // biome-ignore lint/correctness/useYield: it has no rounds, only a result

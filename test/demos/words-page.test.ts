@@ -192,6 +192,12 @@ describe('files that cannot be used get a sentence, and the page goes on', () =>
     // Twelve rows cannot be forty clusters.
     expect(await shown(page, 'status')).toMatch(/^Done: 4 clusters/)
     expect(await page.locator('#members button').first().textContent()).toMatch(/^word-\d+ · [\d.]+$/)
+    // Words that bring their numbers along.
+    await writeFile(path('glove.txt'), Array.from({ length: 12 }, (_, i) => `name-${i} ${i % 3} ${i} 0.5\n`).join(''))
+    await load(page, 'glove.txt')
+    await done(page)
+    expect(await shown(page, 'about')).toMatch(/^glove\.txt: 12 rows of 3 numbers\./)
+    expect(await page.locator('#members button').first().textContent()).toMatch(/^name-\d+ · [\d.]+$/)
     await writeFile(path('few.txt'), 'one\ntwo\n')
     await page.setInputFiles('#file', path('few.txt'))
     await warning.waitFor()

@@ -5,6 +5,7 @@ import { bySize, membersOf, sizesOf } from '../../demos/words/members.ts'
 import { memoryOf } from '../../demos/words/memory.ts'
 import { parseNames } from '../../demos/words/names.ts'
 import { evenRows, placesOf, principalPlane } from '../../demos/words/plane.ts'
+import { looksLikeWordVectors, readWordVectors } from '../../demos/words/word-vectors.ts'
 import { blobs, createRandom, matrix, openDevice } from '../../src/index.ts'
 
 describe('the plane', () => {
@@ -60,6 +61,37 @@ test('members come nearest first, clusters largest first', () => {
 test('names are one a line', () => {
   expect(parseNames('a\r\nb c\n\n', 'names.txt', 3)).toEqual(['a', 'b c', ''])
   expect(() => parseNames('a\nb\n', 'names.txt', 3)).toThrow('"names.txt" has 2 lines and the vectors 3 rows')
+})
+
+describe('word vectors', () => {
+  const file = (text: string): File => new File([text], 'glove.txt')
+
+  test('have a word and its numbers on each line, with or without the header of word2vec', async () => {
+    const text = 'the 0.5 -1 2e-1\nof 3 4 5\n, 6 7 8\n'
+    for (const whole of [text, `3 3\n${text}`, text.replaceAll('\n', '\r\n')]) {
+      expect(await looksLikeWordVectors(file(whole))).toBe(true)
+      const { vectors, names } = await readWordVectors(file(whole))
+      expect(names).toEqual(['the', 'of', ','])
+      expect(vectors).toEqual(matrix(Float32Array.of(0.5, -1, 0.2, 3, 4, 5, 6, 7, 8), 3, 3))
+    }
+    expect(await looksLikeWordVectors(file('red\ngreen\n'))).toBe(false)
+    expect(await looksLikeWordVectors(file('two words\nno numbers\n'))).toBe(false)
+  })
+
+  test('grow past the first piece of memory', async () => {
+    const lines = Array.from(
+      { length: 3000 },
+      (_, i) => `w${i} ${Array.from({ length: 50 }, (_, j) => i + j).join(' ')}\n`,
+    )
+    const { vectors, names } = await readWordVectors(file(lines.join('')))
+    expect([vectors.rows, vectors.cols, names[2999]]).toEqual([3000, 50, 'w2999'])
+    expect(Array.from(vectors.data.subarray(2999 * 50, 2999 * 50 + 2))).toEqual([2999, 3000])
+  })
+
+  test('of another length are refused by line', async () => {
+    await expect(readWordVectors(file('a 1 2\nb 1\n'))).rejects.toThrow('"glove.txt", line 2: a word and 2 numbers')
+    await expect(readWordVectors(file('a 1 2\nb 1 x\n'))).rejects.toThrow('"glove.txt", line 2')
+  })
 })
 
 describe('codes', () => {

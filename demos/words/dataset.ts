@@ -20,6 +20,11 @@ export function dataset(
   return { name, vectors, classes, names, ink: arePictures(vectors) ? fullInk(vectors) : undefined }
 }
 
+/** The same rows with other numbers. */
+export function withVectors(data: Dataset, vectors: Matrix): Dataset {
+  return { ...data, vectors, ink: data.ink === undefined ? undefined : fullInk(vectors) }
+}
+
 /** What a person calls a row. */
 export function rowName({ names, classes }: Dataset, row: number): string {
   if (names) return names[row]

@@ -14,23 +14,26 @@ import { plural, sentence, slow } from '../shell/phrases.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
 import { type Clusters, clustersPanel } from './clusters-panel.ts'
 import { codesPanel } from './codes-panel.ts'
-import { type Dataset, dataset } from './dataset.ts'
+import { type Dataset, dataset, withVectors } from './dataset.ts'
 import { MapView } from './map-view.ts'
 import { sizesOf } from './members.ts'
 import { parseNames } from './names.ts'
 import type { VectorMap } from './tasks.ts'
 
-const DEFAULTS = { k: 40, method: 'auto', seed: 1, rounds: 50 }
+const DEFAULTS = { k: 40, method: 'auto', seed: 1, rounds: 50, unit: false }
 
 const controls = element('controls', HTMLFormElement)
 const k = element('k', HTMLInputElement)
 const method = element('method', HTMLSelectElement)
 const seed = element('seed', HTMLInputElement)
 const most = element('most', HTMLInputElement)
+const unit = element('unit', HTMLInputElement)
 const runButton = element('run', HTMLButtonElement)
 const cancel = element('cancel', HTMLButtonElement)
 const progress = element('progress', HTMLProgressElement)
 
+/** As it was loaded; `data` has rows of length one where that was asked for. */
+let loaded: Dataset | undefined
 let data: Dataset | undefined
 let map: VectorMap | undefined
 let clusters: Clusters | undefined
@@ -71,6 +74,11 @@ controls.addEventListener('submit', (event) => {
   page.warn('')
   void start(page)
 })
+unit.addEventListener('change', () => {
+  const same = loaded
+  page.warn('')
+  if (same) void open(page, same.name, async () => same)
+})
 cancel.addEventListener('click', () => run?.stop())
 element('digits').addEventListener('click', () => {
   page.warn('')
@@ -100,6 +108,7 @@ function readControls(): void {
   k.value = String(Math.max(2, Math.round(query.k)))
   seed.value = String(Math.max(0, Math.round(query.seed)))
   most.value = String(Math.max(1, Math.round(query.rounds)))
+  unit.checked = query.unit
 }
 
 async function openDigits(page: Page): Promise<void> {
@@ -112,10 +121,10 @@ async function openDigits(page: Page): Promise<void> {
 async function openFiles(page: Page, files: readonly File[]): Promise<void> {
   await open(page, files[0].name, async () => {
     const { vectors, name, names } = await page.engine.start('read-vectors', { files }).result
-    if (!vectors && !data) throw new Error('Give the vectors first, then the names of their rows.')
-    const found = vectors ?? (data as Dataset).vectors
+    if (!vectors && !loaded) throw new Error('Give the vectors first, then the names of their rows.')
+    const found = vectors ?? (loaded as Dataset).vectors
     const rows = names && ('text' in names ? parseNames(names.text, names.file, found.rows) : names)
-    return dataset(vectors ? name : (data as Dataset).name, found, rows ? { names: rows } : {})
+    return dataset(vectors ? name : (loaded as Dataset).name, found, rows ? { names: rows } : {})
   })
 }
 
@@ -129,13 +138,14 @@ async function open(page: Page, name: string, load: () => Promise<Dataset>): Pro
     const found = await load()
     if (mine !== turn) return
     page.status(`Laying out ${name}…`)
-    const layout = await page.engine.start('map-vectors', { vectors: found.vectors }).result
+    const layout = await page.engine.start('map-vectors', { vectors: found.vectors, unit: unit.checked }).result
     if (mine !== turn) return
-    data = found
+    loaded = found
+    data = layout.unit ? withVectors(found, layout.unit) : found
     map = layout
     clusters = undefined
     panel.clear()
-    codes.forget(found)
+    codes.forget(data)
     drawMap()
     const { rows, cols } = found.vectors
     // More clusters than rows cannot be: as many as people guess when they know nothing.
@@ -143,7 +153,7 @@ async function open(page: Page, name: string, load: () => Promise<Dataset>): Pro
     const shown = layout.rows.length < rows ? ` ${showNumber(layout.rows.length)} of them are drawn.` : ''
     put(
       'about',
-      `${found.name}: ${showNumber(rows)} rows of ${showNumber(cols)} numbers.${shown} The two directions in which they differ most; press a centre to see its cluster.`,
+      `${found.name}: ${showNumber(rows)} rows of ${showNumber(cols)} numbers${layout.unit ? ' at length one' : ''}.${shown} The two directions in which they differ most; press a centre to see its cluster.`,
     )
     await start(page)
   } catch (error) {
@@ -160,7 +170,7 @@ async function start(page: Page): Promise<void> {
   const chosen: MethodChoice = isMethodChoice(method.value) ? method.value : 'auto'
   const count = k.valueAsNumber
   const rounds = most.valueAsNumber
-  writeQuery({ k: count, method: chosen, seed: seed.valueAsNumber, rounds }, DEFAULTS)
+  writeQuery({ k: count, method: chosen, seed: seed.valueAsNumber, rounds, unit: unit.checked }, DEFAULTS)
   // Methods that find the number of clusters begin with the number asked for and end with fewer.
   const size = findsCount(chosen) ? { start: count } : { k: count }
   const options = { ...size, method: chosen, seed: seed.valueAsNumber, iterations: rounds }

@@ -4,6 +4,7 @@ import type { TaskContext } from '../engine/task.ts'
 import { type CodeChoice, type Codes, findNeighbors, learnCodes, type Neighborhood } from './codes.ts'
 import { loadVectors, shared } from './load.ts'
 import { evenRows, type Plane, placesOf, principalPlane } from './plane.ts'
+import { unitRows } from './unit-rows.ts'
 import { looksLikeWordVectors, readWordVectors } from './word-vectors.ts'
 
 type NoRounds<Result> = AsyncGenerator<never, Result>
@@ -17,6 +18,14 @@ export interface VectorMap {
   readonly rows: Uint32Array
   /** Their places: x, y, x, y. */
   readonly places: Float32Array
+  /** The vectors at length one, where that was asked for. */
+  readonly unit: Matrix | undefined
+}
+
+export interface MapInput {
+  readonly vectors: Matrix
+  /** Bring rows to length one first. */
+  readonly unit: boolean
 }
 
 export interface FilesInput {
@@ -46,10 +55,11 @@ export async function* readVectorsTask({ files }: FilesInput): NoRounds<FilesRea
 }
 
 // biome-ignore lint/correctness/useYield: it has no rounds, only a result
-export async function* mapTask({ vectors }: { readonly vectors: Matrix }): NoRounds<VectorMap> {
-  const plane = principalPlane(vectors)
-  const rows = evenRows(vectors.rows, MOST_POINTS)
-  return { plane, rows, places: placesOf(plane, vectors, rows) }
+export async function* mapTask({ vectors, unit }: MapInput): NoRounds<VectorMap> {
+  const used = unit ? shared(unitRows(vectors)) : vectors
+  const plane = principalPlane(used)
+  const rows = evenRows(used.rows, MOST_POINTS)
+  return { plane, rows, places: placesOf(plane, used, rows), unit: unit ? used : undefined }
 }
 
 export interface CodesInput {

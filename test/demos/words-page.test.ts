@@ -7,6 +7,7 @@ import { packDigits } from '../../demos/data/digits-file.ts'
 import { showNumber } from '../../demos/shell/dom.ts'
 import { codeOptions, findNeighbors, learnCodes } from '../../demos/words/codes.ts'
 import { bySize, membersOf } from '../../demos/words/members.ts'
+import { unitRows } from '../../demos/words/unit-rows.ts'
 import {
   blobs,
   cluster,
@@ -101,6 +102,14 @@ test('a file of vectors: clusters, codes and neighbours as in Node, and saved fi
   } finally {
     await device.close()
   }
+
+  await page.check('#unit')
+  await page.waitForFunction(() => document.getElementById('about')?.textContent?.includes('at length one'))
+  await done(page)
+  const turned = await cluster(unitRows(vectors), { k: 9, seed: 5, method: 'sharp', iterations: 50, device: 'cpu' })
+  expect(await shown(page, 'distortion')).toBe(showNumber(turned.distortion))
+  // Codes of other vectors are of no use.
+  expect(await page.locator('#save-codes').isDisabled()).toBe(true)
   expect(complaints).toEqual([])
 })
 

@@ -5,6 +5,7 @@ import { bySize, membersOf, sizesOf } from '../../demos/words/members.ts'
 import { memoryOf } from '../../demos/words/memory.ts'
 import { parseNames } from '../../demos/words/names.ts'
 import { evenRows, placesOf, principalPlane } from '../../demos/words/plane.ts'
+import { unitRows } from '../../demos/words/unit-rows.ts'
 import { looksLikeWordVectors, readWordVectors } from '../../demos/words/word-vectors.ts'
 import { blobs, createRandom, matrix, openDevice } from '../../src/index.ts'
 
@@ -56,6 +57,13 @@ test('members come nearest first, clusters largest first', () => {
   const sizes = sizesOf(labels, 3)
   expect(Array.from(sizes)).toEqual([3, 2, 0])
   expect(bySize(sizes)).toEqual([0, 1])
+})
+
+test('rows at length one; zeros stay', () => {
+  const { data } = unitRows(matrix(Uint8Array.of(3, 4, 0, 0, 0, 9), 3, 2))
+  Array.from(data).forEach((value, i) => {
+    expect(value).toBeCloseTo([0.6, 0.8, 0, 0, 0, 1][i], 6)
+  })
 })
 
 test('names are one a line', () => {

@@ -20,10 +20,19 @@ const framed: Plugin = {
   transformIndexHtml: { order: 'pre', handler: (html, { path }) => frame(html, path) },
 }
 
+/** Pages are first painted when their script has filled in what the address asks for: no field changes before one's eyes. */
+const paintedOnce: Plugin = {
+  name: 'painted-once',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (html) => html.replace('<script type="module"', '<script type="module" blocking="render"'),
+  },
+}
+
 export default defineConfig({
   root: here,
   base: './',
-  plugins: [framed, digitsFile()],
+  plugins: [framed, paintedOnce, digitsFile()],
   server: { headers, fs: { allow: ['..'] } },
   preview: { headers },
   worker: { format: 'es' },

@@ -1,6 +1,7 @@
 /**
  * Measures the demo pages as they are published: bytes of each page as loaded (plain and gzipped), and of the
- * playground with 200,000 points the frames a second, the time to draw and the time of a round.
+ * playground with 200,000 points the frames a second, the time to draw and the time of a round. Of the colours and
+ * words pages the time of a round, and the longest time the page did not answer while rounds went on.
  * node scripts/measure-demos.mjs [--json]
  */
 import { readdirSync } from 'node:fs'
@@ -13,6 +14,11 @@ import { chromiumLaunchOptions } from './chromium.mjs'
 const POINTS = 200_000
 const CLUSTERS = 50
 const SECONDS = 5
+/** Pages that begin by themselves, with what they come with. */
+const RUNS = {
+  colours: { query: 'k=64', what: 'sample of 720 x 480 pixels into 64 colours, lloyd' },
+  words: { query: 'k=40', what: '5,000 digits of 784 pixels into 40 clusters, lloyd' },
+}
 const root = fileURLToPath(new URL('../demos', import.meta.url))
 const json = process.argv.includes('--json')
 
@@ -25,8 +31,13 @@ try {
   for (const name of ['', ...pageFolders()]) weights.push(await weigh(name))
   const frames = []
   for (const pace of ['full', 'steady']) frames.push(await countFrames(pace))
-  if (json) console.log(JSON.stringify({ weights, frames }, null, 2))
-  else print(weights, frames)
+  const runs = []
+  for (const name of Object.keys(RUNS)) runs.push(await timeRun(name))
+  if (json) console.log(JSON.stringify({ weights, frames, runs }, null, 2))
+  else {
+    print(weights, frames)
+    printRuns(runs)
+  }
 } finally {
   await browser.close()
   await server.close()
@@ -127,5 +138,38 @@ function print(weights, frames) {
         `(median ${one.medianFrame.toFixed(1)} ms, 95 % within ${one.slowFrame.toFixed(1)} ms), ` +
         `${one.roundsShown} rounds, ${one.round.toFixed(1)} ms a round, drawn in ${one.drawing.toFixed(1)} ms`,
     )
+  }
+}
+
+/** A whole run of a page: what it shows as the time of a round, and how evenly a timer of the page went meanwhile. */
+async function timeRun(name) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await page.goto(`${url}${name}/index.html?device=cpu&method=lloyd&${RUNS[name].query}`)
+  const done = () => /^Done/.test(document.getElementById('status').textContent)
+  await page.waitForFunction(done, undefined, { timeout: 120_000 })
+  await page.evaluate(() => {
+    globalThis.longest = 0
+    let last = performance.now()
+    setInterval(() => {
+      const now = performance.now()
+      globalThis.longest = Math.max(globalThis.longest, now - last)
+      last = now
+    }, 5)
+    document.getElementById('run').click()
+  })
+  await page.waitForFunction(done, undefined, { timeout: 120_000 })
+  const shown = await page.evaluate(() => ({
+    round: Number.parseFloat(document.getElementById('round-time').textContent.replace(',', '')),
+    rounds: Number(document.getElementById('rounds').textContent),
+    longest: globalThis.longest,
+  }))
+  await page.close()
+  return { page: name, ...shown }
+}
+
+function printRuns(runs) {
+  for (const { page, round, rounds, longest } of runs) {
+    console.log(`\n${page}: ${RUNS[page].what}, CPU device\n`)
+    console.log(`  ${rounds} rounds, ${round.toFixed(1)} ms a round, the page answers within ${longest.toFixed(0)} ms`)
   }
 }

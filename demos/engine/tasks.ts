@@ -1,4 +1,7 @@
 /** Everything the worker can be asked to do. A page that needs more adds a task here. */
+import { openPictureTask } from '../colours/open-picture.ts'
+import { colourTask } from '../colours/quantize.ts'
+import { fileBytesTask, findNeighborsTask, learnCodesTask, mapTask, readVectorsTask } from '../words/tasks.ts'
 import { clusterTask } from './cluster-task.ts'
 import { leavesTask } from './leaves-task.ts'
 import { methodsTask } from './methods-task.ts'
@@ -8,6 +11,13 @@ export const TASKS = {
   cluster: clusterTask,
   leaves: leavesTask,
   methods: methodsTask,
+  'open-picture': openPictureTask,
+  colours: colourTask,
+  'read-vectors': readVectorsTask,
+  'map-vectors': mapTask,
+  'learn-codes': learnCodesTask,
+  'find-neighbours': findNeighborsTask,
+  'file-bytes': fileBytesTask,
 }
 
 type Tasks = typeof TASKS

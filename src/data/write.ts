@@ -8,6 +8,7 @@ import type { SparseMatrix } from '../core/sparse.ts'
 import { convertInto } from './convert.ts'
 import type { Format, SparseFormat } from './formats.ts'
 import { formatOf, sparseFormatOf } from './formats.ts'
+import { MemorySink } from './memory-sink.ts'
 import type { StoredData, StoredType } from './table.ts'
 import { allocate, rowsPerPiece } from './table.ts'
 
@@ -47,19 +48,48 @@ export async function writeVectors(
   await (await stageVectors(location, input, options)).close()
 }
 
+/**
+ * The bytes that `writeVectors` would write to a file of that name: for pages, which hand files out instead of writing
+ * them. Takes as much memory as the file is long.
+ *
+ * @param name - A file name; its extension says the format: .npy, .fvecs, .bvecs, .ivecs, .csv, .tsv, .npz or .mat.
+ */
+export async function vectorBytes(
+  name: string,
+  input: Matrix | SparseMatrix | VectorSource,
+  options: WriteOptions = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const sink = new MemorySink()
+  await (await stageVectors(name, input, options, async () => sink)).close()
+  return sink.bytes()
+}
+
+/** The bytes that `writeLabels` would write to a file of that name: .npy (uint32), .ivecs, .csv or .tsv. */
+export async function labelBytes(name: string, labels: Uint32Array): Promise<Uint8Array<ArrayBuffer>> {
+  const sink = new MemorySink()
+  await (await stageLabels(name, labels, async () => sink)).close()
+  return sink.bytes()
+}
+
+/** Where bytes go: a file, unless they are to stay in memory. */
+type OpenSink = (location: string) => Promise<ByteSink>
+
+const toFile: OpenSink = (location) => platform.createBytes(location)
+
 /** Everything written, nothing visible yet: close() puts it in place, abort() leaves nothing behind. */
 export async function stageVectors(
   location: string,
   input: Matrix | SparseMatrix | VectorSource,
   options: WriteOptions = {},
+  open: OpenSink = toFile,
 ): Promise<ByteSink> {
   const source = toSource(input)
   const sparse = sparseFormatOf(location)
-  if (sparse) return stageSparse(location, sparse, source, options)
+  if (sparse) return stageSparse(location, sparse, source, options, open)
   const format = formatOf(location)
   const { rows, cols, type, name } = source
   const read = (start: number, end: number): Promise<StoredData> => source.read(start, end)
-  return stageRows(location, format, { name, shape: [rows, cols], type, read }, options)
+  return stageRows(location, format, { name, shape: [rows, cols], type, read }, options, open)
 }
 
 async function stageSparse(
@@ -67,6 +97,7 @@ async function stageSparse(
   format: SparseFormat,
   { sparse, rows, name }: VectorSource,
   { onProgress }: WriteOptions,
+  open: OpenSink,
 ): Promise<ByteSink> {
   if (sparse === undefined) {
     throw new CentroidalError(
@@ -74,7 +105,7 @@ async function stageSparse(
       `${JSON.stringify(location)} would hold sparse rows, and ${name} has dense ones: write them as .npy.`,
     )
   }
-  const sink = await platform.createBytes(location)
+  const sink = await open(location)
   try {
     await sink.write(format.bytes(sparse))
     onProgress?.(rows, rows)
@@ -124,13 +155,13 @@ export async function writeNeighbors(location: string, labels: Uint32Array, cols
   const signed = new Int32Array(labels.buffer, labels.byteOffset, labels.length)
   const read = async (start: number, end: number): Promise<StoredData> => signed.subarray(start * cols, end * cols)
   const rows = { name: 'the neighbours', shape: [labels.length / cols, cols], type: 'i32' as const, read }
-  await (await stageRows(location, format, rows, {})).close()
+  await (await stageRows(location, format, rows, {}, toFile)).close()
 }
 
-export function stageLabels(location: string, labels: Uint32Array): Promise<ByteSink> {
+export function stageLabels(location: string, labels: Uint32Array, open: OpenSink = toFile): Promise<ByteSink> {
   const format = formatOf(location, 'labels')
   const read = async (start: number, end: number): Promise<StoredData> => labels.subarray(start, end)
-  return stageRows(location, format, { name: 'the labels', shape: [labels.length], type: 'u32', read }, {})
+  return stageRows(location, format, { name: 'the labels', shape: [labels.length], type: 'u32', read }, {}, open)
 }
 
 async function stageRows(
@@ -138,6 +169,7 @@ async function stageRows(
   format: Format,
   input: Rows,
   { onProgress }: WriteOptions,
+  open: OpenSink,
 ): Promise<ByteSink> {
   const [rows, cols = 1] = input.shape
   if (rows === 0 && !format.holdsNoRows) {
@@ -148,7 +180,7 @@ async function stageRows(
   }
   const stored = format.storedAs(input.type)
   const encoder = format.encoder(input.shape, stored)
-  const sink = await platform.createBytes(location)
+  const sink = await open(location)
   try {
     await sink.write(encoder.head)
     // Text grows to a dozen bytes per value; counting eight for all keeps every piece moderate.

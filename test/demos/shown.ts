@@ -31,7 +31,7 @@ export async function layoutShift(page: Page): Promise<number> {
 export async function namelessControls(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll('button, select, input, [role="img"], canvas:not([role="img"] canvas)')]
-      .filter((control) => control.getClientRects().length > 0)
+      .filter((control) => control.getClientRects().length > 0 && !control.closest('[aria-hidden="true"]'))
       .filter((control) => {
         const labels = 'labels' in control ? [...((control as HTMLInputElement).labels ?? [])] : []
         const name = control.getAttribute('aria-label') ?? labels.map((label) => label.textContent).join('')

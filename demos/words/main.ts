@@ -1,0 +1,294 @@
+/** The words and digits page: vectors in, clusters and neighbours out. */
+import { type Matrix, normalizedMutualInformation, purity } from '../../src/index.ts'
+import { loadDigits } from '../data/digits.ts'
+import type { ClusterLook, ClusterResult, ClusterRound } from '../engine/cluster-task.ts'
+import { type Run, RunFailure } from '../engine/engine.ts'
+import { onThemeChange } from '../shell/cluster-colours.ts'
+import { element, showNumber } from '../shell/dom.ts'
+import { download } from '../shell/download.ts'
+import { takeFiles } from '../shell/files.ts'
+import { lineChart } from '../shell/line-chart.ts'
+import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
+import { openPage, type Page } from '../shell/page.ts'
+import { plural, sentence, slow } from '../shell/phrases.ts'
+import { readQuery, writeQuery } from '../shell/query.ts'
+import { type Clusters, clustersPanel } from './clusters-panel.ts'
+import { codesPanel } from './codes-panel.ts'
+import { type Dataset, dataset, withVectors } from './dataset.ts'
+import { MapView } from './map-view.ts'
+import { sizesOf } from './members.ts'
+import { parseNames } from './names.ts'
+import type { VectorMap } from './tasks.ts'
+
+const DEFAULTS = { k: 40, method: 'auto', seed: 1, rounds: 50, unit: false }
+
+const controls = element('controls', HTMLFormElement)
+const k = element('k', HTMLInputElement)
+const method = element('method', HTMLSelectElement)
+const seed = element('seed', HTMLInputElement)
+const most = element('most', HTMLInputElement)
+const unit = element('unit', HTMLInputElement)
+const runButton = element('run', HTMLButtonElement)
+const cancel = element('cancel', HTMLButtonElement)
+const progress = element('progress', HTMLProgressElement)
+
+/** As it was loaded; `data` has rows of length one where that was asked for. */
+let loaded: Dataset | undefined
+let data: Dataset | undefined
+let map: VectorMap | undefined
+let clusters: Clusters | undefined
+let run: Run<ClusterResult> | undefined
+/** Counts data and runs: what a former one still has to say is not heard. */
+let turn = 0
+
+const put = (id: string, text: string): void => {
+  element(id).textContent = text
+}
+const chart = lineChart(element('chart'), {
+  title: 'Distortion round by round',
+  xLabel: 'round',
+  yLabel: 'distortion',
+})
+const view = new MapView(element('map', HTMLCanvasElement), (cluster) => panel.choose(cluster))
+const panel = clustersPanel(drawMap, (row) => codes.ask(row))
+const codes = codesPanel(
+  () => page,
+  () => seed.valueAsNumber,
+  () => {
+    element('save-codes', HTMLButtonElement).disabled = codes?.codes === undefined
+  },
+)
+
+readControls()
+chart.draw([])
+const page = await openPage({
+  onDevice: (device, page) => {
+    // A run that lost its device begins again by itself.
+    if (data && !device.replacesLost) void start(page)
+    else if (!data) void openDigits(page)
+  },
+})
+
+controls.addEventListener('submit', (event) => {
+  event.preventDefault()
+  page.warn('')
+  void start(page)
+})
+unit.addEventListener('change', () => {
+  const same = loaded
+  page.warn('')
+  if (same) void open(page, same.name, async () => same)
+})
+cancel.addEventListener('click', () => run?.stop())
+element('digits').addEventListener('click', () => {
+  page.warn('')
+  void openDigits(page)
+})
+element('pick').addEventListener('click', () => element('file', HTMLInputElement).click())
+takeFiles(element('file', HTMLInputElement), element('map'), (files) => {
+  page.warn('')
+  void openFiles(page, files)
+})
+onThemeChange(() => {
+  view.redraw()
+  if (data && clusters) panel.show(data, clusters)
+})
+const saves: Readonly<Record<string, () => Matrix | Uint32Array | undefined>> = {
+  centers: () => clusters?.centers,
+  labels: () => clusters?.labels,
+  codes: () => codes.codes?.codes,
+}
+for (const [name, content] of Object.entries(saves)) {
+  element(`save-${name}`).addEventListener('click', () => void saveFile(`${name}.npy`, content()))
+}
+
+function readControls(): void {
+  const query = readQuery(DEFAULTS)
+  fillMethods(method, query.method)
+  k.value = String(Math.max(2, Math.round(query.k)))
+  seed.value = String(Math.max(0, Math.round(query.seed)))
+  most.value = String(Math.max(1, Math.round(query.rounds)))
+  unit.checked = query.unit
+}
+
+async function openDigits(page: Page): Promise<void> {
+  await open(page, 'the digits', async () => {
+    const { images, classes } = await loadDigits()
+    return dataset('Handwritten digits', images, { classes })
+  })
+}
+
+async function openFiles(page: Page, files: readonly File[]): Promise<void> {
+  await open(page, files[0].name, async () => {
+    const { vectors, name, names } = await page.engine.start('read-vectors', { files }).result
+    if (!vectors && !loaded) throw new Error('Give the vectors first, then the names of their rows.')
+    const found = vectors ?? (loaded as Dataset).vectors
+    const rows = names && ('text' in names ? parseNames(names.text, names.file, found.rows) : names)
+    return dataset(vectors ? name : (loaded as Dataset).name, found, rows ? { names: rows } : {})
+  })
+}
+
+/** Loads, lays out and clusters. A file that cannot be read leaves everything as it was. */
+async function open(page: Page, name: string, load: () => Promise<Dataset>): Promise<void> {
+  const mine = ++turn
+  run?.stop()
+  page.status(`Loading ${name}…`)
+  progress.removeAttribute('value')
+  try {
+    const found = await load()
+    if (mine !== turn) return
+    page.status(`Laying out ${name}…`)
+    const layout = await page.engine.start('map-vectors', { vectors: found.vectors, unit: unit.checked }).result
+    if (mine !== turn) return
+    loaded = found
+    data = layout.unit ? withVectors(found, layout.unit) : found
+    map = layout
+    clusters = undefined
+    panel.clear()
+    codes.forget(data)
+    drawMap()
+    const { rows, cols } = found.vectors
+    // More clusters than rows cannot be: as many as people guess when they know nothing.
+    if (k.valueAsNumber > rows) k.value = String(Math.ceil(Math.sqrt(rows)))
+    const shown = layout.rows.length < rows ? ` ${showNumber(layout.rows.length)} of them are drawn.` : ''
+    put(
+      'about',
+      `${found.name}: ${showNumber(rows)} rows of ${showNumber(cols)} numbers${layout.unit ? ' at length one' : ''}.${shown} The two directions in which they differ most; press a centre to see its cluster.`,
+    )
+    await start(page)
+  } catch (error) {
+    if (mine !== turn) return
+    page.fail(error)
+    page.status(data ? `${data.name} stays.` : '')
+    progress.value = 0
+    busy(false)
+  }
+}
+
+async function start(page: Page): Promise<void> {
+  if (!data || !controls.reportValidity()) return
+  const chosen: MethodChoice = isMethodChoice(method.value) ? method.value : 'auto'
+  const count = k.valueAsNumber
+  const rounds = most.valueAsNumber
+  writeQuery({ k: count, method: chosen, seed: seed.valueAsNumber, rounds, unit: unit.checked }, DEFAULTS)
+  // Methods that find the number of clusters begin with the number asked for and end with fewer.
+  const size = findsCount(chosen) ? { start: count } : { k: count }
+  const options = { ...size, method: chosen, seed: seed.valueAsNumber, iterations: rounds }
+  run?.stop()
+  page.status('Choosing the first centres…')
+  progress.removeAttribute('value')
+  busy(true)
+  const mine = ++turn
+  try {
+    const result = await follow(page, mine, data, options, rounds)
+    if (mine === turn) showResult(page, data, result)
+  } catch (error) {
+    if (mine !== turn) return
+    page.fail(error)
+    const stopped = error instanceof RunFailure && error.code === 'stopped'
+    page.status(stopped ? 'Stopped before the first round was done.' : 'Nothing was clustered.')
+    progress.value = 0
+  } finally {
+    if (mine === turn) busy(false)
+  }
+}
+
+async function follow(
+  page: Page,
+  mine: number,
+  held: Dataset,
+  options: object,
+  rounds: number,
+): Promise<ClusterResult> {
+  let times: number[] = []
+  let curve: [number, number][] = []
+  let began = performance.now()
+  const own = page.engine.start(
+    'cluster',
+    { vectors: held.vectors, options, look: true },
+    {
+      onRound(round) {
+        if (mine !== turn) return
+        times.push(round.milliseconds)
+        began = performance.now()
+        curve.push([round.stats.iteration, round.stats.distortion])
+        showRound(page, round, times, curve)
+        progress.value = round.stats.iteration / rounds
+        // The next round goes when this one is drawn: the page never falls behind.
+        own.step(1)
+      },
+      onProgress(phase, share) {
+        if (mine === turn && slow(began)) page.status(`${sentence(phase)}: ${Math.round(100 * share)} %`)
+      },
+      onRestart() {
+        times = []
+        curve = []
+      },
+    },
+    { rounds: 1 },
+  )
+  run = own
+  return own.result
+}
+
+function busy(on: boolean): void {
+  runButton.disabled = on
+  cancel.disabled = !on
+  for (const name of ['centers', 'labels']) element(`save-${name}`, HTMLButtonElement).disabled = on || !clusters
+}
+
+function showRound(
+  page: Page,
+  { stats, look }: ClusterRound,
+  times: readonly number[],
+  curve: [number, number][],
+): void {
+  put('distortion', showNumber(stats.distortion))
+  put('rounds', String(stats.iteration))
+  put('candidates', showNumber(stats.candidates))
+  // The first has loading and seeding in it.
+  const later = times.length > 1 ? times.slice(1) : times
+  put('round-time', `${showNumber(later.reduce((sum, time) => sum + time, 0) / later.length)} ms`)
+  chart.draw([{ name: 'distortion', colour: 'var(--accent)', points: curve, strong: true }])
+  page.status(`Round ${stats.iteration}: ${showNumber(stats.moved)} rows changed their cluster.`)
+  if (look && data) {
+    clusters = clustersOf(look, data.vectors.cols)
+    drawMap()
+  }
+}
+
+function clustersOf({ centers, labels }: ClusterLook, cols: number): Clusters {
+  const rows = centers.length / cols
+  return { centers: { data: centers, rows, cols }, labels, sizes: sizesOf(labels, rows) }
+}
+
+function drawMap(): void {
+  if (data && map) view.show({ map, clusters, ink: data.ink, selected: panel.chosen })
+}
+
+function showResult(page: Page, held: Dataset, { centers, labels, facts, distortion }: ClusterResult): void {
+  clusters = { centers, labels, sizes: sizesOf(labels, centers.rows) }
+  put('distortion', showNumber(distortion))
+  put('rounds', String(facts.iterations.length))
+  const { classes } = held
+  put('purity', classes ? purity(labels, classes).toFixed(3) : '–')
+  put('nmi', classes ? normalizedMutualInformation(labels, classes).toFixed(3) : '–')
+  panel.show(held, clusters)
+  element('map').setAttribute(
+    'aria-label',
+    `Map of ${held.vectors.rows} rows in ${centers.rows} clusters; the list below has the same.`,
+  )
+  progress.value = 1
+  const text = `Done: ${plural(centers.rows, 'cluster')} by ${facts.method} after ${plural(facts.iterations.length, 'round')}, as ${stopReason(facts.stopped)}.`
+  page.status(text)
+  page.announce(text)
+}
+
+async function saveFile(name: string, content: Matrix | Uint32Array | undefined): Promise<void> {
+  if (!content) return
+  try {
+    download(await page.engine.start('file-bytes', { name, content }).result, name)
+  } catch (error) {
+    page.fail(error)
+  }
+}

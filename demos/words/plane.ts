@@ -1,5 +1,5 @@
 /** A plane to look at vectors in: the two directions in which they differ most (principal components). */
-import { createRandom, type Matrix } from '../../src/index.ts'
+import { type Matrix, matrix, principalAxes } from '../../src/index.ts'
 
 export interface Plane {
   readonly mean: Float64Array
@@ -9,7 +9,6 @@ export interface Plane {
 
 /** More rows than this say nothing new about two directions. */
 const LEARN_ROWS = 2000
-const ROUNDS = 40
 
 /** Row numbers at even distances: all of them, or `most`. */
 export function evenRows(rows: number, most: number): Uint32Array {
@@ -17,51 +16,15 @@ export function evenRows(rows: number, most: number): Uint32Array {
   return Uint32Array.from({ length: count }, (_, i) => Math.floor((i * rows) / count))
 }
 
-/**
- * By orthogonal iteration on a sample: v becomes X'Xv, made to stand at right angles and brought to length one, again
- * and again. The same vectors give the same plane.
- */
+/** From a sample. The same vectors give the same plane; vectors on a line have no second direction. */
 export function principalPlane({ data, rows, cols }: Matrix): Plane {
-  const sample = evenRows(rows, LEARN_ROWS)
-  const mean = new Float64Array(cols)
-  for (const row of sample) for (let j = 0; j < cols; j++) mean[j] += data[row * cols + j] / sample.length
-  const centred = new Float32Array(sample.length * cols)
-  sample.forEach((row, i) => {
-    for (let j = 0; j < cols; j++) centred[i * cols + j] = data[row * cols + j] - mean[j]
+  const chosen = evenRows(rows, LEARN_ROWS)
+  const sample = new Float32Array(chosen.length * cols)
+  chosen.forEach((row, i) => {
+    sample.set(data.subarray(row * cols, (row + 1) * cols), i * cols)
   })
-  const random = createRandom(1)
-  let axes: Float64Array[] = [0, 1].map(() => Float64Array.from({ length: cols }, () => random.normal()))
-  for (let round = 0; round < ROUNDS; round++) axes = orthonormal(axes.map((axis) => applyTwice(centred, cols, axis)))
-  // Which way an axis points is chance: the largest entry decides.
-  return { mean, axes: axes.map(facing) as unknown as Plane['axes'] }
-}
-
-/** X'Xv. */
-function applyTwice(x: Float32Array, cols: number, v: Float64Array): Float64Array {
-  const out = new Float64Array(cols)
-  for (let at = 0; at < x.length; at += cols) {
-    let dot = 0
-    for (let j = 0; j < cols; j++) dot += x[at + j] * v[j]
-    for (let j = 0; j < cols; j++) out[j] += dot * x[at + j]
-  }
-  return out
-}
-
-function orthonormal([first, second]: readonly Float64Array[]): Float64Array[] {
-  const a = unit(first)
-  const along = a.reduce((sum, value, j) => sum + value * second[j], 0)
-  return [a, unit(second.map((value, j) => value - along * a[j]))]
-}
-
-/** Zero stays zero: vectors on a line have no second direction. */
-function unit(v: Float64Array): Float64Array {
-  const length = Math.sqrt(v.reduce((sum, value) => sum + value * value, 0))
-  return length > 1e-12 ? v.map((value) => value / length) : v.map(() => 0)
-}
-
-function facing(axis: Float64Array): Float64Array {
-  const largest = axis.reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0)
-  return largest < 0 ? axis.map((value) => -value) : axis
+  const { mean, axes } = principalAxes(matrix(sample, chosen.length, cols), 2)
+  return { mean, axes: [axes.slice(0, cols), axes.slice(cols)] }
 }
 
 /** The places of some rows, or of all, in the plane: x, y, x, y. */

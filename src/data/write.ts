@@ -53,6 +53,16 @@ export async function writeVectors(
  * them. Takes as much memory as the file is long.
  *
  * @param name - A file name; its extension says the format: .npy, .fvecs, .bvecs, .ivecs, .csv, .tsv, .npz or .mat.
+ *
+ * @example
+ * ```ts
+ * import { blobs, vectorBytes } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 10, cols: 4, clusters: 2 })
+ * const bytes = await vectorBytes('vectors.npy', vectors)
+ * const file = new Blob([bytes]) // to be downloaded
+ * file.size // => 288
+ * ```
  */
 export async function vectorBytes(
   name: string,
@@ -64,7 +74,17 @@ export async function vectorBytes(
   return sink.bytes()
 }
 
-/** The bytes that `writeLabels` would write to a file of that name: .npy (uint32), .ivecs, .csv or .tsv. */
+/**
+ * The bytes that `writeLabels` would write to a file of that name: .npy (uint32), .ivecs, .csv or .tsv.
+ *
+ * @example
+ * ```ts
+ * import { labelBytes } from 'centroidal'
+ *
+ * const bytes = await labelBytes('labels.csv', Uint32Array.of(2, 0, 1))
+ * new TextDecoder().decode(bytes).trim().split('\n').length // => 3
+ * ```
+ */
 export async function labelBytes(name: string, labels: Uint32Array): Promise<Uint8Array<ArrayBuffer>> {
   const sink = new MemorySink()
   await (await stageLabels(name, labels, async () => sink)).close()

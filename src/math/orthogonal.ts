@@ -70,7 +70,7 @@ export function spectralNorm(m: Float64Array, rows: number, cols: number): numbe
   // The squared lengths of the columns lean towards the leading direction and depend on nothing random.
   for (let i = 0; i < rows; i++) for (let j = 0; j < cols; j++) v[j] += m[i * cols + j] * m[i * cols + j]
   let norm = 0
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < 16; round++) {
     const length = Math.sqrt(inner(v, v))
     if (length === 0) return 0
     v = v.map((value) => value / length)

@@ -3,9 +3,10 @@
  * That is the polar factor of M.
  *
  * Small ones come from a singular value decomposition on the host. From 48 columns on that would take
- * longer than the rest of a round, and products on the device take over: with Y = M / |M|, steps
- * Y <- Y (a I + b Y'Y + c (Y'Y)^2) first lift all singular values to around 1, small ones by a = 3.44 a
- * step, then Newton-Schulz steps Y <- Y (3 I - Y'Y) / 2 bring them to 1. Directions that M hardly has
+ * longer than the rest of a round, and products on the device take over: with Y = M / |M|, five steps
+ * Y <- Y (a I + b Y'Y + c (Y'Y)^2) bring all singular values to 1, each with the a, b, c that leave the
+ * worst of them nearest to 1; where rounding asks for it, Newton-Schulz steps Y <- Y (3 I - Y'Y) / 2 polish.
+ * Five are a third less work than steps that are all alike. Directions that M hardly has
  * would take many steps, and such that it has not at all would never arrive; a little of the rotation
  * before is added to M, which keeps those directions where they are and still cannot lower tr(R' M):
  * R maximises tr(R' M) + delta tr(R' R0), whose second term is largest for R0 itself.
@@ -20,10 +21,22 @@ const HOST_COLUMNS = 47
 /** How much of the rotation before, of the largest singular value. The host needs it only where M is rank deficient. */
 const DELTA = 1e-2
 const HOST_DELTA = 1e-9
-/** Lifts singular values from DELTA (3.44^4 = 141 times) into 0.7 to 1.2, where it leaves those that are there. */
-const LIFTING = { steps: 4, a: 3.4445, b: -4.775, c: 2.0315 }
-/** Newton-Schulz steps that bring 0.7 to 1. Where they do not do, a value was far below DELTA: it is lifted again. */
+/** By how much the largest singular value may be above what a few power steps say. Beyond it the first step would overshoot. */
+const MARGIN = 1.12
+/**
+ * a, b, c of each step: the odd polynomial of degree 5 that is nearest to 1 on the interval the step before leaves,
+ * by Remez exchange, beginning with [0.0085, 1], in which DELTA / (MARGIN + DELTA) lies. The last leaves 1 to within 1e-5.
+ */
+const LIFTING = [
+  [8.153931, -23.859283, 17.636059],
+  [3.714479, -2.778059, 0.542932],
+  [2.781801, -2.074807, 0.463487],
+  [1.993094, -1.375761, 0.387782],
+  [1.875484, -1.250538, 0.375054],
+] as const
+/** Newton-Schulz steps. Where they do not do, a value was far below DELTA: it is lifted again. */
 const POLISHING_STEPS = 6
+const POLISHING = [1.5, -0.5, 0] as const
 const MOST_ROUNDS = 4
 /** Up to so many columns the host is asked where the device does not settle; beyond, nothing is turned for once. */
 const HOST_RESCUE = 256
@@ -44,7 +57,7 @@ export async function rotationFor(
   const delta = (s <= HOST_COLUMNS ? HOST_DELTA : DELTA) * norm
   const target = m.map((value, i) => value + delta * before[i])
   if (s <= HOST_COLUMNS) return polarFactor(target, p, s)
-  const found = await polarOnDevice(device, target, norm * 1.03 + delta, p, s)
+  const found = await polarOnDevice(device, target, norm * MARGIN + delta, p, s)
   if (found) return found
   return s <= HOST_RESCUE ? polarFactor(target, p, s) : before
 }
@@ -64,15 +77,11 @@ async function polarOnDevice(
     const square = allocateRows(scope, paddedCols(s), s, 'f32', 'product of the rotation')
     const fourth = allocateRows(scope, s, s, 'f32', 'its square')
     const factor = allocateRows(scope, s, s, 'f32', 'step')
-    writeRows(
-      device,
-      y,
-      Float32Array.from(m, (value) => value / norm),
-    )
+    writeRows(device, y, scaled(m, 1 / norm))
     let last = Number.POSITIVE_INFINITY
-    const perRound = LIFTING.steps + POLISHING_STEPS
+    const perRound = LIFTING.length + POLISHING_STEPS
     for (let step = 0; step < MOST_ROUNDS * perRound; step++) {
-      const lifting = step % perRound < LIFTING.steps
+      const lifting = LIFTING[step % perRound]
       if (lifting) last = Number.POSITIVE_INFINITY
       await gram(device, { a: y, b: y, out: square.buffer, upper: true })
       const g = await readRows(device, square)
@@ -85,7 +94,7 @@ async function polarOnDevice(
         }
         last = error
       }
-      writeRows(device, factor, stepMatrix(g, gg, s, square.stride))
+      writeRows(device, factor, stepMatrix(g, gg, lifting ?? POLISHING, s, square.stride))
       await matmul(device, { a: y, b: factor, out: next })
       const spare = y
       y = next
@@ -97,6 +106,13 @@ async function polarOnDevice(
   }
 }
 
+function scaled(values: Float64Array, by: number): Float32Array {
+  // Not by Float32Array.from, which takes a hundred times as long.
+  const out = new Float32Array(values.length)
+  for (let i = 0; i < out.length; i++) out[i] = values[i] * by
+  return out
+}
+
 /** G G for a symmetric G, whose lower half is filled in first: on and above the diagonal. */
 async function squared(device: Device, g: Float32Array, at: DeviceRows, out: DeviceRows): Promise<Float32Array> {
   mirror(g, at.rows, at.stride)
@@ -106,9 +122,14 @@ async function squared(device: Device, g: Float32Array, at: DeviceRows, out: Dev
   return readRows(device, out)
 }
 
-/** a I + b G + c G G while lifting, then (3 I - G) / 2. Symmetric, made so against rounding. */
-function stepMatrix(g: Float32Array, gg: Float32Array | undefined, s: number, stride: number): Float32Array {
-  const { a, b, c } = gg ? LIFTING : { a: 1.5, b: -0.5, c: 0 }
+/** a I + b G + c G G. Symmetric, made so against rounding. */
+function stepMatrix(
+  g: Float32Array,
+  gg: Float32Array | undefined,
+  [a, b, c]: readonly [number, number, number],
+  s: number,
+  stride: number,
+): Float32Array {
   const out = new Float32Array(s * s)
   for (let i = 0; i < s; i++) {
     for (let j = i; j < s; j++) {

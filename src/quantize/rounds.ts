@@ -221,7 +221,7 @@ export class Rounds {
     const scope = new BufferScope(this.#device)
     try {
       const rotation = allocateRows(scope, s, this.#points.cols, 'f32', 'rotation')
-      writeRows(this.#device, rotation, Float32Array.from(this.#directions))
+      writeRows(this.#device, rotation, new Float32Array(this.#directions))
       await matmul(this.#device, { a: this.#sums, b: rotation, out: this.#turned })
       return { sums: new Float32Array(await this.#device.read(this.#turned.buffer)), sumStride: this.#turned.stride }
     } finally {
@@ -266,7 +266,7 @@ export class Rounds {
     // Rounding alone can make a rotation worse once nothing is left to gain.
     if (!(gain > 0)) return { gain: 0, seconds }
     this.#directions = transposed(after, d, s)
-    this.#codec.writeRotation(Float32Array.from(this.#directions))
+    this.#codec.writeRotation(new Float32Array(this.#directions))
     this.#moveBooks(center, this.#center())
     return { gain, seconds }
   }

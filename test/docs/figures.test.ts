@@ -46,7 +46,7 @@ test.each([
   `ends ${fixed((digits('bisecting') / digits('sharp') - 1) * 100, 1)} % above the best`,
   `\`minibatch\` ends ${fixed((digits('minibatch') / digits('lloyd') - 1) * 100, 2)} % above \`lloyd\``,
   `it leaves ${Number(results('agm').rounds.at(-1).components).toLocaleString('en')} after ${results('agm').rounds.length} rounds`,
-  `after the first round ${checks(50)} with 50, ${checks(100)} with 100, ${checks(400)} with 400`,
+  `after the first round ${checks(50)} with 50, ${checks(100)} with 100, ${checks(200)} with 200`,
   `(${memory(2000)} times at k = 2,000, ${memory(10000)} at k = 10,000,`,
   `${onDevice('agm')} MB where \`akm\` takes ${onDevice('akm')} (`,
   `${recall('ck, natural', 'asymmetric')['recall@1']} % of nearest neighbours come first with 64 bits, ${recall('ck, natural', 'asymmetric')['@10']} % among`,

@@ -40,7 +40,8 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
   const few = name === 'webgpu'
 
   test.each(['egm', 'agm'] as const)('%s finds the 8 modes of figure 1', async (method) => {
-    const seeds = Array.from({ length: few ? 3 : 20 }, (_, i) => i + 1)
+    // On a software GPU agm takes seconds a seed.
+    const seeds = Array.from({ length: few && method === 'agm' ? 6 : 20 }, (_, i) => i + 1)
     let right = 0
     for (const seed of seeds) {
       const cloud = squareModes(seed)
@@ -48,10 +49,10 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
       expect(noNaN(model)).toBe(true)
       if (model.centers.rows === 8 && worstGap(cloud, model.centers) < 0.015) right++
     }
-    expect(right).toBeGreaterThanOrEqual(few ? 3 : 19)
+    expect(right).toBeGreaterThanOrEqual(Math.floor(0.95 * seeds.length))
   })
 
-  test.each(SEPARATED.slice(0, few ? 1 : name === 'cpu' ? 9 : 3))(
+  test.each(SEPARATED.slice(0, name === 'cpu' ? 9 : few ? 2 : 3))(
     'separated modes in %i dimensions: all %i, from all %i points',
     async (cols, modes, rows) => {
       for (const seed of few ? [1] : [1, 2]) {

@@ -94,6 +94,21 @@ test('the clock stops a method in the middle of a round', async () => {
   await source.close?.()
 })
 
+test('what breaks after the time was up is not taken for a slow method', async () => {
+  const device = await openDevice({ kind: 'cpu', threads: 1 })
+  const hooks = { signal: new AbortController().signal, onProgress: () => {}, onRound: () => {} }
+  const broken = {
+    ...{ rows: 300, cols: 4, type: 'f32' as const, name: 'vectors on a disk' },
+    async read(): Promise<Float32Array> {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      throw new Error('The disk is gone.')
+    },
+  }
+  const options = { k: 5, seconds: 0.01, seed: 0, metric: 'euclidean' } as const
+  await expect(race(broken, device, 'lloyd', options, hooks)).rejects.toThrow('The disk is gone.')
+  await device.close()
+})
+
 test('its folders are runs that report compares', async () => {
   const told = result(
     await runCli('report', path('trial/lloyd'), path('trial/closures'), '--out', path('c.html'), '--json'),
@@ -250,5 +265,8 @@ describe('the verdict', () => {
     expect(lines[11].trimEnd()).toHaveLength(lines[12].length)
     expect(lines.at(-1)).toMatch(/1 s +10 s$/)
     expect(textPlot([{ letter: 'a', points: [] }], 10)).toEqual([])
+    // As many rounds as a quick method goes on few points in a minute.
+    const many = Array.from({ length: 200_000 }, (_, i) => [(i + 1) / 20_000, 1 + 1 / (i + 1)] as const)
+    expect(textPlot([{ letter: 'a', points: many }], 10)).toHaveLength(12 + 2)
   })
 })

@@ -50,6 +50,7 @@ export async function race(
 ): Promise<RaceResult> {
   const clock = new AbortController()
   const timer = setTimeout(() => clock.abort(), seconds * 1000)
+  const stop = AbortSignal.any([signal, clock.signal])
   const rounds: IterationStats[] = []
   const ended = (model: ClusterModel | undefined): RaceResult => {
     if (signal.aborted) return { method, rounds, model, ended: 'interrupted' }
@@ -58,7 +59,7 @@ export async function race(
   try {
     const model = await cluster(source, {
       ...{ k, method, seed, metric, device, onProgress },
-      ...{ iterations: ENDLESS, tolerance: 0, signal: AbortSignal.any([signal, clock.signal]) },
+      ...{ iterations: ENDLESS, tolerance: 0, signal: stop },
       onIteration: (stats) => {
         rounds.push(stats)
         onRound(stats)
@@ -67,7 +68,8 @@ export async function race(
     const result = ended(model)
     return result.ended === 'time' ? { ...result, model: stoppedByTime(model, seconds) } : result
   } catch (error) {
-    if (!signal.aborted && !clock.signal.aborted) throw error
+    // What goes wrong after the clock struck goes wrong all the same.
+    if (!stop.aborted || error !== stop.reason) throw error
     return ended(undefined)
   } finally {
     clearTimeout(timer)

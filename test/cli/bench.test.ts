@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { race } from '../../src/cli/bench/race.ts'
+import { race, warmUp } from '../../src/cli/bench/race.ts'
 import { textPlot } from '../../src/cli/bench/text-plot.ts'
 import { judgeRaces } from '../../src/cli/bench/verdict.ts'
 import {
   loadModel,
   METHODS,
   type MethodName,
+  matrix,
   openDevice,
   openVectors,
   sparseMatrix,
@@ -107,6 +108,36 @@ test('what breaks after the time was up is not taken for a slow method', async (
   const options = { k: 5, seconds: 0.01, seed: 0, metric: 'euclidean' } as const
   await expect(race(broken, device, 'lloyd', options, hooks)).rejects.toThrow('The disk is gone.')
   await device.close()
+})
+
+test.each(['f32', 'u8', 'sparse'] as const)('what %s vectors need is started up before the clock is', async (kind) => {
+  const device = await openDevice({ kind: 'cpu', threads: 1 })
+  let run: string[] = []
+  const { run: original } = device
+  device.run = (job, control) => {
+    run.push(job.name)
+    return original.call(device, job, control)
+  }
+  const values = Float32Array.from({ length: 1200 }, (_, i) => (i * 7919) % 251)
+  const columns = Array.from(values, (_, i) => i % 4)
+  const offsets = Array.from({ length: 301 }, (_, i) => i * 4)
+  const vectors = {
+    f32: matrix(values, 300, 4),
+    u8: matrix(Uint8Array.from(values), 300, 4),
+    sparse: sparseMatrix({ offsets, columns, values }, 300, 4),
+  }[kind]
+  await writeVectors(path(`${kind}.${kind === 'sparse' ? 'npz' : 'npy'}`), vectors)
+  const source = await openVectors(path(`${kind}.${kind === 'sparse' ? 'npz' : 'npy'}`))
+  const { signal } = new AbortController()
+  await warmUp(device, 'lloyd', source, 'euclidean', signal)
+  const started = new Set(run)
+  run = []
+  const options = { k: 5, seconds: 5, seed: 0, metric: 'euclidean' } as const
+  await race(source, device, 'lloyd', options, { signal, onProgress: () => {}, onRound: () => {} })
+  expect(run.length).toBeGreaterThan(0)
+  expect(run.filter((name) => !started.has(name))).toEqual([])
+  await device.close()
+  await source.close?.()
 })
 
 test('its folders are runs that report compares', async () => {

@@ -115,8 +115,16 @@ test.each(['f32', 'u8', 'sparse'] as const)('what %s vectors need is started up 
   let run: string[] = []
   const { run: original } = device
   device.run = (job, control) => {
-    run.push(job.name)
-    return original.call(device, job, control)
+    const watched = {
+      ...job,
+      *cpu(memory: Parameters<typeof job.cpu>[0]) {
+        for (const pass of job.cpu(memory)) {
+          run.push(pass.entry)
+          yield pass
+        }
+      },
+    }
+    return original.call(device, watched, control)
   }
   const values = Float32Array.from({ length: 1200 }, (_, i) => (i * 7919) % 251)
   const columns = Array.from(values, (_, i) => i % 4)

@@ -1,9 +1,9 @@
 /**
  * Means and variances of components from the sums of accumulate-soft.ts; means in place. With the way
  * the mean goes, D = fresh - old, the squares about the fresh mean are squares - 2 D . sum + total |D|^2,
- * for inner and outer pairs alone (not done if they are wanted about the old mean). The variance weighs them as if a share `lambda` of the inner ones were
- * outer. found: f32 [k][3]: total, inner
- * total, variance; a component without shares keeps its mean. Items are components.
+ * for inner and outer pairs alone (not done if they are wanted about the old mean). The variance weighs
+ * them as if a share `lambda` of the inner ones were outer. found: f32 [k][3]: total, inner total,
+ * variance; a component without shares keeps its mean. Items are components.
  */
 export function expandComponents(
   start: u32,

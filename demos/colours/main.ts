@@ -119,6 +119,8 @@ async function open(page: Page, file: File | undefined): Promise<void> {
     if (mine !== turn) return
     page.fail(error)
     page.status(opened ? `${opened.name} stays.` : '')
+    // A run was stopped for this, and is not heard any more.
+    busy(false)
   }
 }
 

@@ -116,6 +116,7 @@ export class WorkerServer {
       await (await lost).close().catch(() => {})
       return this.#report(await openDevice({ kind: 'cpu' }), note, true)
     })()
+    this.#device.catch((error) => this.#post({ type: 'error', run: undefined, failure: failureOf(error) }, []))
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

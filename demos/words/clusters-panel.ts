@@ -25,6 +25,8 @@ export interface ClustersPanel {
 const FIRST = 60
 /** A page of more clusters than this is no list any more; the map still has them. */
 const MOST_LISTED = 1000
+/** Nor does anybody read more members; browsers take long over so many buttons. */
+const MOST_MEMBERS = 2000
 
 export function clustersPanel(onCluster: (cluster: number) => void, onRow: (row: number) => void): ClustersPanel {
   const list = rowButtons(element('clusters'), choose)
@@ -53,16 +55,17 @@ export function clustersPanel(onCluster: (cluster: number) => void, onRow: (row:
     const { data } = held
     const { rows, distances } = found
     element('members').classList.toggle('pictures', data.ink !== undefined)
+    const all = Math.min(rows.length, MOST_MEMBERS)
     members.show(
-      Array.from(rows.subarray(0, Math.min(most, rows.length)), (row, i) => ({
+      Array.from(rows.subarray(0, Math.min(most, all)), (row, i) => ({
         value: row,
         about: `${rowName(data, row)}, distance ${showNumber(distances[i])}`,
         picture: rowPicture(data, row),
         ...(data.ink === undefined ? { text: `${data.names?.[row] ?? row} · ${showNumber(distances[i])}` } : {}),
       })),
     )
-    more.hidden = most >= rows.length
-    more.textContent = `Show all ${showNumber(rows.length)}`
+    more.hidden = most >= all
+    more.textContent = all < rows.length ? `Show the nearest ${showNumber(all)}` : `Show all ${showNumber(all)}`
   }
 
   return {

@@ -60,7 +60,12 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
       run = page().engine.start(
         'learn-codes',
         { vectors: held.vectors, choice },
-        { onProgress: (phase, share) => put('code-status', `${sentence(phase)}: ${Math.round(100 * share)} %`) },
+        {
+          // A training that is stopped still writes codes of what it learned, and tells so.
+          onProgress(phase, share) {
+            if (mine === training) put('code-status', `${sentence(phase)}: ${Math.round(100 * share)} %`)
+          },
+        },
       )
       const learned = await run.result
       if (mine !== training) return

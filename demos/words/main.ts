@@ -132,6 +132,8 @@ async function openFiles(page: Page, files: readonly File[]): Promise<void> {
 async function open(page: Page, name: string, load: () => Promise<Dataset>): Promise<void> {
   const mine = ++turn
   run?.stop()
+  // Codes that are being learned would make the file wait until they are.
+  codes.stop()
   page.status(`Loading ${name}…`)
   progress.removeAttribute('value')
   try {

@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { CentroidalError, type ClusterModel } from '../index.ts'
 
-const OWN_FILES = ['centers.npy', 'labels.npy', 'frame-centers.npy', 'model.json', 'run.json', 'report.html']
+const ARRAYS = ['centers', 'labels', 'frame-centers', 'tree', 'weights', 'sigmas']
+const OWN_FILES = [...ARRAYS.map((name) => `${name}.npy`), 'model.json', 'run.json', 'report.html']
 
 export class OutFolder {
   /** As it was typed. */

@@ -127,6 +127,13 @@ export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): 
   return most > least * 1.01
 }
 
+/** Whether the same command gives the same again. Where time or Ctrl-C ended it, nobody knows after how many rounds. */
+export function repeatWords(stopped: string, result: string): string {
+  return stopped === 'seconds' || stopped === 'aborted'
+    ? 'It was ended by the clock or by hand: the same command may go another number of rounds, but each of them is the same.'
+    : `The same command on the same device gives the same ${result}, bit for bit.`
+}
+
 /** To follow "looked at ". */
 export function candidateWords(facts: Pick<ModelFacts, 'iterations' | 'k'>): string {
   const { iterations, k } = facts

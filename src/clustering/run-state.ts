@@ -175,6 +175,11 @@ export function createRunState(
   }
 }
 
+/** The same run with something else in place. By prototype: a copy would ask for the workspace, and so allocate it. */
+export function changedState(state: RunState, changes: Partial<RunState>): RunState {
+  return Object.assign(Object.create(state) as RunState, changes)
+}
+
 export function writeCenters(state: RunState, centers: Float32Array): void {
   writeRows(state.device, state.centers, centers)
 }

@@ -22,7 +22,7 @@ import { RowSet } from './distinct.ts'
 import { chunks, intoFrame } from './frame.ts'
 import { hierarchyStart } from './hierarchy-start.ts'
 import { PointStore } from './points.ts'
-import type { RunState, StartName } from './run-state.ts'
+import { changedState, type RunState, type StartName } from './run-state.ts'
 import { treeStartLabels } from './tree-start.ts'
 
 const PARALLEL_PASSES = 5
@@ -158,7 +158,7 @@ async function parallelStart(
 
 /** k of the candidates by k-means++, each weighted with the points nearest to it. */
 async function reduce(state: RunState, candidates: readonly number[], random: Random): Promise<number[]> {
-  const { device, points, k } = state
+  const { device, points } = state
   const labels = await points.readLabels()
   const weights = new Float32Array(candidates.length)
   for (const label of labels) weights[label]++
@@ -167,7 +167,7 @@ async function reduce(state: RunState, candidates: readonly number[], random: Ra
     weights,
   })
   try {
-    const chosen = await plusPlusStart({ ...state, points: sample, k }, random, weights)
+    const chosen = await plusPlusStart(changedState(state, { points: sample }), random, weights)
     return chosen.map((index) => candidates[index])
   } finally {
     sample.free()

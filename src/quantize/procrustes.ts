@@ -23,6 +23,11 @@ const DELTA = 1e-2
 const HOST_DELTA = 1e-9
 /** By how much the largest singular value may be above what a few power steps say. Beyond it the first step would overshoot. */
 const MARGIN = 1.12
+/** R'R - I has no entry like this after any step unless one overshot: the first leaves values below 1.94. */
+const OVERSHOT = 4
+/** Then M is taken for this much larger, and all begins anew: power steps see nothing of a direction they do not begin with. */
+const LARGER = 1.5
+const MOST_BEGINNINGS = 4
 /**
  * a, b, c of each step: the odd polynomial of degree 5 that is nearest to 1 on the interval the step before leaves,
  * by Remez exchange, beginning with [0.0085, 1], in which DELTA / (MARGIN + DELTA) lies. The last leaves 1 to within 1e-5.
@@ -57,19 +62,24 @@ export async function rotationFor(
   const delta = (s <= HOST_COLUMNS ? HOST_DELTA : DELTA) * norm
   const target = m.map((value, i) => value + delta * before[i])
   if (s <= HOST_COLUMNS) return polarFactor(target, p, s)
-  const found = await polarOnDevice(device, target, norm * MARGIN + delta, p, s)
-  if (found) return found
+  let largest = norm * MARGIN
+  for (let beginning = 0; beginning < MOST_BEGINNINGS; beginning++) {
+    const found = await polarOnDevice(device, target, largest + delta, p, s)
+    if (found instanceof Float64Array) return found
+    if (found !== 'overshot') break
+    largest *= LARGER
+  }
   return s <= HOST_RESCUE ? polarFactor(target, p, s) : before
 }
 
-/** Undefined if the steps do not settle, as with singular values that are zero after all. */
+/** Undefined if the steps do not settle, as with singular values that are zero after all; overshot if `norm` is too small. */
 async function polarOnDevice(
   device: Device,
   m: Float64Array,
   norm: number,
   p: number,
   s: number,
-): Promise<Float64Array | undefined> {
+): Promise<Float64Array | 'overshot' | undefined> {
   const scope = new BufferScope(device)
   try {
     let y = allocateRows(scope, p, s, 'f32', 'rotation')
@@ -85,9 +95,10 @@ async function polarOnDevice(
       if (lifting) last = Number.POSITIVE_INFINITY
       await gram(device, { a: y, b: y, out: square.buffer, upper: true })
       const g = await readRows(device, square)
+      const error = distanceFromIdentity(g, s, square.stride)
+      if (!(error < OVERSHOT)) return 'overshot'
       const gg = lifting ? await squared(device, g, { ...square, rows: s }, fourth) : undefined
       if (!lifting) {
-        const error = distanceFromIdentity(g, s, square.stride)
         // As near as wanted, or no nearer than before: as near as 32 bits carry.
         if (error < ORTHONORMAL || (error >= last && error < GOOD_ENOUGH)) {
           return unpadded(await readRows(device, y), p, s, y.stride)

@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { race } from '../../src/cli/bench/race.ts'
+import { race, warmUp } from '../../src/cli/bench/race.ts'
 import { textPlot } from '../../src/cli/bench/text-plot.ts'
 import { judgeRaces } from '../../src/cli/bench/verdict.ts'
 import {
   loadModel,
   METHODS,
   type MethodName,
+  matrix,
   openDevice,
   openVectors,
   sparseMatrix,
@@ -90,6 +91,59 @@ test('the clock stops a method in the middle of a round', async () => {
   expect(rounds.map((round) => round.seconds)).toEqual(seconds)
   expect(model?.facts.iterations.length ?? 0).toBe(rounds.length)
   if (model) expect(model.facts).toMatchObject({ stopped: 'seconds', options: { seconds: 0.4 } })
+  await device.close()
+  await source.close?.()
+})
+
+test('what breaks after the time was up is not taken for a slow method', async () => {
+  const device = await openDevice({ kind: 'cpu', threads: 1 })
+  const hooks = { signal: new AbortController().signal, onProgress: () => {}, onRound: () => {} }
+  const broken = {
+    ...{ rows: 300, cols: 4, type: 'f32' as const, name: 'vectors on a disk' },
+    async read(): Promise<Float32Array> {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      throw new Error('The disk is gone.')
+    },
+  }
+  const options = { k: 5, seconds: 0.01, seed: 0, metric: 'euclidean' } as const
+  await expect(race(broken, device, 'lloyd', options, hooks)).rejects.toThrow('The disk is gone.')
+  await device.close()
+})
+
+test.each(['f32', 'u8', 'sparse'] as const)('what %s vectors need is started up before the clock is', async (kind) => {
+  const device = await openDevice({ kind: 'cpu', threads: 1 })
+  let run: string[] = []
+  const { run: original } = device
+  device.run = (job, control) => {
+    const watched = {
+      ...job,
+      *cpu(memory: Parameters<typeof job.cpu>[0]) {
+        for (const pass of job.cpu(memory)) {
+          run.push(pass.entry)
+          yield pass
+        }
+      },
+    }
+    return original.call(device, watched, control)
+  }
+  const values = Float32Array.from({ length: 1200 }, (_, i) => (i * 7919) % 251)
+  const columns = Array.from(values, (_, i) => i % 4)
+  const offsets = Array.from({ length: 301 }, (_, i) => i * 4)
+  const vectors = {
+    f32: matrix(values, 300, 4),
+    u8: matrix(Uint8Array.from(values), 300, 4),
+    sparse: sparseMatrix({ offsets, columns, values }, 300, 4),
+  }[kind]
+  await writeVectors(path(`${kind}.${kind === 'sparse' ? 'npz' : 'npy'}`), vectors)
+  const source = await openVectors(path(`${kind}.${kind === 'sparse' ? 'npz' : 'npy'}`))
+  const { signal } = new AbortController()
+  await warmUp(device, 'lloyd', source, 'euclidean', signal)
+  const started = new Set(run)
+  run = []
+  const options = { k: 5, seconds: 5, seed: 0, metric: 'euclidean' } as const
+  await race(source, device, 'lloyd', options, { signal, onProgress: () => {}, onRound: () => {} })
+  expect(run.length).toBeGreaterThan(0)
+  expect(run.filter((name) => !started.has(name))).toEqual([])
   await device.close()
   await source.close?.()
 })
@@ -250,5 +304,8 @@ describe('the verdict', () => {
     expect(lines[11].trimEnd()).toHaveLength(lines[12].length)
     expect(lines.at(-1)).toMatch(/1 s +10 s$/)
     expect(textPlot([{ letter: 'a', points: [] }], 10)).toEqual([])
+    // As many rounds as a quick method goes on few points in a minute.
+    const many = Array.from({ length: 200_000 }, (_, i) => [(i + 1) / 20_000, 1 + 1 / (i + 1)] as const)
+    expect(textPlot([{ letter: 'a', points: many }], 10)).toHaveLength(12 + 2)
   })
 })

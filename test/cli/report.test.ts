@@ -2,7 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { inflateSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { loadModel } from '../../src/index.ts'
+import { clusterPage } from '../../src/cli/report/cluster-page.ts'
+import { clusterRun } from '../../src/cli/run-folder.ts'
+import type { Confusion } from '../../src/cli/truth.ts'
+import { type ClusterModel, loadModel, matrix } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { runCli } from './run-cli.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
@@ -114,4 +117,45 @@ test('tells the method, its options and the centres that were looked at', async 
   expect(page).toMatch(/Method lloyd \(chosen by auto: .*\), from centres chosen by k-means\+\+/)
   expect(closures).toMatch(/<dt>centres looked at<\/dt><dd>[\d.]+</)
   expect(page).not.toContain('<dt>centres looked at')
+})
+
+describe('what a page claims', () => {
+  const rounds = (moved: number[]) =>
+    moved.map((count, i) => ({ iteration: i + 1, distortion: 1 / (i + 1), moved: count, candidates: 3, seconds: i }))
+
+  async function pageOf(stopped: 'seconds' | 'tolerance', moved: number[]): Promise<string> {
+    const { facts, ...model } = await loadModel(path('run'))
+    const iterations = rounds(moved).map((round, i) => ({ ...facts.iterations[0], ...round, restart: 0, seconds: i }))
+    const run = {
+      ...clusterRun('run', { ...model, facts } as ClusterModel, {}),
+      facts: { ...facts, stopped, iterations },
+    }
+    return clusterPage('Claims', { ...run, centers: matrix(new Float32Array(18), 9, 2) })
+  }
+
+  test('the same again, but not where the clock ended it', async () => {
+    expect(await pageOf('tolerance', [9, 3])).toContain('bit for bit')
+    const timed = await pageOf('seconds', [9, 3])
+    expect(timed).not.toContain('bit for bit')
+    expect(timed).toContain('may go another number of rounds')
+  })
+
+  test('that nothing moved in the last round only if it did not', async () => {
+    expect(await pageOf('tolerance', [9, 0])).toContain('In the last round none did.')
+    expect(await pageOf('tolerance', [9, 0, 4])).not.toContain('In the last round none did.')
+  })
+
+  test('names of classes are text, whatever a run folder says they are', async () => {
+    const { facts, labels, sizes, centers } = await loadModel(path('run'))
+    const evil = '<img src=x onerror=alert(1)>'
+    const counts = Uint32Array.from({ length: 2 * facts.k }, () => 1)
+    const majority = Array.from({ length: facts.k }, () => ({ index: 0, share: 0.5 }))
+    const confusion = { classes: [evil, `"${evil}`], counts, majority } as unknown as Confusion
+    const text = await clusterPage('Classes', {
+      ...{ kind: 'clustering', name: 'run', facts, labels, sizes, centers, weights: undefined, sigmas: undefined },
+      notes: { confusion },
+    })
+    expect(text).toContain('Clusters and classes')
+    expect(text).not.toContain('<img')
+  })
 })

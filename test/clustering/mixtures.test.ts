@@ -6,6 +6,7 @@ import {
   createRandom,
   type IterationStats,
   matrix,
+  openDevice,
 } from '../../src/index.ts'
 import { LEAST_SHARE } from '../../src/kernels/shares.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
@@ -226,6 +227,21 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
         expect(value).toBeCloseTo(whole.centers.data[at], 4)
       })
     }
+  })
+
+  test('agm, which never looks at all components, allocates nothing for that', async () => {
+    const labels = new Set<string>()
+    const opened = await openDevice(device)
+    const allocate = opened.allocate.bind(opened)
+    opened.allocate = (bytes, label) => {
+      labels.add(label)
+      return allocate(bytes, label)
+    }
+    const { points } = squareModes(3, 4, 120)
+    await cluster(points, { method: 'agm', start: 40, memory: 8, iterations: 3, tolerance: 0, device: opened })
+    await opened.close()
+    expect(labels).toContain('centres found')
+    expect(labels).not.toContain('prepared centres')
   })
 
   test('stopped at any time, what was reached is the result', async () => {

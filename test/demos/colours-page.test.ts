@@ -129,6 +129,15 @@ test('broken and too many colours: a sentence, and the page goes on', async () =
   expect(await warning.textContent()).toMatch(/^"cut.png" cannot be opened: .* Save it as PNG or JPEG\.$/)
   expect(await page.locator('#palette button').count()).toBe(4)
 
+  // In the middle of a run, which is stopped for it.
+  await page.fill('#k', '256')
+  await page.waitForFunction(() => /^Round/.test(document.getElementById('status')?.textContent ?? ''))
+  await page.setInputFiles('#file', { name: 'cut.png', mimeType: 'image/png', buffer: png.subarray(0, 60) })
+  await warning.waitFor()
+  expect(await shown(page, 'status')).toMatch(/ stays\.$/)
+  expect(await page.locator('#run').isEnabled()).toBe(true)
+  expect(await page.locator('#stop').isDisabled()).toBe(true)
+
   // Four colours cannot become 200.
   const flat = {
     width: 20,

@@ -96,7 +96,7 @@ test('all programs compile, strictly', () => {
   })
   expect(named).toBe('')
   expect(status).toBe(0)
-})
+}, 240_000)
 
 describe('programs', () => {
   const results = new Map<string, { error?: string; seconds: number }>()
@@ -108,14 +108,14 @@ describe('programs', () => {
     const ended = spawnSync(process.execPath, [runner, file, ...modules], {
       env: environment,
       encoding: 'utf8',
-      timeout: 110_000,
+      timeout: 230_000,
     })
     if (!existsSync(file)) throw new Error(`No example ran: ${ended.stderr}`)
     for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
       const { module, ...result } = JSON.parse(line)
       results.set(module, result)
     }
-  }, 120_000)
+  }, 240_000)
 
   test.each(programs)('$name runs', ({ folder }) => {
     const result = results.get(join(home, folder, 'example.js'))

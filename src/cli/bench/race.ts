@@ -7,6 +7,9 @@ import {
   type Device,
   type IterationStats,
   type MethodName,
+  matrix,
+  sparseMatrix,
+  type VectorInput,
   type VectorSource,
 } from '../../index.ts'
 
@@ -50,6 +53,7 @@ export async function race(
 ): Promise<RaceResult> {
   const clock = new AbortController()
   const timer = setTimeout(() => clock.abort(), seconds * 1000)
+  const stop = AbortSignal.any([signal, clock.signal])
   const rounds: IterationStats[] = []
   const ended = (model: ClusterModel | undefined): RaceResult => {
     if (signal.aborted) return { method, rounds, model, ended: 'interrupted' }
@@ -58,7 +62,7 @@ export async function race(
   try {
     const model = await cluster(source, {
       ...{ k, method, seed, metric, device, onProgress },
-      ...{ iterations: ENDLESS, tolerance: 0, signal: AbortSignal.any([signal, clock.signal]) },
+      ...{ iterations: ENDLESS, tolerance: 0, signal: stop },
       onIteration: (stats) => {
         rounds.push(stats)
         onRound(stats)
@@ -67,7 +71,8 @@ export async function race(
     const result = ended(model)
     return result.ended === 'time' ? { ...result, model: stoppedByTime(model, seconds) } : result
   } catch (error) {
-    if (!signal.aborted && !clock.signal.aborted) throw error
+    // What goes wrong after the clock struck goes wrong all the same.
+    if (!stop.aborted || error !== stop.reason) throw error
     return ended(undefined)
   } finally {
     clearTimeout(timer)
@@ -84,10 +89,32 @@ function stoppedByTime(
 }
 
 /** A round on a few made-up points, so that no method pays for starting up what others then find running. */
-export async function warmUp(device: Device, method: MethodName, signal: AbortSignal): Promise<void> {
-  const { vectors } = blobs({ rows: 400, cols: 8, clusters: 4, seed: 1 })
-  const steps = clusterSteps(vectors, { k: 8, method, device, iterations: 2, signal })
+export async function warmUp(
+  device: Device,
+  method: MethodName,
+  source: Pick<VectorSource, 'type' | 'sparse'>,
+  metric: RaceOptions['metric'],
+  signal: AbortSignal,
+): Promise<void> {
+  const steps = clusterSteps(pointsLike(source), { k: 8, method, metric, device, iterations: 2, signal })
   while (!(await steps.next()).done);
+}
+
+/** Bytes, floats or sparse rows: each has code of its own to start up. */
+function pointsLike({ type, sparse }: Pick<VectorSource, 'type' | 'sparse'>): VectorInput {
+  const [rows, cols] = [400, 8]
+  const { vectors } = blobs({ rows, cols, clusters: 4, seed: 1 })
+  const { data } = vectors
+  if (sparse !== undefined) {
+    const offsets = Array.from({ length: rows + 1 }, (_, row) => row * cols)
+    return sparseMatrix({ offsets, columns: Array.from(data, (_, at) => at % cols), values: data }, rows, cols)
+  }
+  if (type !== 'u8') return vectors
+  return matrix(
+    Uint8Array.from(data, (value) => Math.max(0, Math.min(255, 128 + 8 * value))),
+    rows,
+    cols,
+  )
 }
 
 /** Vectors up to this size are read once for all methods. */

@@ -125,7 +125,7 @@ async function runAll(contest: Contest): Promise<RaceResult[]> {
   try {
     for (const [i, method] of methods.entries()) {
       const label = `${method} (${i + 1} of ${methods.length})`
-      if (source.sparse === undefined) await warmUp(device, method, signal)
+      await warmUp(device, method, source, metric, signal)
       const began = performance.now()
       const show = (details: readonly string[], milestone = false): void => {
         const spent = Math.min(1, (performance.now() - began) / 1000 / seconds)

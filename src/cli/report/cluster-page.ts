@@ -1,7 +1,7 @@
 /** report.html of a clustering. */
 import type { ClusterRun } from '../run-folder.ts'
 import { type Agreement, type Confusion, nmiWords, reachWords } from '../truth.ts'
-import { candidatesVary, methodReason, number, percent, settingsWords, startWords } from '../words.ts'
+import { candidatesVary, methodReason, number, percent, repeatWords, settingsWords, startWords } from '../words.ts'
 import { centerMaps } from './center-map.ts'
 import { classChart } from './charts/classes.ts'
 import {
@@ -32,7 +32,7 @@ export async function clusterPage(title: string, run: ClusterRun): Promise<strin
   const { image, mixture, confusion, commandLine } = notes
   const order = sizes && Array.from(sizes.keys()).sort((a, b) => sizes[b] - sizes[a] || a - b)
   const methodNotes = [settingsWords(facts), methodReason(facts)].filter(Boolean).join('; ')
-  const made = `Method ${facts.method}${methodNotes && ` (${methodNotes})`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. The same command on the same device gives the same centres and labels, bit for bit.`
+  const made = `Method ${facts.method}${methodNotes && ` (${methodNotes})`}, from ${startWords(facts)}. Seed ${facts.seed}, metric ${facts.metric}. ${repeatWords(facts.stopped, 'centres and labels')}`
   return page(
     title,
     html`${summary(run)}
@@ -50,7 +50,7 @@ ${howItWasMade(made, commandLine)}`,
 function courseOfTheRun({ facts }: ClusterRun, drawing: Drawing): Markup {
   const rounds = thinned(facts.iterations)
   const { extra } = rounds[0]
-  const still = facts.iterations.some(({ moved }) => moved === 0)
+  const still = facts.iterations[facts.iterations.length - 1].moved === 0
   return html`<section><h2>Course of the run</h2><div class="charts">
 ${card('Distortion over rounds', distortionByRound(drawing, rounds), 'Mean squared distance of a point to its centre.')}
 ${card('Distortion over time', distortionByTime(drawing, rounds), 'Loading and choosing the first centres are part of the time.')}

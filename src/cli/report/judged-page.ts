@@ -62,7 +62,11 @@ export async function rankingPage(
 ): Promise<string> {
   const drawing = await loadDrawing()
   const members = new Map<number, number[]>()
-  for (const [image, group] of groups) members.set(group, [...(members.get(group) ?? []), image])
+  for (const [image, group] of groups) {
+    const others = members.get(group)
+    if (others) others.push(image)
+    else members.set(group, [image])
+  }
   const judged = rankings.flatMap(({ query, images }) => {
     const others = (members.get(groups.get(query) ?? Number.NaN) ?? []).filter((image) => image !== query)
     if (others.length === 0) return []

@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import type { ElementType, QuantizerStop } from '../../index.ts'
 import { type QuantizerRun, runSeconds } from '../run-folder.ts'
-import { bytes, count, duration, number, percent } from '../words.ts'
+import { bytes, count, duration, number, percent, repeatWords } from '../words.ts'
 import { distortionByRound, distortionByTime } from './charts/course.ts'
 import { loadDrawing } from './charts/drawing.ts'
 import { bars, distanceByRank } from './charts/ranks.ts'
@@ -40,7 +40,7 @@ export async function quantizerPage(title: string, run: QuantizerRun): Promise<s
     distortion < first * 0.9995 ? `, ${percent(1 - distortion / first, 1)} below that of the first round` : ''
   const turning = facts.iterations.reduce((sum, { rotationSeconds }) => sum + rotationSeconds, 0)
   const spent = turning > 0 ? ` Finding rotations took ${duration(turning)} of it.` : ''
-  const made = `Type ${facts.type} (${TYPE_WORDS[facts.type]}): ${count(facts.m, 'code')} of ${count(facts.codewords, 'codeword')} each, ${facts.rank} of ${count(codec.cols, 'dimension')} kept, order ${facts.order}. Seed ${facts.seed}. The same command on the same device gives the same quantizer, bit for bit.`
+  const made = `Type ${facts.type} (${TYPE_WORDS[facts.type]}): ${count(facts.m, 'code')} of ${count(facts.codewords, 'codeword')} each, ${facts.rank} of ${count(codec.cols, 'dimension')} kept, order ${facts.order}. Seed ${facts.seed}. ${repeatWords(facts.stopped, 'quantizer')}`
   return page(
     title,
     html`<p class="lead">A quantizer by ${TYPE_WORDS[facts.type]}, learned from the ${count(facts.rows, 'vector')}${of} in

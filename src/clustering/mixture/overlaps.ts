@@ -2,7 +2,7 @@
 import { BufferScope } from '../../device/contract.ts'
 import { distances } from '../../kernels/distances.ts'
 import { allocateRows, firstRows, writeRows } from '../../kernels/rows.ts'
-import type { CandidateSource, RunState } from '../run-state.ts'
+import { type CandidateSource, changedState, type RunState } from '../run-state.ts'
 import { type Purge, symmetricNeighbors } from './purge.ts'
 
 /** Distances between components held at a time where all pairs are looked at. */
@@ -22,7 +22,7 @@ export function considerOverlaps(
 async function considerLists(state: RunState, source: CandidateSource, purge: Purge, round: number): Promise<number> {
   const { device, k } = state
   // Means have moved: from here on a round is not stopped half-way.
-  const found = await source.listsOfCenters?.({ ...state, control: {} }, round)
+  const found = await source.listsOfCenters?.(changedState(state, { control: {} }), round)
   if (found === undefined) return 0
   const bytes = k * found.width * 4
   const lists = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))

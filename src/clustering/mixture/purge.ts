@@ -43,6 +43,8 @@ export class Purge {
   readonly #stays: Uint8Array
   readonly #kept: number[] = []
   readonly #heirs: Uint32Array
+  /** Whether one went because of overlaps. */
+  #gone = false
   /** Components with one beside them that are not worth being two, in the order of decisions. */
   readonly #halves: [component: number, other: number][] = []
 
@@ -70,6 +72,8 @@ export class Purge {
     let overlap = 0
     let most = Number.NEGATIVE_INFINITY
     let half: number | undefined
+    // Below a half even two equal components may stay; and where something overlaps, halves wait.
+    const joins = this.#tau >= 0.5 && !this.#gone
     for (const [other, squared] of near) {
       if (this.#stays[other] === 0 || other === component) continue
       const both = variance + this.#variances[other]
@@ -82,9 +86,12 @@ export class Purge {
         this.#heirs[component] = other
       }
       if (log > -40) overlap += Math.exp(log)
-      half ??= this.#worthTwo(component, other, squared) ? undefined : other
+      if (joins && half === undefined && !this.#worthTwo(component, other, squared)) half = other
     }
-    if (!(weight > 0 && 1 / (1 + overlap) >= this.#tau)) return
+    if (!(weight > 0 && 1 / (1 + overlap) >= this.#tau)) {
+      this.#gone = true
+      return
+    }
     this.#stays[component] = 1
     this.#kept.push(component)
     if (half !== undefined) this.#halves.push([component, half])
@@ -103,8 +110,7 @@ export class Purge {
 
   /** Where nothing overlaps: halves go whose other half stays. */
   #joinHalves(): void {
-    // Below a half even two equal components may stay.
-    if (this.#tau < 0.5 || this.#kept.length < this.#stays.length) return
+    if (this.#gone) return
     for (const [component, other] of this.#halves) {
       if (this.#stays[other] === 0) continue
       this.#stays[component] = 0

@@ -146,6 +146,29 @@ test('broken and too many colours: a sentence, and the page goes on', async () =
   expect(complaints).toEqual([])
 })
 
+test('a broken picture leaves the run under way alone', async () => {
+  const { page, complaints } = await site.visit('colours/index.html?device=cpu&k=4')
+  await done(page)
+  await page.selectOption('#method', 'lloyd')
+  await page.fill('#k', '60')
+  await page.waitForFunction(() => /^(Choosing|Round)/.test(document.getElementById('status')?.textContent ?? ''))
+  await page.setInputFiles('#file', { name: 'cut.png', mimeType: 'image/png', buffer: Buffer.from('no picture') })
+  await page.locator('#warning').waitFor()
+  await page.waitForFunction(() => !(document.getElementById('run') as HTMLButtonElement).disabled)
+  expect(await page.locator('#palette button').count()).toBe(60)
+  expect(await page.locator('#save').isEnabled()).toBe(true)
+  expect(await page.locator('#stop').isDisabled()).toBe(true)
+  expect(complaints).toEqual([])
+})
+
+test('one pixel is one colour', async () => {
+  const { page } = await site.visit('colours/index.html?device=cpu&k=4')
+  await done(page)
+  await load(page, 'dot.png', trueColourPng({ width: 1, height: 1, data: Uint8ClampedArray.of(9, 9, 9, 255) }))
+  await page.waitForFunction(() => /^Done: 1 colour \(/.test(document.getElementById('status')?.textContent ?? ''))
+  expect((await shown(page, 'about')).trim()).toBe('dot.png: 1 × 1 pixels, 1 different colour.')
+})
+
 test('a large picture is scaled down and says so; stopping keeps what was reached; the page answers meanwhile', async () => {
   const { page, complaints } = await site.visit('colours/index.html?device=cpu&k=8&oklab=1')
   await done(page)

@@ -159,14 +159,20 @@ async function open(page: Page, name: string, load: () => Promise<Dataset>): Pro
   } catch (error) {
     if (mine !== turn) return
     page.fail(error)
-    page.status(data ? `${data.name} stays.` : '')
+    page.status(data ? `Kept: ${data.name}.` : '')
     progress.value = 0
     busy(false)
   }
 }
 
 async function start(page: Page): Promise<void> {
-  if (!data || !controls.reportValidity()) return
+  if (!data) return
+  if (!controls.reportValidity()) {
+    page.status('Nothing was clustered.')
+    progress.value = 0
+    busy(false)
+    return
+  }
   const chosen: MethodChoice = isMethodChoice(method.value) ? method.value : 'auto'
   const count = k.valueAsNumber
   const rounds = most.valueAsNumber

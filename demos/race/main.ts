@@ -65,6 +65,11 @@ class Race {
       await this.#ready
       for (const racer of this.#racers) racer.reset()
       this.#draw()
+      if (!this.#racers.some(({ takesPart }) => takesPart)) {
+        this.#page.status('')
+        this.#page.warn('No method takes part: tick one or more in the table.')
+        return
+      }
       this.#page.status('Making the vectors…')
       const vectors = await this.#vectors()
       for (const racer of this.#racers.filter(({ takesPart }) => takesPart)) {

@@ -135,7 +135,7 @@ async function search(
         session.stdout.json({ type: 'result', ...facts })
       } else if (!flags.quiet) {
         session.stdout.line(
-          `Found the ${number(m)} nearest of ${count(index.size, 'code')} for ${count(queries.rows, 'query', 'queries')} in ${duration(seconds)}, ${count(compared, 'comparison')}.`,
+          `Found the ${number(Math.min(m, index.size))} nearest of ${count(index.size, 'code')} for ${count(queries.rows, 'query', 'queries')} in ${duration(seconds)}, ${count(compared, 'comparison')}.`,
         )
         session.stdout.line(`  neighbours  ${flags.out}`)
         if (flags.report !== undefined) session.stdout.line(`  report      ${flags.report}`)

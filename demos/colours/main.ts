@@ -1,6 +1,6 @@
 /** The colours page: a picture, a palette, and the rounds in between. */
 import { type Run, RunFailure } from '../engine/engine.ts'
-import { element, showNumber } from '../shell/dom.ts'
+import { element, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
@@ -200,8 +200,9 @@ async function follow(
 }
 
 function busy(on: boolean): void {
-  runButton.disabled = on
-  stopButton.disabled = !on
+  const [useful, useless] = on ? [stopButton, runButton] : [runButton, stopButton]
+  useful.disabled = false
+  retire(useless, useful)
   if (!on) return
   save.disabled = true
   file = undefined

@@ -4,7 +4,7 @@ import { loadDigits } from '../data/digits.ts'
 import type { ClusterLook, ClusterResult, ClusterRound } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
-import { element, showNumber } from '../shell/dom.ts'
+import { element, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
 import { lineChart } from '../shell/line-chart.ts'
@@ -238,8 +238,9 @@ async function follow(
 }
 
 function busy(on: boolean): void {
-  runButton.disabled = on
-  cancel.disabled = !on
+  const [useful, useless] = on ? [cancel, runButton] : [runButton, cancel]
+  useful.disabled = false
+  retire(useless, useful)
   for (const name of ['centers', 'labels']) element(`save-${name}`, HTMLButtonElement).disabled = on || !clusters
 }
 

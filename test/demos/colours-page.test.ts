@@ -161,6 +161,20 @@ test('a broken picture leaves the run under way alone', async () => {
   expect(complaints).toEqual([])
 })
 
+test('focus stays with the buttons when one of them is of no use any more', async () => {
+  const { page } = await site.visit('colours/index.html?device=cpu&k=4')
+  await done(page)
+  await page.evaluate(() => {
+    const run = document.getElementById('run') as HTMLElement
+    document.addEventListener('focusin', ({ target }) => {
+      run.dataset.path = `${run.dataset.path ?? ''} ${(target as HTMLElement).id}`
+    })
+  })
+  await page.locator('#run').focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.locator('#run').getAttribute('data-path'), { timeout: 20_000 }).toBe(' run stop run')
+})
+
 test('one pixel is one colour', async () => {
   const { page } = await site.visit('colours/index.html?device=cpu&k=4')
   await done(page)

@@ -1,6 +1,6 @@
 /** The colours page: a picture, a palette, and the rounds in between. */
-import type { Run } from '../engine/engine.ts'
-import { element, showNumber } from '../shell/dom.ts'
+import { type Run, RunFailure } from '../engine/engine.ts'
+import { element, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
@@ -35,8 +35,10 @@ let opened: OpenedPicture | undefined
 let colours: Uint8Array | undefined
 let file: { readonly bytes: Uint8Array<ArrayBuffer>; readonly name: string } | undefined
 let run: Run<ColourResult> | undefined
-/** Counts pictures and runs: what a former one still has to say is not heard. */
+/** Counts runs: what a former one still has to say is not heard. */
 let turn = 0
+/** The same for pictures. */
+let opening = 0
 let timer: ReturnType<typeof setTimeout> | undefined
 
 const put = (id: string, text: string): void => {
@@ -104,23 +106,24 @@ function readControls(): void {
 }
 
 async function open(page: Page, file: File | undefined): Promise<void> {
-  const mine = ++turn
-  run?.stop()
+  const mine = ++opening
   page.status(`Opening ${file?.name ?? 'the sample'}…`)
   try {
     const found = await page.engine.start('open-picture', { file }).result
-    if (mine !== turn) return
+    if (mine !== opening) return
+    turn++
+    run?.stop()
+    busy(false)
     opened = found
     stage.before(found.picture, found.name)
     put('about', aboutPicture(found))
     put('file-size', sizeBefore(found))
     start(page)
   } catch (error) {
-    if (mine !== turn) return
+    if (mine !== opening) return
     page.fail(error)
-    page.status(opened ? `${opened.name} stays.` : '')
-    // A run was stopped for this, and is not heard any more.
-    busy(false)
+    // A run under way goes on, and says how far it is.
+    if (stopButton.disabled) page.status(opened ? `Kept: ${opened.name}.` : '')
   }
 }
 
@@ -129,8 +132,8 @@ function aboutPicture({ name, picture, original, distinct, transparent }: Opened
   const size = `${picture.width} × ${picture.height} pixels`
   return [
     `${name}: ${size}${scaled ? `, scaled down from ${original.width} × ${original.height}` : ''},`,
-    `${showNumber(distinct)} different colours.`,
-    transparent > 0 ? `${showNumber(transparent)} transparent pixels are left out.` : '',
+    `${plural(distinct, 'different colour')}.`,
+    transparent > 0 ? `${plural(transparent, 'transparent pixel')} ${transparent === 1 ? 'is' : 'are'} left out.` : '',
   ].join(' ')
 }
 
@@ -188,15 +191,18 @@ async function follow(
   } catch (error) {
     if (mine !== turn) return
     page.fail(error)
-    page.status('')
+    page.status(
+      error instanceof RunFailure && error.code === 'stopped' ? 'Stopped before the first round was done.' : '',
+    )
   } finally {
     if (mine === turn) busy(false)
   }
 }
 
 function busy(on: boolean): void {
-  runButton.disabled = on
-  stopButton.disabled = !on
+  const [useful, useless] = on ? [stopButton, runButton] : [runButton, stopButton]
+  useful.disabled = false
+  retire(useless, useful)
   if (!on) return
   save.disabled = true
   file = undefined
@@ -234,7 +240,7 @@ function showResult(page: Page, result: ColourResult, asked: number): void {
   const why =
     opened && found < opened.distinct ? 'one of 256 is kept for transparent pixels' : 'the picture has no more'
   const fewer = found < asked && !isFinder(result.method) ? ` (${why})` : ''
-  const text = `Done: ${found} colours${fewer} by ${result.method} after ${plural(result.rounds, 'round')}, as ${stopReason(result.stopped)}.`
+  const text = `Done: ${plural(found, 'colour')}${fewer} by ${result.method} after ${plural(result.rounds, 'round')}, as ${stopReason(result.stopped)}.`
   page.status(text)
   page.announce(text)
 }

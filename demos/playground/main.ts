@@ -2,7 +2,7 @@
 import type { Matrix, MethodName } from '../../src/index.ts'
 import type { DeviceReport } from '../engine/protocol.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
-import { element } from '../shell/dom.ts'
+import { element, retire } from '../shell/dom.ts'
 import { lineChart } from '../shell/line-chart.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { Drawing, listenForDrawing } from './drawing.ts'
@@ -175,9 +175,13 @@ class Playground {
     const ended = shown.every((lane) => lane.ended)
     const run = element('run', HTMLButtonElement)
     run.textContent = busy ? 'Pause' : 'Run'
-    run.disabled = empty || ended
-    element('step', HTMLButtonElement).disabled = empty || ended || busy
-    element('reset', HTMLButtonElement).disabled = empty
+    const reset = element('reset', HTMLButtonElement)
+    reset.disabled = empty
+    const step = element('step', HTMLButtonElement)
+    run.disabled = false
+    step.disabled = false
+    if (empty || ended || busy) retire(step, busy ? run : reset)
+    if (empty || ended) retire(run, reset)
     element('clear').hidden = this.#settings.shape !== 'draw'
     element('n', HTMLInputElement).disabled = this.#settings.shape === 'draw'
     this.#page.status(this.#ends.join(' '))

@@ -5,7 +5,7 @@ import type { ClusterInput } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import type { DeviceReport } from '../engine/protocol.ts'
 import { clusterColours, cssColour } from '../shell/cluster-colours.ts'
-import { element, showNumber } from '../shell/dom.ts'
+import { element, retire, showNumber } from '../shell/dom.ts'
 import { type LineChart, lineChart } from '../shell/line-chart.ts'
 import { fitField } from '../shell/number-field.ts'
 import { openPage, type Page } from '../shell/page.ts'
@@ -65,6 +65,11 @@ class Race {
       await this.#ready
       for (const racer of this.#racers) racer.reset()
       this.#draw()
+      if (!this.#racers.some(({ takesPart }) => takesPart)) {
+        this.#page.status('')
+        this.#page.warn('No method takes part: tick one or more in the table.')
+        return
+      }
       this.#page.status('Making the vectors…')
       const vectors = await this.#vectors()
       for (const racer of this.#racers.filter(({ takesPart }) => takesPart)) {
@@ -163,8 +168,11 @@ class Race {
 
   #setGoing(going: boolean): void {
     this.#going = going
-    element('start', HTMLButtonElement).textContent = going ? 'Start again' : 'Start the race'
-    element('stop', HTMLButtonElement).disabled = !going
+    const start = element('start', HTMLButtonElement)
+    start.textContent = going ? 'Start again' : 'Start the race'
+    const stop = element('stop', HTMLButtonElement)
+    if (going) stop.disabled = false
+    else retire(stop, start)
     for (const racer of this.#racers) racer.lock(going)
   }
 

@@ -7,6 +7,12 @@ export function element(id: string, kind: new () => Element = HTMLElement): Elem
   return found
 }
 
+/** A button that is of no use now. Focus it has goes to another one, else keys would begin at the top of the page. */
+export function retire(button: HTMLButtonElement, next: HTMLButtonElement): void {
+  if (document.activeElement === button) next.focus()
+  button.disabled = true
+}
+
 export function svg<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   attributes: Readonly<Record<string, string | number>> = {},

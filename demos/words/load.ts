@@ -1,5 +1,6 @@
 /** Files a person gives the page, as vectors; too large or broken ones as a sentence. */
 import { CentroidalError, type Matrix, matrix, openVectors, type VectorSource } from '../../src/index.ts'
+import { plural } from '../shell/phrases.ts'
 import { MOST_BYTES, MOST_ROWS, megabytes, tooLarge } from './limits.ts'
 
 export const EXTENSIONS = ['.npy', '.fvecs', '.bvecs', '.csv', '.tsv'] as const
@@ -26,7 +27,8 @@ export async function loadVectors(file: File): Promise<Matrix> {
 }
 
 function checkSize(name: string, { rows, cols, type }: VectorSource): void {
-  if (rows < 2) throw new CentroidalError('bad-file', `"${name}" has ${rows} rows: clustering needs at least 2.`)
+  if (rows < 2)
+    throw new CentroidalError('bad-file', `"${name}" has ${plural(rows, 'row')}: clustering needs at least 2.`)
   const bytes = rows * cols * (type === 'u8' ? 1 : 4)
   const shape = `has ${rows.toLocaleString('en')} rows of ${cols.toLocaleString('en')} numbers, ${megabytes(bytes)}`
   if (bytes > MOST_BYTES || rows > MOST_ROWS) throw tooLarge(name, shape)

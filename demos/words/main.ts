@@ -4,7 +4,7 @@ import { loadDigits } from '../data/digits.ts'
 import type { ClusterLook, ClusterResult, ClusterRound } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
-import { element, showNumber } from '../shell/dom.ts'
+import { element, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
 import { lineChart } from '../shell/line-chart.ts'
@@ -161,14 +161,20 @@ async function open(page: Page, name: string, load: () => Promise<Dataset>): Pro
   } catch (error) {
     if (mine !== turn) return
     page.fail(error)
-    page.status(data ? `${data.name} stays.` : '')
+    page.status(data ? `Kept: ${data.name}.` : '')
     progress.value = 0
     busy(false)
   }
 }
 
 async function start(page: Page): Promise<void> {
-  if (!data || !controls.reportValidity()) return
+  if (!data) return
+  if (!controls.reportValidity()) {
+    page.status('Nothing was clustered.')
+    progress.value = 0
+    busy(false)
+    return
+  }
   const chosen: MethodChoice = isMethodChoice(method.value) ? method.value : 'auto'
   const count = k.valueAsNumber
   const rounds = most.valueAsNumber
@@ -234,8 +240,9 @@ async function follow(
 }
 
 function busy(on: boolean): void {
-  runButton.disabled = on
-  cancel.disabled = !on
+  const [useful, useless] = on ? [cancel, runButton] : [runButton, cancel]
+  useful.disabled = false
+  retire(useless, useful)
   for (const name of ['centers', 'labels']) element(`save-${name}`, HTMLButtonElement).disabled = on || !clusters
 }
 

@@ -61,7 +61,7 @@ export function stopWords({
     case 'tolerance':
       return extra?.logLikelihood === undefined
         ? `the last one gained less than ${percentExact(Number(options.tolerance))}`
-        : `the log-likelihood changed by less than ${number(Number(options.tolerance))} per column`
+        : `the log-likelihood changed by less than ${plain.format(Number(options.tolerance))} per column`
     case 'iterations':
       return `that was the limit (--iterations ${options.iterations})`
     case 'seconds':

@@ -40,7 +40,7 @@ export interface ClusterOptions extends MethodOptions {
   readonly start?: StartChoice
   /** `cosine` brings vectors and centres to length one. Default `euclidean`, which leaves vectors as they are. */
   readonly metric?: 'euclidean' | 'cosine'
-  /** A weight for each point, 0 or more. Default: all 1. */
+  /** A weight for each point, 0 or more: it counts as so many points at its place. Default: all 1. */
   readonly weights?: ArrayLike<number>
   /**
    * What becomes of a cluster that lost all its points. `farthest` (default) gives it the point

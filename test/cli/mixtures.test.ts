@@ -56,6 +56,12 @@ test('the report draws centres and circles of each round, and what was left', as
   expect(page).not.toMatch(/NaN/)
 })
 
+test('tells the tolerance as people write it', async () => {
+  const start = ['--start', '50', '--sigma', '0.05', '--out', path('settled')]
+  const ended = await runCli('cluster', path('square.npy'), '--method', 'egm', ...start)
+  expect(ended.stdout).toContain('the log-likelihood changed by less than 0.0001 per column')
+})
+
 test('goes on from a folder', async () => {
   const first = ['--method', 'egm', ...FIGURE_1.slice(0, -2), '--iterations', '2', '--out', path('half'), '-q']
   expect((await runCli('cluster', path('square.npy'), ...first)).code).toBe(0)

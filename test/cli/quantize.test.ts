@@ -125,6 +125,11 @@ describe('codes', () => {
     expect(exact.data.filter((id, i) => id !== truth.data[i]).length).toBeLessThan(10)
     const { stdout } = await runCli('evaluate', 'neighbours', path('exact.ivecs'), '--truth', path('truth.ivecs'))
     expect(stdout).toBe('600 queries, 3 neighbours each\n  recall@1    100.0%\n')
+
+    const all = await runCli(
+      ...['search', path('ck'), path('again.npy'), path('vectors.npy'), '-n', '700', '--out', path('all.ivecs')],
+    )
+    expect(all.stdout).toMatch(/^Found the 600 nearest of 600 codes/)
   })
 
   test('what does not fit is refused', async () => {

@@ -100,6 +100,14 @@ describe('what cannot be is refused in a sentence', () => {
   test('vocabulary and index', async () => {
     await refused(/^Option --words <count> is needed/, 'vocabulary', path('descriptors.npy'))
     await refused(/^Option --words is "0": give a whole number/, 'vocabulary', path('descriptors.npy'), '--words', '0')
+    // It takes no number of clusters, and a vocabulary needs one.
+    const finder = ['--words', '9', '--method', 'egm']
+    await refused(
+      /^Option --method is "egm": give one of auto, lloyd/,
+      'vocabulary',
+      path('descriptors.npy'),
+      ...finder,
+    )
     await refused(/^There is nothing to do: give descriptors/, 'index', path('vocabulary'))
     await refused(/^Option --images is missing: name the file/, 'index', path('vocabulary'), path('descriptors.npy'))
     await refused(/^Image 99 is not in the index of 12/, 'index', path('index'), '--remove', '99')

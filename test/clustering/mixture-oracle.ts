@@ -124,8 +124,13 @@ function worthTheirNumbers(mixture: OracleMixture, order: number[], points: numb
       const [toI, toJ] = [squaredGap(middle, 0, means, i * cols, cols), squaredGap(middle, 0, means, j * cols, cols)]
       const joined = (a * (variances[i] + toI / cols) + b * (variances[j] + toJ / cols)) / (a + b)
       const apart = likelihood(a, variances[i]) + likelihood(b, variances[j]) + (a + b) * chances(a / (a + b))
-      const shared = (a + b) * Math.min(-chances((a * own[i] + b * own[j]) / (a + b)), -chances(a / (a + b)))
-      return apart + shared - ((cols + 2) * Math.log(a + b)) / 2 < likelihood(a + b, joined)
+      const shared =
+        (a + b) * Math.min(-chances(Math.max(0.5, (a * own[i] + b * own[j]) / (a + b))), -chances(a / (a + b)))
+      if (apart + shared - ((cols + 2) * Math.log(a + b)) / 2 >= likelihood(a + b, joined)) return false
+      means.set(middle, j * cols)
+      variances[j] = joined
+      weights[j] += weights[i]
+      return true
     })
     if (!joins) stay.push(i)
   }

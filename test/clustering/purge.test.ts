@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { joinComponents } from '../../src/clustering/mixture/join.ts'
 import { Purge, symmetricNeighbors } from '../../src/clustering/mixture/purge.ts'
 import { logScales } from '../../src/clustering/mixture/scales.ts'
 import { NO_LABEL } from '../../src/kernels/assign-lists.ts'
@@ -125,4 +126,17 @@ test('scales make log densities, and stay small in many dimensions', () => {
   expect(values[2] - 5000 * values[3] + constant).toBeCloseTo(density, 2)
   expect(Math.abs(values[0])).toBeLessThan(20)
   expect(values[4]).toBeLessThan(-1e29)
+})
+
+test('components that join have the weight, mean and width of both', () => {
+  const mixture = { weights: Float64Array.of(0.3, 0.1, 0.6), variances: Float64Array.of(2, 1, 5) }
+  const centers = Float32Array.of(0, 0, 4, 8, 9, 9)
+  joinComponents(mixture, centers, [[1, 0]], false)
+  expect(mixture.weights[0]).toBeCloseTo(0.4, 12)
+  expect(Array.from(centers)).toEqual([1, 2, 4, 8, 9, 9])
+  // (3 (2 + 5 / 2) + 1 (1 + 45 / 2)) / 4, a column: |mean - 0|^2 = 5, |mean - (4, 8)|^2 = 45.
+  expect(mixture.variances[0]).toBeCloseTo((3 * 4.5 + 23.5) / 4, 12)
+  expect(mixture.variances[2]).toBe(5)
+  joinComponents(mixture, centers, [[2, 0]], true)
+  expect(Math.hypot(centers[0], centers[1])).toBeCloseTo(1, 6)
 })

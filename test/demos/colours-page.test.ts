@@ -129,15 +129,6 @@ test('broken and too many colours: a sentence, and the page goes on', async () =
   expect(await warning.textContent()).toMatch(/^"cut.png" cannot be opened: .* Save it as PNG or JPEG\.$/)
   expect(await page.locator('#palette button').count()).toBe(4)
 
-  // In the middle of a run, which is stopped for it.
-  await page.fill('#k', '256')
-  await page.waitForFunction(() => /^Round/.test(document.getElementById('status')?.textContent ?? ''))
-  await page.setInputFiles('#file', { name: 'cut.png', mimeType: 'image/png', buffer: png.subarray(0, 60) })
-  await warning.waitFor()
-  expect(await shown(page, 'status')).toMatch(/ stays\.$/)
-  expect(await page.locator('#run').isEnabled()).toBe(true)
-  expect(await page.locator('#stop').isDisabled()).toBe(true)
-
   // Four colours cannot become 200.
   const flat = {
     width: 20,
@@ -153,6 +144,43 @@ test('broken and too many colours: a sentence, and the page goes on', async () =
   expect(await shown(page, 'psnr')).toBe('nothing lost')
   expect(await warning.isVisible()).toBe(false)
   expect(complaints).toEqual([])
+})
+
+test('a broken picture leaves the run under way alone', async () => {
+  const { page, complaints } = await site.visit('colours/index.html?device=cpu&k=4')
+  await done(page)
+  await page.selectOption('#method', 'lloyd')
+  await page.fill('#k', '60')
+  await page.waitForFunction(() => /^(Choosing|Round)/.test(document.getElementById('status')?.textContent ?? ''))
+  await page.setInputFiles('#file', { name: 'cut.png', mimeType: 'image/png', buffer: Buffer.from('no picture') })
+  await page.locator('#warning').waitFor()
+  await page.waitForFunction(() => !(document.getElementById('run') as HTMLButtonElement).disabled)
+  expect(await page.locator('#palette button').count()).toBe(60)
+  expect(await page.locator('#save').isEnabled()).toBe(true)
+  expect(await page.locator('#stop').isDisabled()).toBe(true)
+  expect(complaints).toEqual([])
+})
+
+test('focus stays with the buttons when one of them is of no use any more', async () => {
+  const { page } = await site.visit('colours/index.html?device=cpu&k=4')
+  await done(page)
+  await page.evaluate(() => {
+    const run = document.getElementById('run') as HTMLElement
+    document.addEventListener('focusin', ({ target }) => {
+      run.dataset.path = `${run.dataset.path ?? ''} ${(target as HTMLElement).id}`
+    })
+  })
+  await page.locator('#run').focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.locator('#run').getAttribute('data-path'), { timeout: 20_000 }).toBe(' run stop run')
+})
+
+test('one pixel is one colour', async () => {
+  const { page } = await site.visit('colours/index.html?device=cpu&k=4')
+  await done(page)
+  await load(page, 'dot.png', trueColourPng({ width: 1, height: 1, data: Uint8ClampedArray.of(9, 9, 9, 255) }))
+  await page.waitForFunction(() => /^Done: 1 colour \(/.test(document.getElementById('status')?.textContent ?? ''))
+  expect((await shown(page, 'about')).trim()).toBe('dot.png: 1 × 1 pixels, 1 different colour.')
 })
 
 test('a large picture is scaled down and says so; stopping keeps what was reached; the page answers meanwhile', async () => {

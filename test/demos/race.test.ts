@@ -119,6 +119,17 @@ describe('while it runs', () => {
   })
 })
 
+test('a race without methods says what is missing', async () => {
+  const { page } = await site.visit(`${PAGE}?device=cpu&data=blobs&n=60&k=4&rounds=2&methods=lloyd`)
+  await page.getByLabel('lloyd', { exact: true }).uncheck()
+  await page.getByRole('button', { name: 'Start the race' }).click()
+  await textOf(page, '#warning', /^No method takes part/)
+  await page.getByLabel('lloyd', { exact: true }).check()
+  await page.getByRole('button', { name: 'Start the race' }).click()
+  await textOf(page, '#status', /The race is over. Lowest distortion: lloyd/)
+  expect(await page.locator('#warning').isVisible()).toBe(false)
+})
+
 test('what a method refuses stands in its row, and the others run', async () => {
   const { page } = await site.visit(`${PAGE}?device=cpu&data=blobs&n=60&k=80&rounds=2&methods=lloyd,hkm`)
   await page.getByRole('button', { name: 'Start the race' }).click()

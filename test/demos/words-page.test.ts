@@ -177,7 +177,7 @@ describe('files that cannot be used get a sentence, and the page goes on', () =>
         'large.fvecs',
         /^"large\.fvecs" has 200 MB: this page takes 128 MB .* command line: centroidal cluster "large\.fvecs"\.$/,
       ],
-      ['one.csv', /^"one\.csv" has 1 rows: clustering needs at least 2\.$/],
+      ['one.csv', /^"one\.csv" has 1 row: clustering needs at least 2\.$/],
       ['letters.csv', /^"letters\.csv".*line 2/],
     ]
     const warning = page.locator('#warning')
@@ -185,12 +185,20 @@ describe('files that cannot be used get a sentence, and the page goes on', () =>
       await page.setInputFiles('#file', path(name))
       await page.waitForFunction((name) => document.getElementById('warning')?.textContent?.includes(name), name)
       expect(await warning.textContent()).toMatch(sentence)
-      expect(await shown(page, 'status')).toBe('Handwritten digits stays.')
+      expect(await shown(page, 'status')).toBe('Kept: Handwritten digits.')
     }
     await page.click('#run')
     await done(page)
     expect(await warning.isVisible()).toBe(false)
     expect(await page.locator('#clusters button').count()).toBe(5)
+
+    // Without a number of clusters the file is shown and waits for one.
+    await page.fill('#k', '')
+    await writeFile(path('few.csv'), '1,2\n3,4\n5,7\n')
+    await page.setInputFiles('#file', path('few.csv'))
+    await page.waitForFunction(() => document.getElementById('about')?.textContent?.startsWith('few.csv'))
+    await page.waitForFunction(() => document.getElementById('status')?.textContent === 'Nothing was clustered.')
+    expect(await page.locator('#run').isEnabled()).toBe(true)
 
     // Names come with the vectors, one a line.
     await writeFile(path('words.csv'), Array.from({ length: 12 }, (_, i) => `${i % 3},${(i * i) % 7}\n`).join(''))

@@ -147,7 +147,8 @@ async function train(
       device,
       signal,
       onProgress: (phase, share) => {
-        if (!phase.startsWith('round ')) view.show({ label: phase, share })
+        const label = phase.startsWith('round ') ? `${phase} of ${number(most)}` : phase
+        view.show({ label, share })
       },
       onIteration: ({ iteration, distortion, seconds, rotationSeconds }) => {
         view.show({

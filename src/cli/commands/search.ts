@@ -100,7 +100,8 @@ async function search(
     const device = await openDevice(deviceOptions(flags))
     try {
       const { labels, distances, m } = await index.search(queries, {
-        nearest: flags.nearest,
+        // More than there are would only be padding.
+        nearest: Math.min(flags.nearest, Math.max(1, index.size)),
         ...(flags.distance === undefined ? {} : { distance: flags.distance }),
         ...(originals === undefined ? {} : { rerank: originals }),
         ...(flags.candidates === undefined ? {} : { candidates: flags.candidates }),
@@ -135,7 +136,7 @@ async function search(
         session.stdout.json({ type: 'result', ...facts })
       } else if (!flags.quiet) {
         session.stdout.line(
-          `Found the ${number(m)} nearest of ${count(index.size, 'code')} for ${count(queries.rows, 'query', 'queries')} in ${duration(seconds)}, ${count(compared, 'comparison')}.`,
+          `Found the ${number(Math.min(m, index.size))} nearest of ${count(index.size, 'code')} for ${count(queries.rows, 'query', 'queries')} in ${duration(seconds)}, ${count(compared, 'comparison')}.`,
         )
         session.stdout.line(`  neighbours  ${flags.out}`)
         if (flags.report !== undefined) session.stdout.line(`  report      ${flags.report}`)

@@ -1,5 +1,6 @@
 /** `centroidal vocabulary`: clusters descriptors, so that the clusters can serve as the words of images. */
 import { type Command, Option } from 'commander'
+import { METHODS } from '../../index.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import type { Session } from '../session.ts'
 import { clusterFile } from './cluster.ts'
@@ -7,7 +8,8 @@ import type { ClusterFlags } from './cluster-options.ts'
 import { METHOD_NAMES } from './method-flags.ts'
 import { addDeviceOptions, addSpeechOptions } from './shared-options.ts'
 
-const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
+// Methods that find the number of clusters take none, and a vocabulary is asked for by its size.
+const METHOD_CHOICES = ['auto', ...METHOD_NAMES.filter((name) => METHODS[name].findsCount !== true)] as const
 
 interface VocabularyFlags extends ClusterFlags {
   readonly words: number

@@ -123,7 +123,7 @@ export async function searchPage(facts: SearchFacts): Promise<string> {
   const made = `Every query was compared with every code (${facts.distance})${facts.reranked ? ', and the best candidates once more with the vectors themselves' : ''}. Quantizer: ${facts.quantizer}.`
   return page(
     `Search in ${basename(facts.codesFile)}`,
-    html`<p class="lead">The ${number(m)} nearest of ${count(codes, 'code')} were found for each of ${count(queries, 'query', 'queries')}
+    html`<p class="lead">The ${number(Math.min(m, codes))} nearest of ${count(codes, 'code')} were found for each of ${count(queries, 'query', 'queries')}
 of ${basename(facts.queriesFile)} in ${duration(seconds)}, reading the files included. The codes take ${bytes(codes * codeBytes)}; vectors like the
 queries would take ${bytes(codes * original)}. How many true neighbours are among those found,
 centroidal evaluate neighbours tells.</p>
@@ -131,7 +131,7 @@ ${figures(
   [
     ['queries', number(queries)],
     ['codes', number(codes)],
-    ['found for each', number(m)],
+    ['found for each', number(Math.min(m, codes))],
     ['bytes a code', number(codeBytes)],
     ['time', duration(seconds)],
     ['comparisons a second', number(Number(((queries * codes) / seconds).toPrecision(2)))],

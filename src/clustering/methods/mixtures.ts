@@ -80,7 +80,7 @@ export const egm: Method = {
 }
 
 export const agm: Method = {
-  summary: 'approximate Gaussian mixtures: the same for many clusters, each point looks at a few',
+  summary: 'approximate Gaussian mixtures: finds how many clusters there are; every point looks at a few of them',
   options: [...expansion, ...search, ...widths],
   findsCount: true,
   pointBytes: (settings, stride) => Math.max(mixturePointBytes(settings, stride), 4 * searchWidth(settings)),

@@ -49,7 +49,7 @@ export const sharp: Method = {
 }
 
 export const closuresSharp: Method = {
-  summary: 'k-means# among the clusters of neighbours: the best of both for many clusters',
+  summary: 'k-means# among the clusters of neighbours, as closures looks at them: for many clusters',
   options: [
     ...CLOSURE_OPTIONS.map((option) => (option.name === 'leafSize' ? { ...option, fallback: LEAF_SIZE } : option)),
     ...MOVE_OPTIONS,

@@ -21,6 +21,8 @@ export interface Purged {
   readonly heirs: Uint32Array
   /** Old numbers of those that stay, rising. */
   readonly kept: Uint32Array
+  /** Those that went because they are a half of another, which is to take them in. */
+  readonly joined: readonly (readonly [component: number, other: number])[]
 }
 
 export interface Purgeable extends Mixture {
@@ -102,24 +104,26 @@ export class Purge {
     const [u, v] = [this.#variances[component], this.#variances[other]]
     const both = a + b
     const variance = (a * u + b * v) / both + (((a * b) / both ** 2) * squared) / this.#cols
-    const own = (a * this.#ownShares[component] + b * this.#ownShares[other]) / both
+    // Less than a half of its own: as good as shared with the other.
+    const own = Math.max(0.5, (a * this.#ownShares[component] + b * this.#ownShares[other]) / both)
     const sharing = Math.min(entropy(own), entropy(a / both)) - entropy(a / both)
     const lost = (this.#cols / 2) * (a * Math.log(variance / u) + b * Math.log(variance / v)) + both * sharing
     return lost >= ((this.#cols + 2) / 2) * Math.log(both)
   }
 
   /** Where nothing overlaps: halves go whose other half stays. */
-  #joinHalves(): void {
-    if (this.#gone) return
-    for (const [component, other] of this.#halves) {
-      if (this.#stays[other] === 0) continue
+  #joinHalves(): [component: number, other: number][] {
+    if (this.#gone) return []
+    return this.#halves.filter(([component, other]) => {
+      if (this.#stays[other] === 0) return false
       this.#stays[component] = 0
       this.#heirs[component] = other
-    }
+      return true
+    })
   }
 
   result(): Purged {
-    this.#joinHalves()
+    const joined = this.#joinHalves()
     const kept = Uint32Array.from(this.#kept.filter((component) => this.#stays[component] === 1)).sort()
     const renamed = new Uint32Array(this.#stays.length).fill(NO_LABEL)
     kept.forEach((component, name) => {
@@ -132,7 +136,7 @@ export class Purge {
       const heir = this.#heirs[component]
       return heir === NO_LABEL ? fallback : renamed[heir]
     })
-    return { renamed, heirs, kept }
+    return { renamed, heirs, kept, joined }
   }
 }
 

@@ -22,6 +22,7 @@ import { sharesOfAll, sharesOfLists } from '../../kernels/shares.ts'
 import { tally } from '../../kernels/tally.ts'
 import type { Settings } from '../method-options.ts'
 import { FOUND, nextMixture, ownShares } from '../mixture/found.ts'
+import { joinComponents } from '../mixture/join.ts'
 import { considerOverlaps } from '../mixture/overlaps.ts'
 import { Purge } from '../mixture/purge.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
@@ -286,7 +287,8 @@ class MixtureUpdate implements Update {
     const centers = await readCenters(state)
     const purge = new Purge({ ...mixture, ownShares, cols: points.cols, points: state.totalWeight }, this.#tau)
     const looked = await considerOverlaps(state, this.#source, purge, centers, this.#round)
-    const { renamed, heirs, kept } = purge.result()
+    const { renamed, heirs, kept, joined } = purge.result()
+    joinComponents(mixture, centers, joined, state.unit)
     device.write(this.#renamed, renamed)
     if (kept.length === k) return looked
     const { cols } = points

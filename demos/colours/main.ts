@@ -1,11 +1,12 @@
 /** The colours page: a picture, a palette, and the rounds in between. */
 import { type Run, RunFailure } from '../engine/engine.ts'
-import { element, retire, showNumber } from '../shell/dom.ts'
+import { element, put, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
+import { pacedRun } from '../shell/paced-run.ts'
 import { openPage, type Page } from '../shell/page.ts'
-import { plural, sentence, showBytes, slow } from '../shell/phrases.ts'
+import { plural, showBytes } from '../shell/phrases.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
 import type { OpenedPicture } from './open-picture.ts'
 import { type PaletteFormat, paletteText, psnr } from './palette.ts'
@@ -40,10 +41,6 @@ let turn = 0
 /** The same for pictures. */
 let opening = 0
 let timer: ReturnType<typeof setTimeout> | undefined
-
-const put = (id: string, text: string): void => {
-  element(id).textContent = text
-}
 
 readControls()
 const page = await openPage({
@@ -160,33 +157,18 @@ async function follow(
   request: { k: number; method: MethodChoice; seed: number; perceptual: boolean },
 ) {
   const { picture } = opened as OpenedPicture
-  let times: number[] = []
-  let began = performance.now()
   busy(true)
-  const mineRun = page.engine.start(
+  run = pacedRun(
+    page,
     'colours',
     { ...request, picture },
     {
-      onRound(round) {
-        if (mine !== turn) return
-        times.push(round.milliseconds)
-        began = performance.now()
-        showRound(page, round, times)
-        // The next round goes when this one is on the canvas: the page never falls behind.
-        mineRun.step(1)
-      },
-      onProgress(phase, share) {
-        if (mine === turn && slow(began)) page.status(`${sentence(phase)}: ${Math.round(100 * share)} %`)
-      },
-      onRestart() {
-        times = []
-      },
+      heard: () => mine === turn,
+      onRound: (round, milliseconds) => showRound(page, round, milliseconds),
     },
-    { rounds: 1 },
   )
-  run = mineRun
   try {
-    const result = await mineRun.result
+    const result = await run.result
     if (mine === turn) showResult(page, result, request.k)
   } catch (error) {
     if (mine !== turn) return
@@ -218,12 +200,10 @@ function showLook({ mse, palette: entries, counts, indices }: ColourLook): void 
   put('psnr', mse === 0 ? 'nothing lost' : `${psnr(mse).toFixed(2)} dB`)
 }
 
-function showRound(page: Page, round: ColourRound, times: readonly number[]): void {
+function showRound(page: Page, round: ColourRound, milliseconds: number): void {
   showLook(round)
   put('rounds', String(round.iteration))
-  // The first has loading and seeding in it.
-  const later = times.length > 1 ? times.slice(1) : times
-  put('round-time', `${showNumber(later.reduce((sum, time) => sum + time, 0) / later.length)} ms`)
+  put('round-time', `${showNumber(milliseconds)} ms`)
   page.status(`Round ${round.iteration}: ${showNumber(round.moved)} pixels changed their colour.`)
 }
 

@@ -7,6 +7,11 @@ export function element(id: string, kind: new () => Element = HTMLElement): Elem
   return found
 }
 
+/** What an element says. */
+export function put(id: string, text: string): void {
+  element(id).textContent = text
+}
+
 /** A button that is of no use now. Focus it has goes to another one, else keys would begin at the top of the page. */
 export function retire(button: HTMLButtonElement, next: HTMLButtonElement): void {
   if (document.activeElement === button) next.focus()

@@ -1,6 +1,6 @@
 /** Codes of the rows: learned on request; then the neighbours of a row, exact and by codes. */
 import type { Run } from '../engine/engine.ts'
-import { element, showNumber } from '../shell/dom.ts'
+import { element, put, showNumber } from '../shell/dom.ts'
 import type { Page } from '../shell/page.ts'
 import { plural, sentence, showBytes } from '../shell/phrases.ts'
 import type { CodeChoice, Codes, Neighborhood, NeighborList } from './codes.ts'
@@ -18,10 +18,6 @@ export interface CodesPanel {
 }
 
 const IDLE = 'Codes write each row in a few bytes. Learn them, then search among them.'
-
-const put = (id: string, text: string): void => {
-  element(id).textContent = text
-}
 
 export function codesPanel(page: () => Page, seed: () => number, onChange: () => void): CodesPanel {
   const controls = element('code-controls', HTMLFormElement)

@@ -4,13 +4,14 @@ import { loadDigits } from '../data/digits.ts'
 import type { ClusterLook, ClusterResult, ClusterRound } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
-import { element, retire, showNumber } from '../shell/dom.ts'
+import { element, put, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
 import { lineChart } from '../shell/line-chart.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
+import { pacedRun } from '../shell/paced-run.ts'
 import { openPage, type Page } from '../shell/page.ts'
-import { plural, sentence, slow } from '../shell/phrases.ts'
+import { plural } from '../shell/phrases.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
 import { type Clusters, clustersPanel } from './clusters-panel.ts'
 import { codesPanel } from './codes-panel.ts'
@@ -41,9 +42,6 @@ let run: Run<ClusterResult> | undefined
 /** Counts data and runs: what a former one still has to say is not heard. */
 let turn = 0
 
-const put = (id: string, text: string): void => {
-  element(id).textContent = text
-}
 const chart = lineChart(element('chart'), {
   title: 'Distortion round by round',
   xLabel: 'round',
@@ -201,42 +199,25 @@ async function start(page: Page): Promise<void> {
   }
 }
 
-async function follow(
-  page: Page,
-  mine: number,
-  held: Dataset,
-  options: object,
-  rounds: number,
-): Promise<ClusterResult> {
-  let times: number[] = []
+function follow(page: Page, mine: number, held: Dataset, options: object, rounds: number): Promise<ClusterResult> {
   let curve: [number, number][] = []
-  let began = performance.now()
-  const own = page.engine.start(
+  run = pacedRun(
+    page,
     'cluster',
     { vectors: held.vectors, options, look: true },
     {
-      onRound(round) {
-        if (mine !== turn) return
-        times.push(round.milliseconds)
-        began = performance.now()
+      heard: () => mine === turn,
+      onRound(round, milliseconds) {
         curve.push([round.stats.iteration, round.stats.distortion])
-        showRound(page, round, times, curve)
+        showRound(page, round, milliseconds, curve)
         progress.value = round.stats.iteration / rounds
-        // The next round goes when this one is drawn: the page never falls behind.
-        own.step(1)
-      },
-      onProgress(phase, share) {
-        if (mine === turn && slow(began)) page.status(`${sentence(phase)}: ${Math.round(100 * share)} %`)
       },
       onRestart() {
-        times = []
         curve = []
       },
     },
-    { rounds: 1 },
   )
-  run = own
-  return own.result
+  return run.result
 }
 
 function busy(on: boolean): void {
@@ -246,18 +227,11 @@ function busy(on: boolean): void {
   for (const name of ['centers', 'labels']) element(`save-${name}`, HTMLButtonElement).disabled = on || !clusters
 }
 
-function showRound(
-  page: Page,
-  { stats, look }: ClusterRound,
-  times: readonly number[],
-  curve: [number, number][],
-): void {
+function showRound(page: Page, { stats, look }: ClusterRound, milliseconds: number, curve: [number, number][]): void {
   put('distortion', showNumber(stats.distortion))
   put('rounds', String(stats.iteration))
   put('candidates', showNumber(stats.candidates))
-  // The first has loading and seeding in it.
-  const later = times.length > 1 ? times.slice(1) : times
-  put('round-time', `${showNumber(later.reduce((sum, time) => sum + time, 0) / later.length)} ms`)
+  put('round-time', `${showNumber(milliseconds)} ms`)
   chart.draw([{ name: 'distortion', colour: 'var(--accent)', points: curve, strong: true }])
   page.status(`Round ${stats.iteration}: ${showNumber(stats.moved)} rows changed their cluster.`)
   if (look && data) {

@@ -15,6 +15,7 @@ import { Interrupted, type Session } from '../session.ts'
 import { count, fineDuration, number, percent } from '../words.ts'
 import {
   addDeviceOptions,
+  addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
   deviceOptions,
@@ -48,10 +49,7 @@ Example:
   centroidal bench vectors.npy -k 64 --seconds 5 --methods lloyd,sharp,minibatch --out trial
   centroidal report trial/lloyd trial/sharp`,
     )
-  const group = (heading: string, options: readonly Option[]): void => {
-    for (const option of options) command.addOption(option.helpGroup(heading))
-  }
-  group('What is tried:', [
+  addOptionGroup(command, 'What is tried:', [
     new Option(
       '-k <count>',
       'number of clusters (default: the square root of the number of vectors, at most 1,000)',
@@ -67,7 +65,7 @@ Example:
     new Option('--seed <number>', 'same seed, same starts').argParser(wholeNumber('--seed', '', 0)).default(0),
   ])
   addDeviceOptions(command)
-  group('Results:', [
+  addOptionGroup(command, 'Results:', [
     new Option(
       '-o, --out <folder>',
       'gets report.html, bench.json, and for each method a folder with its model',

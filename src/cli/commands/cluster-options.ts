@@ -4,7 +4,13 @@ import { type MethodName, type MethodOptions, START_NAMES, type StartName } from
 import { suggestion } from '../nearest-name.ts'
 import { badValue, type ImageShape, imageShape, oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { METHOD_NAMES, methodFlags } from './method-flags.ts'
-import { addDeviceOptions, addSpeechOptions, type DeviceFlags, type SpeechFlags } from './shared-options.ts'
+import {
+  addDeviceOptions,
+  addOptionGroup,
+  addSpeechOptions,
+  type DeviceFlags,
+  type SpeechFlags,
+} from './shared-options.ts'
 
 export interface ClusterFlags extends DeviceFlags, SpeechFlags, MethodOptions {
   readonly k?: number
@@ -43,10 +49,7 @@ const START_HELP: Readonly<Partial<Record<StartName, string>>> = {
 }
 
 export function addClusterOptions(command: Command): Command {
-  const group = (heading: string, options: readonly Option[]): void => {
-    for (const option of options) command.addOption(option.helpGroup(heading))
-  }
-  group('Clusters:', [
+  addOptionGroup(command, 'Clusters:', [
     new Option(
       '-k <count>',
       'number of clusters; needed unless the method finds it (egm, agm) or --resume is given',
@@ -63,7 +66,7 @@ export function addClusterOptions(command: Command): Command {
       'a cluster that lost all points takes the farthest point, or keep leaves it (default: farthest)',
     ).argParser(oneOf('--empty', ['farthest', 'keep'])),
   ])
-  group('When to stop:', [
+  addOptionGroup(command, 'When to stop:', [
     new Option('--iterations <count>', 'most rounds (default: 100)').argParser(
       wholeNumber('--iterations', 'rounds', 1),
     ),
@@ -79,7 +82,7 @@ export function addClusterOptions(command: Command): Command {
       wholeNumber('--restarts', 'starts', 1),
     ),
   ])
-  group('Where to start:', [
+  addOptionGroup(command, 'Where to start:', [
     new Option(
       '--start <name or file>',
       `${startNames()}, or a file of centres; for methods that find the number of clusters all vectors, or how many of them (default: auto)`,
@@ -89,9 +92,9 @@ export function addClusterOptions(command: Command): Command {
     ),
     new Option('--resume <folder>', 'go on with the run in this folder; its options hold unless given anew'),
   ])
-  group('Options of some methods:', methodFlags())
+  addOptionGroup(command, 'Options of some methods:', methodFlags())
   addDeviceOptions(command)
-  group('Results:', [
+  addOptionGroup(command, 'Results:', [
     new Option(
       '-o, --out <folder>',
       'gets centers.npy, labels.npy, model.json, report.html; an earlier run in it is replaced (default: run, or the folder of --resume)',

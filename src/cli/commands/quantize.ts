@@ -21,6 +21,7 @@ import { Interrupted, type Output, type Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
 import {
   addDeviceOptions,
+  addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
   deviceOptions,
@@ -64,10 +65,7 @@ Example:
   centroidal quantize learn.bvecs --type ck -m 8 --out quantizer
   centroidal quantize learn.bvecs --type itq -m 64 --out bits`,
     )
-  const group = (heading: string, options: readonly Option[]): void => {
-    for (const option of options) command.addOption(option.helpGroup(heading))
-  }
-  group('Codes:', [
+  addOptionGroup(command, 'Codes:', [
     new Option('--type <name>', `${QUANTIZER_TYPES.join(', ')}; see below`)
       .argParser(oneOf('--type', QUANTIZER_TYPES))
       .default('ck', 'ck'),
@@ -85,7 +83,7 @@ Example:
       wholeNumber('--rank', 'dimensions', 1),
     ),
   ])
-  group('Training:', [
+  addOptionGroup(command, 'Training:', [
     new Option('--iterations <count>', 'most rounds (default: 100)').argParser(
       wholeNumber('--iterations', 'rounds', 1),
     ),

@@ -12,6 +12,11 @@ export interface DeviceFlags {
 const DEVICE_GROUP = 'Device:'
 const MEGABYTE = 2 ** 20
 
+/** Options that stand under one heading in the help. */
+export function addOptionGroup(command: Command, heading: string, options: readonly Option[]): void {
+  for (const option of options) command.addOption(option.helpGroup(heading))
+}
+
 export function addDeviceOptions(command: Command): Command {
   return command
     .addOption(

@@ -1,6 +1,17 @@
 /** Two Gaussians become the one that has the weight, mean and width of both together. */
 import type { Mixture } from '../run-state.ts'
 
+/** Of two components with a weight and a variance each, means that far apart: the variance, per column, about both's mean. */
+export function jointVariance(
+  [a, u]: readonly [weight: number, variance: number],
+  [b, v]: readonly [weight: number, variance: number],
+  squared: number,
+  cols: number,
+): number {
+  const both = a + b
+  return (a * u + b * v) / both + (((a * b) / both ** 2) * squared) / cols
+}
+
 /** In place, and of `centers`, [k][d], too. With `unit` means are brought to length one. */
 export function joinComponents(
   { weights, variances }: Mixture,
@@ -26,8 +37,7 @@ export function joinComponents(
       mean.map((value) => value * scale),
       other * cols,
     )
-    variances[other] =
-      (a * variances[component] + b * variances[other]) / both + (((a * b) / both ** 2) * squared) / cols
+    variances[other] = jointVariance([a, variances[component]], [b, variances[other]], squared, cols)
     weights[other] = both
   }
 }

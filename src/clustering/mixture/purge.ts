@@ -13,6 +13,7 @@
  */
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import type { Mixture } from '../run-state.ts'
+import { jointVariance } from './join.ts'
 
 export interface Purged {
   /** The new number of each component that stays; NO_LABEL of those that go. */
@@ -103,7 +104,7 @@ export class Purge {
     const [a, b] = [this.#points * this.#weights[component], this.#points * this.#weights[other]]
     const [u, v] = [this.#variances[component], this.#variances[other]]
     const both = a + b
-    const variance = (a * u + b * v) / both + (((a * b) / both ** 2) * squared) / this.#cols
+    const variance = jointVariance([a, u], [b, v], squared, this.#cols)
     // Less than a half of its own: as good as shared with the other.
     const own = Math.max(0.5, (a * this.#ownShares[component] + b * this.#ownShares[other]) / both)
     const sharing = Math.min(entropy(own), entropy(a / both)) - entropy(a / both)

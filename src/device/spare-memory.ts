@@ -5,13 +5,19 @@ import { platform } from '#platform'
 const LEAST = 2 ** 26
 
 /** At most `bytes`; less where the machine, or the container the process runs in, has less to spare. */
-export function spareMemory(
-  bytes: number,
-  limit: number | undefined = platform.memoryLimit(),
-  inUse: number | undefined = platform.memoryInUse(),
-): number {
+export function spareMemory(bytes: number, process: ProcessMemory = measure()): number {
+  const { limit, inUse = 0 } = process
   if (limit === undefined) return bytes
   // Half of what is left: centres, codes and whatever is read from files need room beside the vectors.
-  const spare = Math.floor((limit - (inUse ?? 0)) / 2)
-  return Math.min(bytes, Math.max(LEAST, spare))
+  return Math.min(bytes, Math.max(LEAST, Math.floor((limit - inUse) / 2)))
+}
+
+/** Bytes, as far as known. */
+export interface ProcessMemory {
+  readonly limit: number | undefined
+  readonly inUse: number | undefined
+}
+
+function measure(): ProcessMemory {
+  return { limit: platform.memoryLimit(), inUse: platform.memoryInUse() }
 }

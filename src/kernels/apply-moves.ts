@@ -83,7 +83,7 @@ function applyMovesJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
       header,
       header + layout.rows,
       header + layout.starts,
-      memory.address(groups.members, points.rows * 4),
+      memory.address(groups.members, groups.members.bytes),
       memory.address(groups.offsets, (groups.groups + 1) * 4),
       memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
       count,

@@ -168,7 +168,7 @@ export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<C
       header,
       header + layout.rows,
       header + layout.starts,
-      memory.address(members, points.rows * 4),
+      memory.address(members, members.bytes),
       memory.address(offsets, (groups.groups + 1) * 4),
       memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
       largest,

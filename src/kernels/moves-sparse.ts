@@ -231,7 +231,7 @@ function clusterArgs(
     memory.address(sums, stride * lanes * 4),
     memory.address(squares, k * 8),
     lanes,
-    memory.address(members, points.rows * 4),
+    memory.address(members, members.bytes),
     memory.address(offsets, (groups + 1) * 4),
     memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
   ]

@@ -27,6 +27,8 @@ export {
 } from './core/matrix.ts'
 export { createRandom, type Random } from './core/random.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
+export { readSavedText } from './data/folder-load.ts'
+export type { SaveOptions } from './data/folder-save.ts'
 export { type Integers, openVectors, readIntegers, readSparse, readVectors } from './data/read.ts'
 export { type Blobs, type BlobsOptions, blobs } from './data/synthetic.ts'
 export { labelBytes, vectorBytes, type WriteOptions, writeLabels, writeNeighbors, writeVectors } from './data/write.ts'

@@ -1,7 +1,6 @@
 /** Folders that cluster, vocabulary and quantize wrote: the model, and run.json with what a report needs besides. */
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   CentroidalError,
@@ -12,10 +11,11 @@ import {
   type Matrix,
   type ModelFacts,
   type Quantizer,
+  readSavedText,
   readVectors,
 } from '../index.ts'
 import type { ImageShape } from './option-values.ts'
-import { cannotWrite } from './out-folder.ts'
+import type { OutFolder } from './out-folder.ts'
 import type { MixtureRounds } from './report/mixture.ts'
 import type { Agreement, Confusion } from './truth.ts'
 
@@ -74,20 +74,33 @@ export function runSeconds({ notes, ...run }: Run): number {
 const MOST_COUNTS = 100_000
 
 const NOTES_FORMAT = 'centroidal run'
-const NOTES_VERSION = 1
+const NOTES_VERSION = 2
 
-/** Called when the model is saved: notes belong to that one and no other. */
-export async function saveNotes(folder: string, notes: RunNotes): Promise<void> {
+/** The text of run.json, which is saved together with the model: see OutFolder. */
+export function notesText(notes: RunNotes): string {
   const { confusion, ...rest } = notes
   const kept = confusion && confusion.counts.length <= MOST_COUNTS
   const counts = kept ? { confusion: { ...confusion, counts: Array.from(confusion.counts) } } : {}
-  const model = markOf((await readText(join(folder, 'model.json'))) ?? '')
-  const text = JSON.stringify({ format: NOTES_FORMAT, version: NOTES_VERSION, model, ...rest, ...counts })
+  return `${JSON.stringify({ format: NOTES_FORMAT, version: NOTES_VERSION, ...rest, ...counts })}\n`
+}
+
+/**
+ * Saves a model with its notes and report, all at once. If the report cannot be made the model is saved without: it took
+ * longer to compute.
+ */
+export async function saveRun(
+  out: OutFolder,
+  model: ClusterModel | Quantizer,
+  describe: () => Promise<{ notes: RunNotes; page: string }>,
+): Promise<void> {
+  let described: { notes: RunNotes; page: string }
   try {
-    await writeFile(join(folder, 'run.json'), `${text}\n`)
+    described = await describe()
   } catch (error) {
-    throw cannotWrite(join(folder, 'run.json'), error)
+    await out.save(model)
+    throw error
   }
+  await out.save(model, { 'run.json': notesText(described.notes), 'report.html': described.page })
 }
 
 /** Reads a run; folders that the library saved have no notes, which a report can do without. */
@@ -96,13 +109,14 @@ export async function loadRun(folder: string): Promise<Run> {
   if (modelJson === undefined) throw notARun(folder, 'there is no model.json in it')
   const facts = parsed(modelJson)
   if (facts === undefined) throw notARun(folder, 'its model.json is not JSON')
-  const notes = await readNotes(folder, modelJson)
   if (facts.format === 'centroidal quantizer') {
-    return { kind: 'quantizer', name: folder, quantizer: await loadQuantizer(folder), notes }
+    const quantizer = await loadQuantizer(folder)
+    return { kind: 'quantizer', name: folder, quantizer, notes: await readNotes(folder) }
   }
   if (facts.format !== 'centroidal clustering') {
     throw notARun(folder, `its model.json is of another kind (${facts.format})`)
   }
+  const notes = await readNotes(folder)
   const run = existsSync(join(folder, 'labels.npy'))
     ? clusterRun(folder, await loadModel(folder), notes)
     : await withoutLabels(folder, facts as unknown as ModelFacts, notes)
@@ -123,16 +137,11 @@ function notARun(folder: string, why: string): CentroidalError {
   )
 }
 
-/** Tells notes of this model from those of an earlier run, which a checkpoint leaves beside its own. */
-function markOf(modelJson: string): string {
-  return createHash('sha256').update(modelJson).digest('hex').slice(0, 16)
-}
-
-async function readNotes(folder: string, modelJson: string): Promise<RunNotes> {
-  const notes = parsed((await readText(join(folder, 'run.json'))) ?? '')
+/** Notes that were not saved with the model are those of another run. */
+async function readNotes(folder: string): Promise<RunNotes> {
+  const notes = parsed((await readSavedText(folder, 'run.json')) ?? '')
   if (notes?.format !== NOTES_FORMAT || !(Number(notes.version) <= NOTES_VERSION)) return {}
-  if (notes.model !== markOf(modelJson)) return {}
-  const { format: _, version: __, model: ___, confusion, ...rest } = notes as Record<string, unknown> & RunNotes
+  const { format: _, version: __, confusion, ...rest } = notes as Record<string, unknown> & RunNotes
   const counts = confusion && { confusion: { ...confusion, counts: Uint32Array.from(confusion.counts) } }
   return { ...rest, ...counts }
 }

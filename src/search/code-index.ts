@@ -4,14 +4,19 @@
  */
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { type Matrix, matrix, type VectorInput } from '../core/matrix.ts'
-import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import { codeFolder, codeKind, readCodeIndex } from '../data/code-folder.ts'
+import { loadFolder } from '../data/folder-load.ts'
+import { saveFolder } from '../data/folder-save.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import { emptyCodes } from '../quantize/codes.ts'
-import { type CodingOptions, loadQuantizer, type Quantizer } from '../quantize/quantizer.ts'
+import { emptyCodes, requireKnownCodes } from '../quantize/codes.ts'
+import { type CodingOptions, QUANTIZER_KIND, type Quantizer, quantizerFrom } from '../quantize/quantizer.ts'
 import type { CodeSearchOptions, RankedCodes } from '../quantize/scan.ts'
 import { rerank } from './rerank.ts'
 
-export const INDEX_VERSION = 1
+/** The format version in model.json of indexes of codes; folders of other versions are refused. */
+export const INDEX_VERSION = 2
+
+const KIND = codeKind('code index', INDEX_VERSION, { quantizer: QUANTIZER_KIND })
 
 /** What can be asked when vectors are added to an index. */
 export interface AddOptions extends CodingOptions {
@@ -107,21 +112,23 @@ export class CodeIndex {
     return vectors === undefined ? named : rerank(named, queries, vectors, nearest)
   }
 
-  /** Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. */
+  /**
+   * Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. An earlier save there
+   * is replaced as a whole.
+   */
   async save(folder: string): Promise<void> {
-    await this.quantizer.save(`${folder}/quantizer`)
-    await writeArrayFolder(folder, {
-      kind: 'code index',
-      version: INDEX_VERSION,
-      facts: { size: this.size },
-      arrays: { codes: this.#codes, ids: this.#ids },
-    })
+    const arrays = { codes: this.#codes, ids: this.#ids }
+    const quantizer = this.quantizer.folderContents()
+    await saveFolder(folder, codeFolder(KIND, { size: this.size }, arrays, { quantizer }))
   }
 
   /** Loads what `save` wrote. */
   static async load(folder: string): Promise<CodeIndex> {
-    const stored = await readArrayFolder(folder, 'code index', INDEX_VERSION)
-    return new CodeIndex(await loadQuantizer(`${folder}/quantizer`), stored.matrix('codes'), stored.numbers('ids'))
+    const saved = await loadFolder(folder, KIND)
+    const quantizer = await quantizerFrom(saved.folder('quantizer'))
+    const { codes, ids } = await readCodeIndex(saved, quantizer.codeBytes)
+    requireKnownCodes(codes, quantizer.facts)
+    return new CodeIndex(quantizer, codes, ids)
   }
 }
 

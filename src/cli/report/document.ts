@@ -1,6 +1,6 @@
 /** The frame of every report: one file, no scripts, nothing loaded from anywhere. */
-import { writeFile } from 'node:fs/promises'
 import { cannotWrite } from '../out-folder.ts'
+import { replaceFile } from '../replace-file.ts'
 import { html, type Markup } from './markup.ts'
 import { STYLE } from './style.ts'
 
@@ -25,7 +25,7 @@ ${body.text}
 
 export async function savePage(path: string, text: string): Promise<void> {
   try {
-    await writeFile(path, text)
+    await replaceFile(path, text)
   } catch (error) {
     throw cannotWrite(path, error)
   }

@@ -5,7 +5,7 @@ import { PointStore } from '../clustering/points.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
 import { BufferScope } from '../device/contract.ts'
-import { growTree } from '../trees/partition-tree.ts'
+import { growTree, treeSeed } from '../trees/partition-tree.ts'
 
 /** What trees to grow. */
 export interface PartitionTreeOptions {
@@ -64,7 +64,7 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
       const grown: TreeLeaves[] = []
       for (let t = 0; t < trees; t++) {
         const began = performance.now()
-        const tree = await growTree(device, scope, rows, leafSize, seed * 1009 + t + 1)
+        const tree = await growTree(device, scope, rows, leafSize, treeSeed(seed, t))
         const members = new Uint32Array(await device.read(tree.members)).slice(0, source.rows)
         const offsets = new Uint32Array(await device.read(tree.offsets)).slice(0, tree.leaves + 1)
         grown.push({ members, offsets, seconds: (performance.now() - began) / 1000 })

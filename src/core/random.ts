@@ -3,6 +3,9 @@
  * same run on every machine. Not for secrets.
  */
 
+import { whole } from './arguments.ts'
+import { badArgument } from './errors.ts'
+
 /** Random numbers that are the same on every machine for the same seed. Not for secrets. */
 export interface Random {
   /** A whole number from 0 to 2^32 - 1. */
@@ -31,6 +34,7 @@ export interface Random {
  * ```
  */
 export function createRandom(seed: number): Random {
+  whole(0)(seed, 'the seed')
   let mixer = (seed >>> 0) ^ Math.floor(seed / 0x100000000)
   const mix = (): number => {
     mixer = (mixer + 0x9e3779b9) | 0
@@ -61,6 +65,10 @@ export function createRandom(seed: number): Random {
     next,
     uniform,
     below(bound) {
+      // Written out: this is called for every row of a shuffle.
+      if (!(Number.isSafeInteger(bound) && bound >= 1)) {
+        throw badArgument('the bound', bound, 'give a whole number, 1 or more.')
+      }
       if (bound > 0xffffffff) return Math.floor(uniform() * bound)
       // Numbers at the top that would favour small results are drawn again.
       const limit = 0x100000000 - (0x100000000 % bound)
@@ -79,7 +87,10 @@ export function createRandom(seed: number): Random {
       spare = radius * Math.sin(angle)
       return radius * Math.cos(angle)
     },
-    fork: (stream) => createRandom((seed + Math.imul(stream + 1, 0x85ebca6b)) >>> 0),
+    fork(stream) {
+      whole(0)(stream, 'the stream')
+      return createRandom((seed + Math.imul(stream + 1, 0x85ebca6b)) >>> 0)
+    },
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { platform } from '#platform'
 import { relaxedShared, relaxedSingle, simdShared, simdSingle } from '../../../wasm/build/modules.js'
-import { badOption, CentroidalError } from '../../core/errors.ts'
+import { CentroidalError } from '../../core/errors.ts'
 import {
   type BufferPart,
   type CpuMemory,
@@ -53,9 +53,6 @@ const VECTOR_SHARE = 0.75
 
 export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Device> {
   const threads = options.threads ?? platform.hardwareThreads()
-  if (!Number.isInteger(threads) || threads < 1 || threads > 256) {
-    throw badOption('threads', threads, 'give a whole number from 1 to 256.')
-  }
   const shared = (options.shared ?? true) && platform.sharedMemory()
   const { checks = {} } = options
   const { module, relaxed } = await compile(shared, options.relaxed ?? true, checks.module)

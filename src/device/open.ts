@@ -16,9 +16,12 @@ export interface DeviceOptions {
   readonly kind?: 'auto' | 'webgpu' | 'cpu'
   /** Threads of the CPU device. Default: as many as the machine runs at once. */
   readonly threads?: number
-  /** Bytes of vectors kept on the device before they are streamed through it. Default: what `limits.memoryBytes` of the device says. */
+  /**
+   * Vectors of more bytes than this are streamed through the device, part by part (see `limits.partBytes`), instead of kept on
+   * it. Results never depend on it. Default: what `limits.memoryBytes` of the device says.
+   */
   readonly memoryBytes?: number
-  /** For trying out how work is cut: limits below the adapter's own. Default: those. */
+  /** For trying out how work is cut: limits below the device's own. Default: those. */
   readonly limits?: Partial<DeviceLimits>
   /** For comparing kernels: tiles in workgroup memory or none. Default: as suits the adapter, tiles on hardware and none on software. */
   readonly tiled?: boolean

@@ -59,13 +59,13 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
   const source = toSource(vectors)
   const frame = await chooseFrame(source, 'euclidean')
   return withDevice(choice, async (device) => {
-    const points = await PointStore.open(device, source, { frame })
+    const points = await PointStore.open(device, source, { frame, partBytes: device.info.limits.bindingBytes })
     const scope = new BufferScope(device)
     try {
       if (points.parts.length > 1) {
         throw new CentroidalError(
           'out-of-memory',
-          `${source.name} does not fit the device in one piece: a tree needs all points at once.`,
+          `${source.name} exceeds the largest binding of the device (${device.info.limits.bindingBytes} bytes) and a tree needs all vectors at once: use fewer vectors or another device.`,
         )
       }
       const rows = await points.sketch(points.parts[0])

@@ -7,9 +7,11 @@ import {
   type BufferPart,
   type CpuMemory,
   checkPart,
+  DEFAULT_PART_BYTES,
   type Device,
   type DeviceBuffer,
   type DeviceInfo,
+  type DeviceLimits,
   partOf,
   type RunControl,
   type Work,
@@ -27,6 +29,8 @@ export interface CpuDeviceOptions {
   readonly shared?: boolean
   /** Bytes of vectors to keep before streaming them. */
   readonly memoryBytes?: number
+  /** Smaller limits than the device's own, to try out how work is cut. */
+  readonly limits?: Partial<DeviceLimits>
   /** False takes the build without relaxed SIMD. */
   readonly relaxed?: boolean
   readonly reason?: string
@@ -75,8 +79,10 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
       bufferBytes: memory.maximumBytes,
       bindingBytes: memory.maximumBytes,
       memoryBytes,
+      partBytes: DEFAULT_PART_BYTES,
       workgroups: 2 ** 31 - 1,
       bindingAlignment: 4,
+      ...options.limits,
     },
   }
   return new CpuDevice(info, heap, runner, access)

@@ -29,6 +29,8 @@ export type Report =
   | { readonly finished: true }
 
 const scratch = mkdtempSync(join(process.env.CENTROIDAL_FUZZ_FOLDER ?? tmpdir(), 'fuzz-'))
+// Names without a folder, which some cases make up, end up there too.
+process.chdir(scratch)
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 
 /** Errors that no promise carries, such as those of timers. They belong to the case that runs. */

@@ -17,7 +17,9 @@ export function acceptError(error: unknown, { abort = false, own = false, told =
     const name = error instanceof Error ? error.constructor.name : typeof error
     throw new Failure('raw error', `${name}: ${(error as Error)?.message ?? String(error)}`, { cause: error })
   }
-  const slip = SLIPS.exec(told === '' ? error.message : error.message.replaceAll(told, ''))
+  // "Option k is undefined" is right where undefined was given.
+  const message = error.message.replaceAll(/\bis undefined\b/g, '')
+  const slip = SLIPS.exec(told === '' ? message : message.replaceAll(told, ''))
   if (slip) throw new Failure('bad message', `"${slip[0]}" in: ${error.message}`)
   if (error.message.length > 2000) throw new Failure('bad message', `a message of ${error.message.length} characters`)
 }

@@ -44,6 +44,7 @@ export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
     bufferBytes: whole(LEAST_BINDING),
     bindingBytes: whole(LEAST_BINDING),
     memoryBytes: whole(1),
+    partBytes: whole(1),
     workgroups: whole(1, 2 ** 31 - 1),
     bindingAlignment: whole(1, LARGEST_ALIGNMENT),
   }),

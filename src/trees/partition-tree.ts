@@ -33,12 +33,6 @@ interface Node {
   readonly cells: number
 }
 
-/** The seed of a tree of a forest. Seeds too large to be multiplied exactly are mixed instead. */
-export function treeSeed(seed: number, tree: number): number {
-  const spread = seed * 1009 + tree + 1
-  return Number.isSafeInteger(spread) ? spread : createRandom(seed).fork(tree).next()
-}
-
 /** Leaves of at most `leafSize` points, all of the same depth. Buffers belong to `scope`. */
 export async function growTree(
   device: Device,

@@ -7,6 +7,7 @@
  * and all is read again if the JSON file has changed. If it has not, the file is damaged.
  */
 import { platform } from '#platform'
+import { path as requirePath } from '../core/arguments.ts'
 import type { ByteSource } from '../core/bytes.ts'
 import { checksumOf } from '../core/checksum.ts'
 import { CentroidalError } from '../core/errors.ts'
@@ -49,6 +50,7 @@ const PAUSE = 2
 type Files = ReadonlyMap<string, Uint8Array>
 
 export async function loadFolder(path: string, kind: FolderKind): Promise<SavedFolder> {
+  requirePath(path, 'the folder')
   const { files, json } = await readSave(path, kind, (name) => isWanted(kind, name))
   return savedFolder(path, kind, json, files, '')
 }
@@ -68,6 +70,7 @@ export async function loadFolder(path: string, kind: FolderKind): Promise<SavedF
  * ```
  */
 export async function readSavedText(folder: string, name: string): Promise<string | undefined> {
+  requirePath(folder, 'the folder')
   const { files } = await readSave(folder, { json: 'model.json' }, (listed) => listed === name)
   const bytes = files.get(name)
   return bytes && new TextDecoder().decode(bytes)

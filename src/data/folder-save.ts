@@ -11,12 +11,14 @@
  * A save that was stopped before the switch is removed by the next one; one that was stopped after it is completed first.
  */
 import { platform } from '#platform'
+import { path } from '../core/arguments.ts'
 import { Checksum } from '../core/checksum.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Disk } from '../platform/contract.ts'
 import { previousFiles, tidyUp } from './folder-cleanup.ts'
 import { complete, ifMissing, OBSOLETE, removeStaging } from './folder-complete.ts'
 import { type FolderLock, lockFolder, randomHex } from './folder-lock.ts'
+import { type SaveOptions, withTexts } from './saved-texts.ts'
 import { type JsonFile, type Listing, type SavedFile, sealedJson } from './sealed-json.ts'
 
 /** What a folder is to hold. */
@@ -33,20 +35,11 @@ export interface FolderContents {
   readonly folders?: Readonly<Record<string, FolderContents>>
 }
 
-/** What can be asked when something is saved. */
-export interface SaveOptions {
-  /** Further text files for the folder, by name, such as a report. They are saved and replaced together with the rest. */
-  readonly files?: Readonly<Record<string, string>>
-}
-
 const PIECE_BYTES = 1 << 22
 
-export async function saveFolder(
-  folder: string,
-  contents: FolderContents,
-  { files = {} }: SaveOptions = {},
-): Promise<void> {
-  const whole = withTexts(folder, contents, files)
+export async function saveFolder(folder: string, contents: FolderContents, options: SaveOptions = {}): Promise<void> {
+  path(folder, 'the folder')
+  const whole = withTexts(contents, options)
   const { disk } = platform
   if (disk === undefined) throw platform.cannotWrite(folder, undefined)
   try {
@@ -232,21 +225,4 @@ async function writeFile(
 
 function codeOf(error: unknown): string | undefined {
   return (error as { code?: string } | undefined)?.code
-}
-
-const TEXT_NAME = /^[a-z][a-z0-9-]{0,63}\.(?:json|html|txt|md|csv|svg)$/
-
-function withTexts(folder: string, contents: FolderContents, texts: Readonly<Record<string, string>>): FolderContents {
-  const added: Record<string, readonly Uint8Array[]> = {}
-  for (const [name, text] of Object.entries(texts)) {
-    const taken = name === contents.json || name in contents.files || name === OBSOLETE
-    if (!TEXT_NAME.test(name) || taken || typeof text !== 'string') {
-      throw new CentroidalError(
-        'bad-option',
-        `The file ${JSON.stringify(name)} cannot be saved to ${JSON.stringify(folder)}: give texts by names such as report.html or notes.json, in lower case and not those of the save itself.`,
-      )
-    }
-    added[name] = [new TextEncoder().encode(text)]
-  }
-  return { ...contents, files: { ...contents.files, ...added } }
 }

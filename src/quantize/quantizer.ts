@@ -1,17 +1,20 @@
 /** A trained quantizer: vectors to codes and back, search among codes, and a folder to keep it in. */
-import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { abortSignal, callback, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { denseMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
-import { type FolderContents, type SaveOptions, saveFolder } from '../data/folder-save.ts'
+import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { quantizerFolder, quantizerKind, readQuantizerFolder } from '../data/quantizer-folder.ts'
+import type { SaveOptions } from '../data/saved-texts.ts'
 import type { DeviceInfo } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
 import type { Codec } from './codec.ts'
 import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
 import { decodeCodes, encodeVectors } from './encode.ts'
 import type { ResolvedQuantizerOptions } from './options.ts'
-import { type CodeSearchOptions, type RankedCodes, searchCodes } from './scan.ts'
+import type { RankedCodes } from './ranked.ts'
+import { type CodeSearchOptions, checkDistance, SEARCH_CHECKS, searchCodes } from './scan.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
 /** The format version in model.json; folders of other versions are refused. */
@@ -40,6 +43,12 @@ export interface CodingOptions {
   readonly signal?: AbortSignal | undefined
   /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: ((share: number) => void) | undefined
+}
+
+export const CODING_CHECKS: OptionChecks<CodingOptions> = {
+  device: deviceChoice,
+  signal: abortSignal,
+  onProgress: callback,
 }
 
 /**
@@ -83,22 +92,26 @@ export class Quantizer {
 
   /** Codes of vectors: a matrix of bytes, one row a vector. */
   async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix> {
+    const asked = optionsOf('encode', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors to encode')
-    const { codes } = await withDevice(options.device, (device) => encodeVectors(device, source, this.codec, options))
+    const { codes } = await withDevice(asked.device, (device) => encodeVectors(device, source, this.codec, asked))
     return codes
   }
 
   /** The vectors that codes stand for. */
   async decode(codes: Matrix, options: CodingOptions = {}): Promise<Matrix> {
-    requireKnownCodes(codes, this.facts)
-    return withDevice(options.device, (device) => decodeCodes(device, codes, this.codec, options))
+    const asked = optionsOf('decode', options, CODING_CHECKS)
+    const known = denseMatrix(codes, 'the codes')
+    requireKnownCodes(known, this.facts)
+    return withDevice(asked.device, (device) => decodeCodes(device, known, this.codec, asked))
   }
 
   /** Mean squared distance of vectors to what their codes stand for. */
   async distortionOf(input: VectorInput, options: CodingOptions = {}): Promise<number> {
+    const asked = optionsOf('distortionOf', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors')
-    const { error } = await withDevice(options.device, (device) =>
-      encodeVectors(device, source, this.codec, { ...options, errors: true }),
+    const { error } = await withDevice(asked.device, (device) =>
+      encodeVectors(device, source, this.codec, { ...asked, errors: true }),
     )
     return error / source.rows
   }
@@ -108,9 +121,12 @@ export class Quantizer {
    * open a device and hand it in.
    */
   async search(codes: Matrix, queries: VectorInput, options: CodeSearchOptions = {}): Promise<RankedCodes> {
-    requireKnownCodes(codes, this.facts)
+    const asked = optionsOf('search', options, SEARCH_CHECKS)
+    const known = denseMatrix(codes, 'the codes')
+    requireKnownCodes(known, this.facts)
     const source = this.#sourceOf(queries, 'the queries')
-    return withDevice(options.device, (device) => searchCodes(device, this.codec, codes, source, options))
+    checkDistance(asked.distance ?? 'asymmetric', this.codec)
+    return withDevice(asked.device, (device) => searchCodes(device, this.codec, known, source, asked))
   }
 
   /** Words of the whole codebook: codewords to the power of m, each standing for one centre. */
@@ -169,6 +185,9 @@ export class Quantizer {
     return source
   }
 }
+
+/** A quantizer that a caller gave. */
+export const trainedQuantizer = instance(Quantizer, 'give a quantizer from trainQuantizer() or loadQuantizer().')
 
 /**
  * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote.

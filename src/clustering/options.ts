@@ -78,7 +78,10 @@ export interface ResolvedOptions {
   readonly restarts: number
   readonly start: StartChoice
   readonly metric: 'euclidean' | 'cosine'
+  /** Multiplied by `weightScale`. */
   readonly weights: Float32Array | undefined
+  /** A power of two, so that nothing but overflow changes: 1 unless weights are very large or very small. */
+  readonly weightScale: number
   readonly empty: 'farthest' | 'keep'
   /** Options of the method. */
   readonly settings: Settings
@@ -108,6 +111,10 @@ export const CLUSTER_DEFAULTS = {
   metric: 'euclidean',
   empty: 'farthest',
 } as const
+
+/** More would not end. */
+const MOST_ITERATIONS = 1_000_000
+const MOST_RESTARTS = 10_000
 
 const KNOWN = new Set<string>([
   'k',
@@ -146,12 +153,14 @@ export function resolveOptions(
   const number = (
     name: 'seed' | 'iterations' | 'tolerance' | 'seconds' | 'restarts',
     least: number,
+    most: number,
     whole: boolean,
   ): number => {
     const value = options[name]
     const chosen = value ?? CLUSTER_DEFAULTS[name]
-    if (typeof chosen !== 'number' || Number.isNaN(chosen) || chosen < least || (whole && !Number.isInteger(chosen))) {
-      throw badOption(name, value, `give a ${whole ? 'whole ' : ''}number, ${least} or more.`)
+    if (!(typeof chosen === 'number' && chosen >= least && chosen <= most && (!whole || Number.isInteger(chosen)))) {
+      const range = most === Number.POSITIVE_INFINITY ? `${least} or more` : `${least} to ${most}`
+      throw badOption(name, value, `give a ${whole ? 'whole ' : ''}number, ${range}.`)
     }
     return chosen
   }
@@ -159,14 +168,14 @@ export function resolveOptions(
     k,
     method: name,
     methodReason: choice?.reason,
-    seed: number('seed', 0, true),
-    iterations: number('iterations', 1, true),
-    tolerance: number('tolerance', 0, false),
-    seconds: number('seconds', 0, false),
-    restarts: number('restarts', 1, true),
+    seed: number('seed', 0, Number.MAX_SAFE_INTEGER, true),
+    iterations: number('iterations', 1, MOST_ITERATIONS, true),
+    tolerance: number('tolerance', 0, Number.POSITIVE_INFINITY, false),
+    seconds: number('seconds', 0, Number.POSITIVE_INFINITY, false),
+    restarts: number('restarts', 1, MOST_RESTARTS, true),
     start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
     metric: oneOf('metric', options.metric ?? CLUSTER_DEFAULTS.metric, ['euclidean', 'cosine']),
-    weights: checkWeights(options.weights, rows),
+    ...checkWeights(options.weights, rows),
     empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
@@ -251,19 +260,32 @@ function checkStart(start: StartChoice, k: number, cols: number, finds: boolean)
   return start
 }
 
-function checkWeights(weights: ArrayLike<number> | undefined, rows: number): Float32Array | undefined {
-  if (weights === undefined) return undefined
+/** Weights beyond this, or below one over it, are scaled: sums of weighted squares stay finite. */
+const LARGE_WEIGHT = 2 ** 20
+/** A weight above 0 stays above 0, however small it is against the largest. */
+const LEAST_WEIGHT = 2 ** -100
+
+function checkWeights(
+  weights: ArrayLike<number> | undefined,
+  rows: number,
+): Pick<ResolvedOptions, 'weights' | 'weightScale'> {
+  if (weights === undefined) return { weights: undefined, weightScale: 1 }
   if (weights.length !== rows) {
     throw badOption('weights', `${weights.length} numbers`, `give one for each of the ${rows} vectors.`)
   }
   const checked = Float32Array.from(weights)
-  let total = 0
+  let largest = 0
   for (let i = 0; i < rows; i++) {
     if (!(checked[i] >= 0) || checked[i] === Number.POSITIVE_INFINITY) {
       throw new CentroidalError('bad-data', `Weight ${i} is ${weights[i]}: weights must be finite and not negative.`)
     }
-    total += checked[i]
+    largest = Math.max(largest, checked[i])
   }
-  if (total === 0) throw badOption('weights', 'all zero', 'give at least one point a weight above 0.')
-  return checked
+  if (largest === 0) throw badOption('weights', 'all zero', 'give at least one point a weight above 0.')
+  const ordinary = largest <= LARGE_WEIGHT && largest >= 1 / LARGE_WEIGHT
+  const weightScale = ordinary ? 1 : 2 ** -Math.round(Math.log2(largest))
+  for (let i = 0; i < rows; i++) {
+    if (checked[i] > 0) checked[i] = Math.max(LEAST_WEIGHT, checked[i] * weightScale)
+  }
+  return { weights: checked, weightScale }
 }

@@ -3,6 +3,7 @@
  * Bytes stay bytes; nothing is widened until a kernel needs it.
  */
 
+import { checkedSource } from './checked-source.ts'
 import { CentroidalError, show } from './errors.ts'
 import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
@@ -99,7 +100,7 @@ export function rowsOf(m: Matrix, start: number, end: number): VectorData {
 
 /** Any accepted input as a source; arrays of arrays become one Float32Array. */
 export function toSource(input: VectorInput, name = 'the input'): VectorSource {
-  if (isSource(input)) return input
+  if (isSource(input)) return checkedSource(input, name)
   if (isSparse(input)) return sparseSource(sparseMatrix(input, input.rows, input.cols, name), name)
   const m = isMatrix(input) ? matrix(input.data, input.rows, input.cols) : fromRows(input, name)
   return {

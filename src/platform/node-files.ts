@@ -1,5 +1,6 @@
 /** Files on disk as bytes to read and write, with errors that say what to do instead of an errno. */
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,9 @@
 /** All areas, in the order of the table. */
 import type { Area } from './area.ts'
 import { bitflips } from './areas/bitflips.ts'
+import { folders } from './areas/folders.ts'
+import { memory } from './areas/memory.ts'
 import { options } from './areas/options.ts'
 import { readers } from './areas/readers.ts'
 
-export const AREAS: readonly Area[] = [options, readers, bitflips]
+export const AREAS: readonly Area[] = [memory, options, readers, bitflips, folders]

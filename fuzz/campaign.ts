@@ -114,6 +114,7 @@ function take(tally: AreaTally, { area, number, failure }: CaseResult): void {
 /** Failures that differ in numbers and quoted values alone are one. */
 export function signature({ kind, message, stack }: Found): string {
   const text = message
+    .replace(/ differ[;:].*/s, ' differ')
     .replace(/"[^"]*"/g, '""')
     .replace(/\[[^\]]*\]/g, '[]')
     .replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '0')

@@ -94,7 +94,7 @@ function drawWeights(draw: Draw, rows: number): number[] {
   const zeros = draw.pick([0, 0.3, 0.8])
   const weight = (): number => (draw.chance(zeros) ? 0 : draw.pick([1, 2, 3, 0.25, draw.real() + 0.01]))
   const weights = Array.from({ length: rows }, weight)
-  if (weights.every((value) => value === 0)) weights[draw.below(rows)] = 1
+  if (Math.max(...weights) === 0) weights[draw.below(rows)] = 1
   return weights.map(Math.fround)
 }
 

@@ -37,13 +37,22 @@ export interface DeviceLimits {
   readonly bufferBytes: number
   /** Largest part of a buffer one kernel can see, in bytes. */
   readonly bindingBytes: number
-  /** Bytes that may be allocated in all before vectors are streamed instead of kept. */
+  /** Vectors of more bytes than this are streamed through the device instead of kept on it. Results never depend on it. */
   readonly memoryBytes: number
+  /**
+   * Vectors are processed in parts of at most this many bytes, and never more than `bindingBytes`, whether they are kept or
+   * streamed. Streaming needs room for one part. Sums are taken part by part, so results depend on it in the last bits; so do
+   * the trees of closures. Default 256 MiB.
+   */
+  readonly partBytes: number
   /** Workgroups along one dimension of a dispatch. */
   readonly workgroups: number
   /** Alignment of a binding's first byte inside its buffer. */
   readonly bindingAlignment: number
 }
+
+/** Small enough to stream on a modest device, large enough that most data is one part. */
+export const DEFAULT_PART_BYTES = 256 * 2 ** 20
 
 /** Memory of a device. Who makes a buffer frees it, best through a `BufferScope`. */
 export interface DeviceBuffer {

@@ -2,14 +2,16 @@
 
 import { platform } from '#platform'
 import { relaxedShared, relaxedSingle, simdShared, simdSingle } from '../../../wasm/build/modules.js'
-import { badOption, CentroidalError } from '../../core/errors.ts'
+import { CentroidalError } from '../../core/errors.ts'
 import {
   type BufferPart,
   type CpuMemory,
   checkPart,
+  DEFAULT_PART_BYTES,
   type Device,
   type DeviceBuffer,
   type DeviceInfo,
+  type DeviceLimits,
   partOf,
   type RunControl,
   type Work,
@@ -27,6 +29,8 @@ export interface CpuDeviceOptions {
   readonly shared?: boolean
   /** Bytes of vectors to keep before streaming them. */
   readonly memoryBytes?: number
+  /** Smaller limits than the device's own, to try out how work is cut. */
+  readonly limits?: Partial<DeviceLimits>
   /** False takes the build without relaxed SIMD. */
   readonly relaxed?: boolean
   readonly reason?: string
@@ -53,9 +57,6 @@ const VECTOR_SHARE = 0.75
 
 export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Device> {
   const threads = options.threads ?? platform.hardwareThreads()
-  if (!Number.isInteger(threads) || threads < 1 || threads > 256) {
-    throw badOption('threads', threads, 'give a whole number from 1 to 256.')
-  }
   const shared = (options.shared ?? true) && platform.sharedMemory()
   const { checks = {} } = options
   const { module, relaxed } = await compile(shared, options.relaxed ?? true, checks.module)
@@ -78,8 +79,10 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
       bufferBytes: memory.maximumBytes,
       bindingBytes: memory.maximumBytes,
       memoryBytes,
+      partBytes: DEFAULT_PART_BYTES,
       workgroups: 2 ** 31 - 1,
       bindingAlignment: 4,
+      ...options.limits,
     },
   }
   return new CpuDevice(info, heap, runner, access)

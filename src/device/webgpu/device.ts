@@ -10,6 +10,7 @@ import {
   type BufferPart,
   type ComputePass,
   checkPart,
+  DEFAULT_PART_BYTES,
   type Device,
   type DeviceBuffer,
   type DeviceInfo,
@@ -60,6 +61,7 @@ export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOpt
     // Bindings are addressed in 32-bit words by 32-bit indices, and must be a multiple of 4.
     bindingBytes: Math.floor(gpu.limits.maxStorageBufferBindingSize / 256) * 256,
     memoryBytes: options.memoryBytes ?? (software ? spareMemory(DEFAULT_MEMORY) : DEFAULT_MEMORY),
+    partBytes: DEFAULT_PART_BYTES,
     workgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
     bindingAlignment: gpu.limits.minStorageBufferOffsetAlignment,
     ...options.limits,

@@ -1,11 +1,12 @@
 /** Files on disk as bytes to read and write, with errors that say what to do instead of an errno. */
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { access, constants, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ByteSink, ByteSource } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
+import { disk } from './disk.ts'
 
 /** A single read or write system call moves less than 2 GiB. */
 const LARGEST_TRANSFER = 1 << 30
@@ -17,7 +18,7 @@ export async function openFile(path: string | URL): Promise<ByteSource> {
   const name = pathOf(path)
   try {
     // Opening a pipe would otherwise wait until somebody writes to it. Windows has no such flag.
-    const file = await open(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const file = await disk.open(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       const found = await file.stat()
       if (found.isDirectory()) throw withCode('EISDIR')
@@ -109,16 +110,16 @@ function fileSource(file: FileHandle, name: string, size: number): ByteSource {
 export async function createFile(path: string | URL): Promise<ByteSink> {
   const name = pathOf(path)
   try {
-    const existing = await stat(name).catch(() => undefined)
+    const existing = await disk.stat(name).catch(() => undefined)
     if (existing?.isDirectory()) throw withCode('EISDIR')
     // Renaming over /dev/null or a pipe would replace the device by a file: those are written directly.
-    if (existing && !existing.isFile()) return directSink(await open(name, 'w'), name)
+    if (existing && !existing.isFile()) return directSink(await disk.open(name, 'w'), name)
     // rename() asks only the folder for permission, so a read-only file has to be asked itself.
-    if (existing) await (await open(name, 'r+')).close()
+    if (existing) await (await disk.open(name, 'r+')).close()
     // A symbolic link stays a link: what it points to is replaced.
-    const target = existing ? await realpath(name) : name
+    const target = existing ? await disk.realpath(name) : name
     const temporary = `${target}.${randomUUID().slice(0, 8)}.partial`
-    const file = await open(temporary, 'wx', existing && existing.mode & 0o777)
+    const file = await disk.open(temporary, 'wx', existing && existing.mode & 0o777)
     return replacingSink(file, name, temporary, target)
   } catch (error) {
     throw explain(error, 'write', name)
@@ -131,7 +132,7 @@ function replacingSink(file: FileHandle, name: string, temporary: string, target
     if (!open) return
     open = false
     await file.close().catch(() => {})
-    await rm(temporary, { force: true })
+    await disk.unlink(temporary).catch(() => {})
   }
   return {
     name,
@@ -142,8 +143,9 @@ function replacingSink(file: FileHandle, name: string, temporary: string, target
         // Without this a power cut after the rename could leave an empty file under the final name.
         await file.datasync()
         await file.close()
-        await rename(temporary, target)
+        await disk.rename(temporary, target)
         open = false
+        await disk.syncFolder(dirname(target))
       } catch (error) {
         await abort()
         throw explain(error, 'write', name)
@@ -175,19 +177,6 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, name: string): Prom
   }
 }
 
-/** Makes sure a folder is there and takes files, so that a long run does not end in an error. */
-export async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true })
-    await access(path, constants.W_OK)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException)?.code === 'EEXIST') {
-      throw new CentroidalError('bad-file', `Cannot write into ${JSON.stringify(path)}: it is a file; name a folder.`)
-    }
-    throw explain(error, 'write', path)
-  }
-}
-
 function pathOf(path: string | URL): string {
   if (typeof path === 'string') return path
   if (path.protocol === 'file:') return fileURLToPath(path)
@@ -208,7 +197,7 @@ function notRegular(name: string): CentroidalError {
   )
 }
 
-function explain(error: unknown, action: 'read' | 'write', name: string): CentroidalError {
+export function explain(error: unknown, action: 'read' | 'write', name: string): CentroidalError {
   if (error instanceof CentroidalError) return error
   const code = (error as NodeJS.ErrnoException)?.code
   const reason = reasonFor(code, action, name) ?? (error instanceof Error ? error.message : String(error))

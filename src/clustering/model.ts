@@ -66,7 +66,7 @@ const CHECKS: OptionChecks<PredictOptions> = {
 export interface Prediction {
   /** The cluster of each vector. */
   readonly labels: Uint32Array
-  /** Squared distance to the centre, in the input's units. */
+  /** Squared distance to the centre, in the input's units. Squares above 3.4028235e38, the largest float, become that. */
   readonly distances: Float32Array
 }
 

@@ -1,5 +1,6 @@
 /** Files on disk as bytes to read and write, with errors that say what to do instead of an errno. */
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,15 +11,19 @@ import { disk } from './disk.ts'
 /** A single read or write system call moves less than 2 GiB. */
 const LARGEST_TRANSFER = 1 << 30
 
+/** Files without a size, such as those in /proc, are read whole. */
+const LARGEST_UNSIZED = 1 << 26
+
 export async function openFile(path: string | URL): Promise<ByteSource> {
   const name = pathOf(path)
   try {
-    const file = await disk.open(name, 'r')
+    // Opening a pipe would otherwise wait until somebody writes to it. Windows has no such flag.
+    const file = await disk.open(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       const found = await file.stat()
       if (found.isDirectory()) throw withCode('EISDIR')
       if (!found.isFile()) throw notRegular(name)
-      return fileSource(file, name, found.size)
+      return found.size === 0 ? await unsizedSource(file, name) : fileSource(file, name, found.size)
     } catch (error) {
       await file.close()
       throw error
@@ -28,15 +33,53 @@ export async function openFile(path: string | URL): Promise<ByteSource> {
   }
 }
 
+/** An empty file, or one that the system makes up while it is read. */
+async function unsizedSource(file: FileHandle, name: string): Promise<ByteSource> {
+  const bytes = new Uint8Array(await readToEnd(file, name))
+  await file.close()
+  return {
+    name,
+    size: bytes.length,
+    async read(start, end) {
+      if (end > bytes.length) throw endsAt(name, bytes.length, end)
+      return bytes.slice(start, end)
+    },
+    async close() {},
+  }
+}
+
+async function readToEnd(file: FileHandle, name: string): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let length = 0
+  for (;;) {
+    const piece = Buffer.alloc(1 << 16)
+    const { bytesRead } = await file.read(piece, 0, piece.length, length)
+    if (bytesRead === 0) return Buffer.concat(pieces)
+    pieces.push(piece.subarray(0, bytesRead))
+    length += bytesRead
+    if (length > LARGEST_UNSIZED) {
+      throw new CentroidalError(
+        'bad-file',
+        `${JSON.stringify(name)} has no size and more than ${LARGEST_UNSIZED} bytes: copy it to a file first.`,
+      )
+    }
+  }
+}
+
+function endsAt(name: string, at: number, end: number): CentroidalError {
+  return new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(name)} ends at byte ${at}: bytes up to ${end} were expected.`,
+  )
+}
+
 function fileSource(file: FileHandle, name: string, size: number): ByteSource {
-  const endsAt = (at: number, end: number): CentroidalError =>
-    new CentroidalError('bad-file', `${JSON.stringify(name)} ends at byte ${at}: bytes up to ${end} were expected.`)
   let open = true
   return {
     name,
     size,
     async read(start, end) {
-      if (end > size) throw endsAt(size, end)
+      if (end > size) throw endsAt(name, size, end)
       try {
         const bytes = new Uint8Array(end - start)
         let filled = 0
@@ -44,7 +87,7 @@ function fileSource(file: FileHandle, name: string, size: number): ByteSource {
           const length = Math.min(bytes.length - filled, LARGEST_TRANSFER)
           const { bytesRead } = await file.read(bytes, filled, length, start + filled)
           // Only a file that was cut while it was being read gets here.
-          if (bytesRead === 0) throw endsAt(start + filled, end)
+          if (bytesRead === 0) throw endsAt(name, start + filled, end)
           filled += bytesRead
         }
         return bytes
@@ -150,7 +193,7 @@ function withCode(code: string): Error {
 function notRegular(name: string): CentroidalError {
   return new CentroidalError(
     'bad-file',
-    `${JSON.stringify(name)} is a device or a pipe, which cannot be read in pieces: save it to a file first.`,
+    `${JSON.stringify(name)} is a device, a pipe or a socket, which cannot be read in parts: save its contents to a file first.`,
   )
 }
 
@@ -190,6 +233,10 @@ function reasonFor(code: string | undefined, action: 'read' | 'write', name: str
       return 'too many files are open; close some, or raise the limit with ulimit -n.'
     case 'ENAMETOOLONG':
       return 'the name is too long; choose a shorter one.'
+    case 'ENXIO':
+      return 'it is a socket or a device that is not there; name a file.'
+    case 'EAGAIN':
+      return 'it has nothing to read at the moment; save its contents to a file first.'
     case 'ELOOP':
       return 'its symbolic links go in a circle; check the path.'
     default:

@@ -4,7 +4,7 @@
  * through the data and back, up to 48 of them, 4 n d operations each. Give a sample where n d is many
  * millions.
  */
-import { CentroidalError } from '../core/errors.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
 import { type Matrix, matrix } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
 import { inner, leadingEigenvectors, product } from './orthogonal.ts'
@@ -45,10 +45,14 @@ const NO_SPREAD = 1e-13
  */
 export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<number>): PrincipalAxes {
   const { rows, cols, data } = vectors
+  if (!Number.isInteger(count) || count < 1 || count > MOST_DIRECTIONS) {
+    throw badOption('count', count, `give a whole number of axes from 1 to ${MOST_DIRECTIONS}.`)
+  }
   if (rows === 0) throw new CentroidalError('bad-data', 'There are no vectors to find axes of: give at least one.')
   if (weights !== undefined && weights.length !== rows) {
     throw new CentroidalError('bad-data', `There are ${weights.length} weights for ${rows} vectors: give one for each.`)
   }
+  requireFinite(vectors, weights)
   const mean = weightedMean(vectors, weights)
   const centred = new Float64Array(rows * cols)
   let total = 0
@@ -68,6 +72,21 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
     axes: padded,
     shares: Array.from({ length: count }, (_, i) => (total > 0 ? (variances[i] ?? 0) / total : 0)),
     project: (other) => project(other, mean, padded, count),
+  }
+}
+
+function requireFinite({ cols, data }: Matrix, weights: ArrayLike<number> | undefined): void {
+  for (let at = 0; at < data.length; at++) {
+    if (Number.isFinite(data[at])) continue
+    const row = Math.floor(at / cols)
+    throw new CentroidalError(
+      'bad-data',
+      `Row ${row} of the vectors holds ${data[at]} in column ${at % cols}: all numbers must be finite; remove or fix the row.`,
+    )
+  }
+  for (let row = 0; weights && row < weights.length; row++) {
+    if (weights[row] >= 0 && weights[row] < Number.POSITIVE_INFINITY) continue
+    throw new CentroidalError('bad-data', `Weight ${row} is ${weights[row]}: weights must be finite and not negative.`)
   }
 }
 

@@ -1,5 +1,5 @@
 /** How good lists of neighbours are. */
-import { CentroidalError } from '../core/errors.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
 
 /** Lists of row numbers, best first: rows x cols. */
 export interface NeighborLists {
@@ -31,6 +31,9 @@ export function recallAt(found: NeighborLists, truth: NeighborLists, r: number):
       `There are lists for ${found.rows} queries and the truth about ${truth.rows}: give both for the same queries.`,
     )
   }
+  requireLists(found, 'the lists found')
+  requireLists(truth, 'the truth')
+  if (!Number.isInteger(r) || r < 1) throw badOption('r', r, 'give a whole number, 1 or more.')
   let hits = 0
   for (let i = 0; i < found.rows; i++) {
     const nearest = truth.data[i * truth.cols]
@@ -42,4 +45,12 @@ export function recallAt(found: NeighborLists, truth: NeighborLists, r: number):
     }
   }
   return hits / found.rows
+}
+
+function requireLists({ rows, cols, data }: NeighborLists, what: string): void {
+  if (Number.isInteger(cols) && cols >= 1 && data.length === rows * cols) return
+  throw new CentroidalError(
+    'bad-data',
+    `There are ${data.length} numbers in ${what} for ${rows} x ${cols}: give at least one number for each query, ${rows} x ${cols} in all.`,
+  )
 }

@@ -93,6 +93,9 @@ const KNOWN = new Set<string>([
   'onProgress',
 ])
 
+/** More would not end. */
+const MOST_ITERATIONS = 1_000_000
+
 export function resolveQuantizerOptions(
   options: QuantizerOptions,
   rows: number,
@@ -121,7 +124,7 @@ export function resolveQuantizerOptions(
     codewords: checkCodewords(options.codewords, bits, type, rows),
     order,
     rank,
-    iterations: wholeNumber('iterations', options.iterations ?? QUANTIZER_DEFAULTS.iterations, 1),
+    iterations: wholeNumber('iterations', options.iterations ?? QUANTIZER_DEFAULTS.iterations, 1, MOST_ITERATIONS),
     tolerance: checkTolerance(options.tolerance ?? QUANTIZER_DEFAULTS.tolerance),
     seed: wholeNumber('seed', options.seed ?? QUANTIZER_DEFAULTS.seed, 0),
   }
@@ -144,9 +147,10 @@ function checkTolerance(value: number): number {
   return value
 }
 
-export function wholeNumber(name: string, value: number, least: number): number {
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw badOption(name, value, `give a whole number, ${least} or more.`)
+export function wholeNumber(name: string, value: number, least: number, most = Number.MAX_SAFE_INTEGER): number {
+  if (!Number.isSafeInteger(value) || value < least || value > most) {
+    const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`
+    throw badOption(name, value, `give a whole number, ${range}.`)
   }
   return value
 }

@@ -7,6 +7,9 @@ import { toSource, type VectorInput } from '../core/matrix.ts'
 import { BufferScope } from '../device/contract.ts'
 import { growTree, treeSeed } from '../trees/partition-tree.ts'
 
+/** More would not fit into memory. */
+const MOST_TREES = 1000
+
 /** What trees to grow. */
 export interface PartitionTreeOptions {
   /** How many trees. Default 1. */
@@ -45,7 +48,9 @@ export interface TreeLeaves {
  */
 export async function partitionTrees(vectors: VectorInput, options: PartitionTreeOptions = {}): Promise<TreeLeaves[]> {
   const { trees = 1, leafSize = 10, seed = 0, device: choice } = options
-  if (!Number.isInteger(trees) || trees < 1) throw badOption('trees', trees, 'give a whole number, at least 1.')
+  if (!Number.isInteger(trees) || trees < 1 || trees > MOST_TREES) {
+    throw badOption('trees', trees, `give a whole number from 1 to ${MOST_TREES}.`)
+  }
   if (!Number.isInteger(leafSize) || leafSize < 1)
     throw badOption('leafSize', leafSize, 'give a whole number, at least 1.')
   const source = toSource(vectors)

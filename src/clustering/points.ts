@@ -1,5 +1,5 @@
 /**
- * The points of a run on a device: vectors in parts that each fit one binding, with the labels and
+ * The points of a run on a device: vectors in parts of at most `partBytes`, with the labels and
  * distances that go with them. Where all vectors fit the device's memory they stay there; otherwise
  * they are streamed through one buffer, part after part, and only labels and distances stay.
  */
@@ -71,6 +71,8 @@ export interface PointStoreOptions {
   readonly pointBytes?: number | undefined
   /** Rows of a part, for who needs room for something else of each. Default: as many as fit. */
   readonly mostRows?: number
+  /** Most bytes of vectors in a part. Default: `partBytes` of the device's limits. */
+  readonly partBytes?: number
   /** While the vectors are loaded. */
   readonly watch?: Watch
 }
@@ -127,7 +129,8 @@ export class PointStore {
     // Sparse rows take two words an entry and one for where the row begins.
     const bytes = sparse ? 8 * this.numbers + 4 * (source.rows + 1) : source.rows * rowBytes
     this.#resident = bytes <= limits.memoryBytes
-    const room = this.#resident ? limits.bindingBytes : Math.min(limits.bindingBytes, limits.memoryBytes)
+    // Sums and trees are made part by part: where parts end must not depend on what is kept and what is streamed.
+    const room = Math.min(limits.bindingBytes, options.partBytes ?? limits.partBytes)
     // Labels take 4 bytes a row, and the digits of the sort a little more than 4.
     const most = Math.max(
       1,
@@ -138,8 +141,8 @@ export class PointStore {
       ),
     )
     const ranges = sparse
-      ? cutSparseRows(sparse, most, room)
-      : cutRows(source.rows, Math.min(most, rowsWithin(room, rowBytes, 'vectors')))
+      ? cutSparseRows(sparse, most, room, limits.bindingBytes)
+      : cutRows(source.rows, Math.min(most, rowsOfPart(room, limits.bindingBytes, rowBytes)))
     this.largestPart = Math.max(...ranges.map(({ start, end }) => end - start))
     this.parts = ranges.map(({ start, end }) => {
       const own = weights && this.#scope.upload(weights.subarray(start, end), 'weights')
@@ -282,4 +285,9 @@ export class PointStore {
     }
     return firstRows(to, part.count)
   }
+}
+
+/** At least one row, which the device must be able to bind. */
+function rowsOfPart(partBytes: number, bindingBytes: number, rowBytes: number): number {
+  return Math.min(rowsWithin(bindingBytes, rowBytes, 'vectors'), Math.max(1, Math.floor(partBytes / rowBytes)))
 }

@@ -25,21 +25,25 @@ export function sparseIntoFrame(m: SparseMatrix, start: number, end: number, fra
   return out
 }
 
-/** Ranges of at most `most` rows whose offsets and columns together fit `bytes`. */
-export function cutSparseRows({ rows, offsets }: SparseMatrix, most: number, bytes: number): Range[] {
-  const words = Math.floor(bytes / 4)
+/** Ranges of at most `most` rows whose offsets and columns together fit `bytes`; a longer row is a range of its own. */
+export function cutSparseRows(
+  { rows, offsets }: SparseMatrix,
+  most: number,
+  bytes: number,
+  bindingBytes: number,
+): Range[] {
   const ranges: Range[] = []
   for (const { start, end } of cutRows(rows, most)) {
     let first = start
     for (let row = start; row < end; row++) {
-      const fits = (from: number): boolean => offsets[row + 1] - offsets[from] + row + 2 - from <= words
-      if (fits(first)) continue
-      if (!fits(row)) {
+      const bytesFrom = (from: number): number => 4 * (offsets[row + 1] - offsets[from] + row + 2 - from)
+      if (bytesFrom(row) > bindingBytes) {
         throw new CentroidalError(
           'out-of-memory',
-          `Row ${row} has ${offsets[row + 1] - offsets[row]} entries and the device binds at most ${bytes} bytes: use another device.`,
+          `Row ${row} has ${offsets[row + 1] - offsets[row]} entries and the device binds at most ${bindingBytes} bytes: use another device.`,
         )
       }
+      if (row === first || bytesFrom(first) <= bytes) continue
       ranges.push({ start: first, end: row })
       first = row
     }

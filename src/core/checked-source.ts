@@ -2,46 +2,55 @@
  * Sources that callers write are checked in one place: their shape when they come in, and everything they
  * read. A source that breaks its contract gives an error that says how, not a hang or numbers from elsewhere.
  */
-import { CentroidalError, show } from './errors.ts'
-import type { VectorSource } from './matrix.ts'
+import { badData, checkShape, choice } from './arguments.ts'
+import { CentroidalError, capital, show } from './errors.ts'
+import type { ElementType, VectorSource } from './matrix.ts'
+import { isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
+/** Sources that were checked already: those of the library, and those of callers that were wrapped. */
 const checked = new WeakSet<VectorSource>()
 
-/** The same source; what it reads is checked. */
-export function checkedSource(source: VectorSource, name: string): VectorSource {
-  if (checked.has(source)) return source
-  const { rows, cols, type, sparse } = source
-  const own = typeof source.name === 'string' && source.name !== '' ? source.name : name
-  if (!Number.isSafeInteger(rows) || rows < 0 || !Number.isSafeInteger(cols) || cols < 1) {
-    throw bad(
-      `${own} has ${show(rows)} rows and ${show(cols)} columns: a source needs a whole number of rows and at least one column.`,
-    )
+/** A source of the library, which needs no check. */
+export function trustedSource(source: VectorSource): VectorSource {
+  checked.add(source)
+  return source
+}
+
+/** The same source; what it reads is checked. `thing` names it in errors if it has no name of its own. */
+export function checkedSource(given: VectorSource, thing: string): VectorSource {
+  if (checked.has(given)) return given
+  const { rows, cols, sparse, close } = given
+  const name = typeof given.name === 'string' && given.name !== '' ? given.name : thing
+  checkShape(rows, cols, `source (${thing})`)
+  const type = choice<ElementType>(['f32', 'u8'])(given.type, `the type of ${thing}`)
+  if (close !== undefined && typeof close !== 'function') {
+    throw badData(`The close of ${thing} is ${show(close)}: give a function or leave it out.`)
   }
-  if (type !== 'f32' && type !== 'u8') {
-    throw bad(`${own} has elements of type ${show(type)}: a source needs type 'f32' or 'u8'.`)
-  }
-  if (sparse !== undefined && (sparse.rows !== rows || sparse.cols !== cols)) {
-    throw bad(`${own} is ${rows} x ${cols} and its sparse rows are ${sparse.rows} x ${sparse.cols}: both must agree.`)
-  }
-  const result: VectorSource = {
+  return trustedSource({
     rows,
     cols,
     type,
-    name: own,
-    sparse,
+    name,
+    ...(sparse === undefined ? {} : { sparse: checkedSparse(sparse, rows, cols, name) }),
     async read(start, end) {
-      const data = await readFrom(source, own, start, end)
+      const data = await readFrom(given, name, start, end)
       const Kind = type === 'u8' ? Uint8Array : Float32Array
       if (data instanceof Kind && data.length === (end - start) * cols) return data
       const got = ArrayBuffer.isView(data) ? `${data.constructor.name} of ${(data as Float32Array).length}` : show(data)
-      throw bad(
-        `Reading rows ${start} to ${end} of ${own} gave ${got}: read must return a ${Kind.name} of ${(end - start) * cols} numbers.`,
+      throw badData(
+        `Reading rows ${start} to ${end} of ${name} gave ${got}: read must return a ${Kind.name} of ${(end - start) * cols} numbers.`,
       )
     },
-    ...(source.close ? { close: async () => source.close?.() } : {}),
-  }
-  checked.add(result)
-  return result
+    ...(close === undefined ? {} : { close: async () => given.close?.() }),
+  })
+}
+
+function checkedSparse(sparse: unknown, rows: number, cols: number, name: string): SparseMatrix {
+  if (!isSparse(sparse)) throw badData(`The sparse rows of ${name} are ${show(sparse)}: give a SparseMatrix.`)
+  if (sparse.rows === rows && sparse.cols === cols) return sparseMatrix(sparse, rows, cols, name)
+  throw badData(
+    `${capital(name)} is ${rows} x ${cols} and its sparse rows ${show(sparse.rows)} x ${show(sparse.cols)}: give the same shape.`,
+  )
 }
 
 async function readFrom(source: VectorSource, name: string, start: number, end: number): Promise<unknown> {
@@ -55,8 +64,4 @@ async function readFrom(source: VectorSource, name: string, start: number, end: 
       cause: error,
     })
   }
-}
-
-function bad(message: string): CentroidalError {
-  return new CentroidalError('bad-data', message.charAt(0).toUpperCase() + message.slice(1))
 }

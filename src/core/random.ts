@@ -2,7 +2,9 @@
  * Seeded random numbers: xoshiro128**, seeded through splitmix32, so that the same seed gives the
  * same run on every machine. Not for secrets.
  */
-import { CentroidalError, show } from './errors.ts'
+
+import { whole } from './arguments.ts'
+import { badArgument } from './errors.ts'
 
 /** Random numbers that are the same on every machine for the same seed. Not for secrets. */
 export interface Random {
@@ -35,12 +37,7 @@ const WORD = 0x100000000
  * ```
  */
 export function createRandom(seed: number): Random {
-  if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw new CentroidalError(
-      'bad-option',
-      `The seed is ${show(seed)}: give a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`,
-    )
-  }
+  whole(0)(seed, 'the seed')
   const low = seed >>> 0
   const high = Math.floor(seed / WORD)
   let mixer = low
@@ -81,6 +78,10 @@ export function createRandom(seed: number): Random {
     next,
     uniform,
     below(bound) {
+      // Written out: this is called for every row of a shuffle.
+      if (!(Number.isSafeInteger(bound) && bound >= 1)) {
+        throw badArgument('the bound', bound, 'give a whole number, 1 or more.')
+      }
       if (bound > 0xffffffff) return Math.floor(uniform() * bound)
       // Numbers at the top that would favour small results are drawn again.
       const limit = 0x100000000 - (0x100000000 % bound)
@@ -99,7 +100,10 @@ export function createRandom(seed: number): Random {
       spare = radius * Math.sin(angle)
       return radius * Math.cos(angle)
     },
-    fork: (stream) => createRandom(high * WORD + ((low + Math.imul(stream + 1, 0x85ebca6b)) >>> 0)),
+    fork(stream) {
+      whole(0)(stream, 'the stream')
+      return createRandom(high * WORD + ((low + Math.imul(stream + 1, 0x85ebca6b)) >>> 0))
+    },
   }
 }
 

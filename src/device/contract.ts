@@ -4,6 +4,10 @@
  * - Buffers are allocated, written, read and freed. `run` takes work in the form each device knows:
  *   compute passes for WebGPU, jobs over a range of items for the CPU. Work runs in the order given;
  *   a read sees everything run before it.
+ * - New memory is zero. The library still writes all that it reads: tests run it on devices that fill
+ *   new memory with other bytes, where results must be the same.
+ * - A device that loses a thread or its GPU, or on which a kernel fails, does nothing any more: whatever it
+ *   is asked to do ends in a CentroidalError `device-lost`.
  * - `run` resolves when the work is accepted, which for the CPU device is when it is done.
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
@@ -33,18 +37,29 @@ export interface DeviceLimits {
   readonly bufferBytes: number
   /** Largest part of a buffer one kernel can see, in bytes. */
   readonly bindingBytes: number
-  /** Bytes that may be allocated in all before vectors are streamed instead of kept. */
+  /** Vectors of more bytes than this are streamed through the device instead of kept on it. Results never depend on it. */
   readonly memoryBytes: number
+  /**
+   * Vectors are processed in parts of at most this many bytes, and never more than `bindingBytes`, whether they are kept or
+   * streamed. Streaming needs room for one part. Sums are taken part by part, so results depend on it in the last bits; so do
+   * the trees of closures. Default 256 MiB.
+   */
+  readonly partBytes: number
   /** Workgroups along one dimension of a dispatch. */
   readonly workgroups: number
   /** Alignment of a binding's first byte inside its buffer. */
   readonly bindingAlignment: number
 }
 
+/** Small enough to stream on a modest device, large enough that most data is one part. */
+export const DEFAULT_PART_BYTES = 256 * 2 ** 20
+
 /** Memory of a device. Who makes a buffer frees it, best through a `BufferScope`. */
 export interface DeviceBuffer {
   readonly label: string
   readonly bytes: number
+  /** True after `free`. */
+  readonly freed: boolean
   free(): void
 }
 
@@ -112,7 +127,11 @@ export interface GpuTarget {
 }
 
 export interface CpuMemory {
-  address(part: DeviceBuffer | BufferPart): number
+  /**
+   * The address of a buffer for a job that touches its first `bytes` bytes and nothing else of it.
+   * Throws if they do not lie in the buffer, or if it was freed.
+   */
+  address(part: DeviceBuffer | BufferPart, bytes: number): number
 }
 
 /** Watching and stopping work while it runs. */
@@ -130,7 +149,7 @@ export interface RunControl {
 export interface Device {
   /** What it is. */
   readonly info: DeviceInfo
-  /** @internal Memory that the caller frees. */
+  /** @internal Memory that the caller frees. It is zero at first. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */
   readonly allocatedBytes: number
@@ -164,6 +183,18 @@ export function partOf(target: DeviceBuffer | BufferPart): BufferPart {
 export function slice(target: DeviceBuffer | BufferPart, offset: number, bytes: number): BufferPart {
   const part = partOf(target)
   return { buffer: part.buffer, offset: part.offset + offset, bytes }
+}
+
+/** Throws unless the part lies in its buffer, has at least `bytes` bytes, and was not freed. `user` is named in the error. */
+export function checkPart(user: string, { buffer, offset, bytes: held }: BufferPart, bytes = held): void {
+  const end = offset + held
+  if (buffer.freed) throw new RangeError(`${user}: ${buffer.label} was freed before its last use`)
+  if (!(offset >= 0 && held >= 0 && end <= buffer.bytes)) {
+    throw new RangeError(`${user}: bytes ${offset} to ${end} of ${buffer.label}, which has ${buffer.bytes} bytes`)
+  }
+  if (!(bytes >= 0 && bytes <= held)) {
+    throw new RangeError(`${user}: needs ${bytes} bytes of ${buffer.label} and is given ${held}`)
+  }
 }
 
 /** Buffers that live and die together. */

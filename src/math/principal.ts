@@ -4,8 +4,9 @@
  * through the data and back, up to 48 of them, 4 n d operations each. Give a sample where n d is many
  * millions.
  */
-import { badOption, CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix } from '../core/matrix.ts'
+import { badData, COUNT, numberList, whole } from '../core/arguments.ts'
+import { CentroidalError } from '../core/errors.ts'
+import { denseMatrix, type Matrix, matrix } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
 import { inner, leadingEigenvectors, product } from './orthogonal.ts'
 
@@ -23,13 +24,15 @@ export interface PrincipalAxes {
 
 /** Directions that are tried at most: the leading few are settled long before, unless all spread alike. */
 const MOST_DIRECTIONS = 48
+/** Axes that can be asked for: the work grows with their square. */
+const MOST_AXES = 256
 /** What is left of a vector, as a share of it, when it is made of others. */
 const DEPENDS = 1e-10
 /** Variance that is nothing, as a share of the largest: rounding. */
 const NO_SPREAD = 1e-13
 
 /**
- * Finds the `count` principal axes of vectors (default 2), which may carry weights. Axes beyond the
+ * Finds the `count` principal axes of vectors (default 2, at most 256), which may carry weights. Axes beyond the
  * dimensions there are, or beyond the spread there is, are zero. Each axis points where its largest
  * number is positive, so the same vectors give the same axes.
  *
@@ -44,15 +47,14 @@ const NO_SPREAD = 1e-13
  * ```
  */
 export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<number>): PrincipalAxes {
-  const { rows, cols, data } = vectors
-  if (!Number.isInteger(count) || count < 1 || count > MOST_DIRECTIONS) {
-    throw badOption('count', count, `give a whole number of axes from 1 to ${MOST_DIRECTIONS}.`)
-  }
+  const { rows, cols, data } = denseMatrix(vectors, 'the vectors')
+  whole(1, MOST_AXES)(count, 'the count')
+  if (weights !== undefined) numberList(weights, 'the weights', COUNT)
   if (rows === 0) throw new CentroidalError('bad-data', 'There are no vectors to find axes of: give at least one.')
   if (weights !== undefined && weights.length !== rows) {
     throw new CentroidalError('bad-data', `There are ${weights.length} weights for ${rows} vectors: give one for each.`)
   }
-  requireFinite(vectors, weights)
+  requireFinite(vectors)
   const mean = weightedMean(vectors, weights)
   const centred = new Float64Array(rows * cols)
   let total = 0
@@ -64,6 +66,7 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
       total += value * value
     }
   }
+  if (!Number.isFinite(total)) throw badData('The vectors hold NaN or Infinity: all numbers must be finite.')
   const { axes, variances } = leadingDirections(centred, rows, cols, Math.min(count, cols))
   const padded = new Float64Array(count * cols)
   padded.set(axes)
@@ -71,11 +74,11 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
     mean,
     axes: padded,
     shares: Array.from({ length: count }, (_, i) => (total > 0 ? (variances[i] ?? 0) / total : 0)),
-    project: (other) => project(other, mean, padded, count),
+    project: (other) => project(denseMatrix(other, 'the vectors'), mean, padded, count),
   }
 }
 
-function requireFinite({ cols, data }: Matrix, weights: ArrayLike<number> | undefined): void {
+function requireFinite({ cols, data }: Matrix): void {
   for (let at = 0; at < data.length; at++) {
     if (Number.isFinite(data[at])) continue
     const row = Math.floor(at / cols)
@@ -83,10 +86,6 @@ function requireFinite({ cols, data }: Matrix, weights: ArrayLike<number> | unde
       'bad-data',
       `Row ${row} of the vectors holds ${data[at]} in column ${at % cols}: all numbers must be finite; remove or fix the row.`,
     )
-  }
-  for (let row = 0; weights && row < weights.length; row++) {
-    if (weights[row] >= 0 && weights[row] < Number.POSITIVE_INFINITY) continue
-    throw new CentroidalError('bad-data', `Weight ${row} is ${weights[row]}: weights must be finite and not negative.`)
   }
 }
 

@@ -1,5 +1,6 @@
 /** How good lists of neighbours are. */
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { badData, numberList, whole } from '../core/arguments.ts'
+import { CentroidalError, capital, show } from '../core/errors.ts'
 
 /** Lists of row numbers, best first: rows x cols. */
 export interface NeighborLists {
@@ -25,20 +26,20 @@ export interface NeighborLists {
  * ```
  */
 export function recallAt(found: NeighborLists, truth: NeighborLists, r: number): number {
+  const foundData = checkedLists(found, 'the lists found')
+  const truthData = checkedLists(truth, 'the true lists')
+  whole(1)(r, 'r')
   if (found.rows !== truth.rows || found.rows === 0) {
     throw new CentroidalError(
       'bad-data',
       `There are lists for ${found.rows} queries and the truth about ${truth.rows}: give both for the same queries.`,
     )
   }
-  requireLists(found, 'the lists found')
-  requireLists(truth, 'the truth')
-  if (!Number.isInteger(r) || r < 1) throw badOption('r', r, 'give a whole number, 1 or more.')
   let hits = 0
   for (let i = 0; i < found.rows; i++) {
-    const nearest = truth.data[i * truth.cols]
+    const nearest = truthData[i * truth.cols]
     for (let j = 0; j < Math.min(r, found.cols); j++) {
-      if (found.data[i * found.cols + j] === nearest) {
+      if (foundData[i * found.cols + j] === nearest) {
         hits++
         break
       }
@@ -47,10 +48,13 @@ export function recallAt(found: NeighborLists, truth: NeighborLists, r: number):
   return hits / found.rows
 }
 
-function requireLists({ rows, cols, data }: NeighborLists, what: string): void {
-  if (Number.isInteger(cols) && cols >= 1 && data.length === rows * cols) return
-  throw new CentroidalError(
-    'bad-data',
-    `There are ${data.length} numbers in ${what} for ${rows} x ${cols}: give at least one number for each query, ${rows} x ${cols} in all.`,
-  )
+function checkedLists(lists: NeighborLists, thing: string): ArrayLike<number> {
+  if (typeof lists !== 'object' || lists === null) {
+    throw badData(`${capital(thing)} are ${show(lists)}: give an object with rows, cols and data.`)
+  }
+  const rows = whole(0)(lists.rows, `rows of ${thing}`)
+  const cols = whole(1)(lists.cols, `cols of ${thing}`)
+  const data = numberList(lists.data, `data of ${thing}`)
+  if (data.length === rows * cols) return data
+  throw badData(`Data of ${thing} has ${data.length} numbers: give ${rows} x ${cols}.`)
 }

@@ -8,6 +8,9 @@ export const platform: Platform = {
   hardwareThreads: () => navigator.hardwareConcurrency || 1,
   // Browsers share memory between threads only on cross-origin isolated pages.
   sharedMemory: () => globalThis.crossOriginIsolated === true && typeof SharedArrayBuffer !== 'undefined',
+  // Browsers do not tell.
+  memoryLimit: () => undefined,
+  memoryInUse: () => undefined,
   enableRelaxedSimd: async () => {},
   startThread,
   async findGpu({ software }) {
@@ -19,7 +22,8 @@ export const platform: Platform = {
   },
   openBytes: openBlobOrUrl,
   createBytes: refuseToWrite,
-  makeFolder: refuseToWrite,
+  disk: undefined,
+  cannotWrite: notFromPages,
 }
 
 function startThread(script: string): Thread {
@@ -37,7 +41,7 @@ function startThread(script: string): Thread {
   return {
     post: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.addEventListener('message', (event) => listener(event.data)),
-    onError: (listener) => worker.addEventListener('error', (event) => listener(new Error(event.message))),
+    onLost: (listener) => worker.addEventListener('error', (event) => listener(event.message || 'it did not start')),
     keepAlive: () => {},
     terminate: async () => {
       worker.terminate()
@@ -47,5 +51,12 @@ function startThread(script: string): Thread {
 }
 
 async function refuseToWrite(location: string): Promise<never> {
-  throw new CentroidalError('bad-file', `${location} cannot be written from a page: keep the result in memory instead.`)
+  throw notFromPages(location)
+}
+
+function notFromPages(location: string): CentroidalError {
+  return new CentroidalError(
+    'bad-file',
+    `${location} cannot be written from a page: keep the result in memory instead.`,
+  )
 }

@@ -1,20 +1,27 @@
 /** A trained quantizer: vectors to codes and back, search among codes, and a folder to keep it in. */
-import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
-import type { Frame } from '../clustering/frame.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { abortSignal, callback, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
-import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import { denseMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
+import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import { quantizerFolder, quantizerKind, readQuantizerFolder } from '../data/quantizer-folder.ts'
+import type { SaveOptions } from '../data/saved-texts.ts'
 import type { DeviceInfo } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
 import type { Codec } from './codec.ts'
 import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
 import { decodeCodes, encodeVectors } from './encode.ts'
 import type { ResolvedQuantizerOptions } from './options.ts'
-import { type CodeSearchOptions, type RankedCodes, searchCodes } from './scan.ts'
+import type { RankedCodes } from './ranked.ts'
+import { type CodeSearchOptions, checkDistance, SEARCH_CHECKS, searchCodes } from './scan.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
-/** Written into model.json; a later format that this version cannot read has a higher number. */
-export const QUANTIZER_VERSION = 1
+/** The format version in model.json; folders of other versions are refused. */
+export const QUANTIZER_VERSION = 2
+
+/** @internal Folders of quantizers. */
+export const QUANTIZER_KIND = quantizerKind(QUANTIZER_VERSION)
 
 /** How a quantizer came about. */
 export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iterations'> {
@@ -36,6 +43,12 @@ export interface CodingOptions {
   readonly signal?: AbortSignal | undefined
   /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: ((share: number) => void) | undefined
+}
+
+export const CODING_CHECKS: OptionChecks<CodingOptions> = {
+  device: deviceChoice,
+  signal: abortSignal,
+  onProgress: callback,
 }
 
 /**
@@ -79,22 +92,26 @@ export class Quantizer {
 
   /** Codes of vectors: a matrix of bytes, one row a vector. */
   async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix> {
+    const asked = optionsOf('encode', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors to encode')
-    const { codes } = await withDevice(options.device, (device) => encodeVectors(device, source, this.codec, options))
+    const { codes } = await withDevice(asked.device, (device) => encodeVectors(device, source, this.codec, asked))
     return codes
   }
 
   /** The vectors that codes stand for. */
   async decode(codes: Matrix, options: CodingOptions = {}): Promise<Matrix> {
-    requireKnownCodes(codes, this.facts)
-    return withDevice(options.device, (device) => decodeCodes(device, codes, this.codec, options))
+    const asked = optionsOf('decode', options, CODING_CHECKS)
+    const known = denseMatrix(codes, 'the codes')
+    requireKnownCodes(known, this.facts)
+    return withDevice(asked.device, (device) => decodeCodes(device, known, this.codec, asked))
   }
 
   /** Mean squared distance of vectors to what their codes stand for. */
   async distortionOf(input: VectorInput, options: CodingOptions = {}): Promise<number> {
+    const asked = optionsOf('distortionOf', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors')
-    const { error } = await withDevice(options.device, (device) =>
-      encodeVectors(device, source, this.codec, { ...options, errors: true }),
+    const { error } = await withDevice(asked.device, (device) =>
+      encodeVectors(device, source, this.codec, { ...asked, errors: true }),
     )
     return error / source.rows
   }
@@ -104,9 +121,12 @@ export class Quantizer {
    * open a device and hand it in.
    */
   async search(codes: Matrix, queries: VectorInput, options: CodeSearchOptions = {}): Promise<RankedCodes> {
-    requireKnownCodes(codes, this.facts)
+    const asked = optionsOf('search', options, SEARCH_CHECKS)
+    const known = denseMatrix(codes, 'the codes')
+    requireKnownCodes(known, this.facts)
     const source = this.#sourceOf(queries, 'the queries')
-    return withDevice(options.device, (device) => searchCodes(device, this.codec, codes, source, options))
+    checkDistance(asked.distance ?? 'asymmetric', this.codec)
+    return withDevice(asked.device, (device) => searchCodes(device, this.codec, known, source, asked))
   }
 
   /** Words of the whole codebook: codewords to the power of m, each standing for one centre. */
@@ -128,25 +148,29 @@ export class Quantizer {
     })
   }
 
-  /** Writes books.npy, rotation.npy, offset.npy and model.json into a folder, which is made if need be. */
-  async save(folder: string): Promise<void> {
+  /**
+   * Writes books.npy, rotation.npy, offset.npy and model.json into a folder, which is made if needed. An earlier save
+   * there is replaced as a whole.
+   */
+  async save(folder: string, options: SaveOptions = {}): Promise<void> {
+    await saveFolder(folder, this.folderContents(), options)
+  }
+
+  /** @internal What `save` writes. */
+  folderContents(): FolderContents {
     const { cols, frame, ranges, codewords, rotation, offset, books } = this.codec
     const m = ranges.length - 1
-    await writeArrayFolder(folder, {
-      kind: 'quantizer',
-      version: QUANTIZER_VERSION,
-      facts: {
-        ...this.facts,
-        distortion: this.distortion,
-        cols,
-        ranges,
-        frame: { ...frame, shift: frame.shift && Array.from(frame.shift) },
-      },
-      arrays: {
-        books: matrix(books, m * codewords, bookStride(ranges)),
-        rotation: rotation && matrix(rotation, ranges[m], cols),
-        offset: offset && matrix(offset, 1, cols),
-      },
+    const facts = {
+      ...this.facts,
+      distortion: this.distortion,
+      cols,
+      ranges,
+      frame: { ...frame, shift: frame.shift && Array.from(frame.shift) },
+    }
+    return quantizerFolder(QUANTIZER_VERSION, facts, {
+      books: matrix(books, m * codewords, bookStride(ranges)),
+      rotation: rotation && matrix(rotation, ranges[m], cols),
+      offset: offset && matrix(offset, 1, cols),
     })
   }
 
@@ -162,6 +186,9 @@ export class Quantizer {
   }
 }
 
+/** A quantizer that a caller gave. */
+export const trainedQuantizer = instance(Quantizer, 'give a quantizer from trainQuantizer() or loadQuantizer().')
+
 /**
  * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote.
  *
@@ -176,39 +203,11 @@ export class Quantizer {
  * ```
  */
 export async function loadQuantizer(folder: string): Promise<Quantizer> {
-  const stored = await readArrayFolder(folder, 'quantizer', QUANTIZER_VERSION)
-  const {
-    cols,
-    ranges,
-    frame,
-    distortion: _,
-    ...facts
-  } = stored.facts as unknown as QuantizerFacts & {
-    cols: number
-    ranges: number[]
-    frame: Frame
-    distortion: number
-  }
-  const floats = (name: string): Float32Array | undefined =>
-    stored.has(name) ? (stored.matrix(name).data as Float32Array) : undefined
-  const books = stored.matrix('books')
-  const m = ranges.length - 1
-  if (books.rows !== m * facts.codewords || books.cols !== bookStride(ranges)) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder}/books.npy is ${books.rows} x ${books.cols} and model.json says ${m * facts.codewords} x ${bookStride(ranges)}: the folder is mixed up, train again.`,
-    )
-  }
-  return new Quantizer(
-    {
-      cols,
-      ranges,
-      codewords: facts.codewords,
-      frame: { ...frame, shift: frame.shift && Float64Array.from(frame.shift) },
-      rotation: floats('rotation'),
-      offset: floats('offset'),
-      books: books.data as Float32Array,
-    },
-    facts,
-  )
+  return quantizerFrom(await loadFolder(folder, QUANTIZER_KIND))
+}
+
+/** @internal A quantizer in a folder that has been read, which may be inside another one. */
+export async function quantizerFrom(saved: SavedFolder): Promise<Quantizer> {
+  const { facts, ...codec } = await readQuantizerFolder(saved)
+  return new Quantizer({ ...codec, codewords: facts.codewords }, facts)
 }

@@ -1,14 +1,19 @@
 /** Images by their words: built from descriptors, asked with descriptors, kept in a folder. */
-import { type ClusterModel, loadModel } from '../clustering/model.ts'
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../clustering/model.ts'
+import { numberList, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
+import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
-import { readIndexFolder, writeIndexFolder } from '../data/index-folder.ts'
-import { type Bag, requireId, rowsByImage } from './bags.ts'
+import { imageFolder, imageKind, readImageIndex } from '../data/code-folder.ts'
+import { loadFolder } from '../data/folder-load.ts'
+import { saveFolder } from '../data/folder-save.ts'
+import { type Bag, checkedBags, requireId, rowsByImage } from './bags.ts'
 import { InvertedFile, type Ranking } from './inverted-file.ts'
-import { bagsOf, type SoftWordOptions, type WordOptions } from './words.ts'
+import { bagsOf, SOFT_WORD_CHECKS, type SoftWordOptions, WORD_CHECKS, type WordOptions } from './words.ts'
 
-/** Written into index.json; a later format that this version cannot read has a higher number. */
-export const INDEX_VERSION = 1
+/** The format version in index.json; folders of other versions are refused. */
+export const INDEX_VERSION = 2
+
+const KIND = imageKind(INDEX_VERSION, MODEL_KIND)
 
 /** What can be asked when images are added to an index. */
 export interface IndexOptions extends WordOptions {
@@ -20,6 +25,13 @@ export interface IndexOptions extends WordOptions {
 export interface QueryOptions extends SoftWordOptions {
   /** Most images in a ranking. Default: all that share a word with the query. */
   readonly top?: number
+}
+
+const INDEX_CHECKS: OptionChecks<IndexOptions> = { ...WORD_CHECKS, ids: numberList }
+
+const QUERY_CHECKS: OptionChecks<QueryOptions> = {
+  ...SOFT_WORD_CHECKS,
+  top: (value, thing) => (value === Number.POSITIVE_INFINITY ? value : whole(1)(value, thing)),
 }
 
 /** The answer to one of several queries. */
@@ -56,8 +68,8 @@ export class ImageIndex {
 
   /** An index without images; {@link buildIndex} makes one with some. */
   constructor(vocabulary: ClusterModel, bags: Iterable<readonly [number, Bag]> = []) {
-    this.vocabulary = vocabulary
-    this.#bags = new Map(bags)
+    this.vocabulary = clusterModel(vocabulary, 'the vocabulary')
+    this.#bags = new Map(checkedBags(bags, vocabulary.centers.rows))
   }
 
   /** Images. */
@@ -87,8 +99,8 @@ export class ImageIndex {
    * so many images are better added at once than one by one between queries.
    */
   async add(vectors: VectorInput, images: ArrayLike<number>, options: IndexOptions = {}): Promise<void> {
+    const { ids: also, ...rest } = optionsOf('add', options, INDEX_CHECKS)
     const source = toSource(vectors, 'the vectors to index')
-    const { ids: also, ...rest } = options
     const grouped = rowsByImage(images, source.rows, source.name, also)
     const refuseKnown = (): void => {
       for (const id of grouped.ids) {
@@ -111,7 +123,7 @@ export class ImageIndex {
 
   /** Takes out images; none of them where one is not there. */
   remove(ids: number | ArrayLike<number>): void {
-    const gone = new Set(typeof ids === 'number' ? [ids] : Array.from(ids))
+    const gone = new Set(typeof ids === 'number' ? [ids] : Array.from(numberList(ids, 'the list of image numbers')))
     for (const id of gone) this.#require(id)
     for (const id of gone) this.#bags.delete(id)
     this.#changed()
@@ -121,8 +133,9 @@ export class ImageIndex {
    * Ranks the images against one that is given by its vectors.
    */
   async query(vectors: VectorInput, options: QueryOptions = {}): Promise<Ranking> {
+    const asked = optionsOf('query', options, QUERY_CHECKS)
     const source = toSource(vectors, 'the query')
-    const [{ images, scores }] = await this.queryAll(source, new Uint32Array(source.rows), { ...options, ids: [0] })
+    const [{ images, scores }] = await this.queryAll(source, new Uint32Array(source.rows), { ...asked, ids: [0] })
     return { images, scores }
   }
 
@@ -136,10 +149,8 @@ export class ImageIndex {
     images: ArrayLike<number>,
     options: QueryOptions & Pick<IndexOptions, 'ids'> = {},
   ): Promise<QueryRanking[]> {
-    const { top = Infinity, ids: also, ...rest } = options
-    if (top !== Infinity && !(Number.isInteger(top) && top >= 1)) {
-      throw badOption('top', top, 'give a whole number of images, 1 or more.')
-    }
+    const checks = { ...QUERY_CHECKS, ids: INDEX_CHECKS.ids }
+    const { top = Infinity, ids: also, ...rest } = optionsOf<typeof options>('queryAll', options, checks)
     const source = toSource(vectors, 'the queries')
     const grouped = rowsByImage(images, source.rows, source.name, also)
     const bags = await bagsOf(this.vocabulary, source, grouped, rest)
@@ -147,7 +158,10 @@ export class ImageIndex {
     return bags.map((bag, i) => ({ query: grouped.ids[i], ...inverted.rank(bag, top) }))
   }
 
-  /** Writes the words of the images and the vocabulary into a folder, which is made if need be. */
+  /**
+   * Writes the words of the images and the vocabulary into a folder, which is made if needed. An earlier save there is
+   * replaced as a whole.
+   */
   async save(folder: string): Promise<void> {
     const { ids } = this
     const bags = Array.from(ids, (id) => this.#require(id))
@@ -161,15 +175,9 @@ export class ImageIndex {
       words.set(bag.words, offsets[i])
       counts.set(bag.counts, offsets[i])
     })
-    await this.vocabulary.save(`${folder}/vocabulary`)
-    await writeIndexFolder(folder, {
-      version: INDEX_VERSION,
-      centers: this.vocabulary.centers,
-      ids,
-      offsets,
-      words,
-      counts,
-    })
+    const { centers } = this.vocabulary
+    const arrays = { ids, offsets, words, counts }
+    await saveFolder(folder, imageFolder(KIND, arrays, centers, this.vocabulary.folderContents()))
   }
 
   #prepared(): InvertedFile {
@@ -237,10 +245,9 @@ export async function buildIndex(
  * ```
  */
 export async function loadIndex(folder: string): Promise<ImageIndex> {
-  const vocabularyFolder = `${folder}/vocabulary`
-  const { ids, offsets, words, counts, checkVocabulary } = await readIndexFolder(folder, INDEX_VERSION)
-  const vocabulary = await loadModel(vocabularyFolder)
-  checkVocabulary(vocabulary.centers)
+  const saved = await loadFolder(folder, KIND)
+  const vocabulary = await modelFrom(saved.folder('vocabulary'))
+  const { ids, offsets, words, counts } = await readImageIndex(saved, vocabulary.centers)
   const bagAt = (i: number): Bag => ({
     words: words.subarray(offsets[i], offsets[i + 1]),
     counts: counts.subarray(offsets[i], offsets[i + 1]),

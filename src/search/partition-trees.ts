@@ -1,18 +1,16 @@
 /** Random partition trees over vectors: points that share a leaf are likely neighbours. */
-import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame } from '../clustering/frame.ts'
 import { PointStore } from '../clustering/points.ts'
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
+import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
 import { BufferScope } from '../device/contract.ts'
 import { growTree, treeSeed } from '../trees/partition-tree.ts'
 
-/** More would not fit into memory. */
-const MOST_TREES = 1000
-
 /** What trees to grow. */
 export interface PartitionTreeOptions {
-  /** How many trees. Default 1. */
+  /** How many trees, at most 1000. Default 1. */
   readonly trees?: number
   /** Most points of a leaf. Default 10. */
   readonly leafSize?: number
@@ -20,6 +18,16 @@ export interface PartitionTreeOptions {
   readonly seed?: number
   /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
+}
+
+/** Trees of one call: their leaves are kept in memory. */
+const MOST_TREES = 1000
+
+const CHECKS: OptionChecks<PartitionTreeOptions> = {
+  trees: whole(1, MOST_TREES),
+  leafSize: whole(1),
+  seed: whole(0),
+  device: deviceChoice,
 }
 
 /** Leaf i holds members[offsets[i]] to members[offsets[i + 1] - 1]. */
@@ -47,22 +55,17 @@ export interface TreeLeaves {
  * ```
  */
 export async function partitionTrees(vectors: VectorInput, options: PartitionTreeOptions = {}): Promise<TreeLeaves[]> {
-  const { trees = 1, leafSize = 10, seed = 0, device: choice } = options
-  if (!Number.isInteger(trees) || trees < 1 || trees > MOST_TREES) {
-    throw badOption('trees', trees, `give a whole number from 1 to ${MOST_TREES}.`)
-  }
-  if (!Number.isInteger(leafSize) || leafSize < 1)
-    throw badOption('leafSize', leafSize, 'give a whole number, at least 1.')
+  const { trees = 1, leafSize = 10, seed = 0, device: choice } = optionsOf('partitionTrees', options, CHECKS)
   const source = toSource(vectors)
   const frame = await chooseFrame(source, 'euclidean')
   return withDevice(choice, async (device) => {
-    const points = await PointStore.open(device, source, { frame })
+    const points = await PointStore.open(device, source, { frame, partBytes: device.info.limits.bindingBytes })
     const scope = new BufferScope(device)
     try {
       if (points.parts.length > 1) {
         throw new CentroidalError(
           'out-of-memory',
-          `${source.name} does not fit the device in one piece: a tree needs all points at once.`,
+          `${source.name} exceeds the largest binding of the device (${device.info.limits.bindingBytes} bytes) and a tree needs all vectors at once: use fewer vectors or another device.`,
         )
       }
       const rows = await points.sketch(points.parts[0])

@@ -128,7 +128,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         k: 20,
         method: 'closures',
         iterations: 10,
-        device: { ...deviceOptions, memoryBytes: 8000 },
+        device: { ...deviceOptions, limits: { partBytes: 8000 } },
       })
       expect(parts.sizes.every((size) => size > 0)).toBe(true)
       expect(parts.distortion / (await run(vectors, { k: 20, iterations: 10 })).distortion).toBeLessThan(1.15)

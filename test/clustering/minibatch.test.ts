@@ -100,7 +100,10 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         600,
         9,
       )
-      const small = await openDevice({ ...deviceOptions, limits: { bindingBytes: 5000, memoryBytes: 5000 } })
+      const small = await openDevice({
+        ...deviceOptions,
+        limits: { bindingBytes: 5000, memoryBytes: 4000, partBytes: 3000 },
+      })
       try {
         const model = await run(bytes, { k: 10, batch: 64, iterations: 3, device: small })
         expect(model.distortion / distortion(bytes, model.centers, model.labels)).toBeCloseTo(1, 5)

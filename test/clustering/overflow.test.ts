@@ -1,7 +1,7 @@
 /** Options and weights that would overflow 32-bit arithmetic are scaled, or refused with the largest value that works. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cluster } from '../../src/clustering/cluster.ts'
-import { type ClusterOptions, resolveOptions } from '../../src/clustering/options.ts'
+import { type ClusterOptions, readOptions, resolveOptions } from '../../src/clustering/options.ts'
 import { METHODS, type MethodName } from '../../src/clustering/presets.ts'
 import { CentroidalError } from '../../src/core/errors.ts'
 import { matrix } from '../../src/core/matrix.ts'
@@ -97,15 +97,15 @@ describe('overflow', () => {
 
   test.each([
     [{ seed: 2 ** 53 }, /seed is 9007199254740992/],
-    [{ iterations: 1e9 }, /iterations is 1000000000: give a whole number, 1 to 1000000/],
+    [{ iterations: 1e9 }, /iterations is 1000000000: give a whole number from 1 to 1000000/],
     [{ iterations: Number.POSITIVE_INFINITY }, /iterations is Infinity/],
-    [{ restarts: 1e6 }, /restarts is 1000000: give a whole number, 1 to 10000/],
+    [{ restarts: 1e6 }, /restarts is 1000000: give a whole number from 1 to 10000/],
     [{ method: 'sharp', batch: 1e9 }, /batch is 1000000000: sharp needs a whole number, 1 to 1000000/],
     [{ method: 'closures', leafSize: 1e9 }, /leafSize/],
     [{ method: 'hkm', nodeRounds: 1e9 }, /nodeRounds/],
     [{ method: 'gmm', sigma: Number.POSITIVE_INFINITY }, /sigma is Infinity/],
   ] as const)('%o is out of bounds', (options, message) => {
-    expect(() => resolveOptions({ k: 2, ...options } as ClusterOptions, { rows: 9, cols: 2 })).toThrow(message)
+    expect(() => resolveOptions(readOptions({ k: 2, ...options }), { rows: 9, cols: 2 })).toThrow(message)
   })
 
   test('every number a method takes has a largest value, or one the data sets', () => {

@@ -119,14 +119,21 @@ for (const { name, options: device } of CLUSTERING_DEVICES) {
       expect(model.distortion).toBe(Math.min(...ends))
     })
 
-    test('vectors that do not fit are streamed, with the same result', async () => {
+    test('vectors in parts give the same labels, and the same bits whether they are kept or streamed', async () => {
       const start = matrix(vectors.data.subarray(0, 15 * 20), 15, 20)
       const options = { k: 15, start, iterations: 6, tolerance: 0 }
       const whole = await cluster(vectors, { ...options, device })
-      // 160 kB of vectors through a device that keeps 40 kB.
-      const streamed = await cluster(vectors, { ...options, device: { ...device, memoryBytes: 40_000 } })
-      expect(streamed.labels).toEqual(whole.labels)
-      expect(streamed.distortion / whole.distortion).toBeCloseTo(1, 6)
+      // 160 kB of vectors in parts of 40 kB.
+      const limits = { partBytes: 40_000 }
+      const kept = await cluster(vectors, { ...options, device: { ...device, limits } })
+      expect(kept.labels).toEqual(whole.labels)
+      expect(kept.distortion / whole.distortion).toBeCloseTo(1, 6)
+      const streamed = await cluster(vectors, { ...options, device: { ...device, limits, memoryBytes: 50_000 } })
+      expect(streamed.centers.data).toEqual(kept.centers.data)
+      expect(streamed.distortion).toBe(kept.distortion)
+      // Less memory than a part takes: parts stay as they are.
+      const tiny = await cluster(vectors, { ...options, device: { ...device, memoryBytes: 4000 } })
+      expect(tiny.centers.data).toEqual(whole.centers.data)
     })
 
     test('the m nearest are those of a plain search', async () => {

@@ -239,7 +239,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         tolerance: 0,
         iterations: 8,
         batch: 64,
-        device: { ...deviceOptions, memoryBytes: 4000 },
+        device: { ...deviceOptions, limits: { partBytes: 4000 } },
       })
       checkModel(cloud, parts)
       const alone = await run(cloud, { k: 12, iterations: 8, batch: 64, method })

@@ -172,7 +172,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
 }
 
 describe('moves of sparse rows in parts', () => {
-  test.each([{ memoryBytes: 4000 }, { limits: { bindingBytes: 8192 } }])('%o', async (small) => {
+  test.each([{ limits: { partBytes: 4000 } }, { limits: { bindingBytes: 8192 } }])('%o', async (small) => {
     const sparse = documents(400, 48, 20, 6, 13, 12)
     const device = { kind: 'cpu', threads: 1 } as const
     const options: ClusterOptions = { k: 6, metric: 'cosine', tolerance: 0, seed: 1 }

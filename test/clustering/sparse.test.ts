@@ -160,12 +160,15 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
 }
 
 describe('sparse rows in parts', () => {
-  test.each([{ memoryBytes: 4000 }, { limits: { bindingBytes: 4096 } }])('%o changes nothing', async (small) => {
-    const sparse = documents(500, 50, 10, 6, 13)
-    const options: ClusterOptions = { k: 6, metric: 'cosine', tolerance: 0, seed: 1, iterations: 8 }
-    const plain = await cluster(sparse, { ...options, device: { kind: 'cpu', threads: 1 } })
-    const cut = await cluster(sparse, { ...options, device: { kind: 'cpu', threads: 1, ...small } })
-    expect(cut.labels).toEqual(plain.labels)
-    expect(cut.distortion).toBeCloseTo(plain.distortion, 6)
-  })
+  test.each([{ limits: { partBytes: 4000 } }, { limits: { bindingBytes: 4096 } }])(
+    '%o changes nothing',
+    async (small) => {
+      const sparse = documents(500, 50, 10, 6, 13)
+      const options: ClusterOptions = { k: 6, metric: 'cosine', tolerance: 0, seed: 1, iterations: 8 }
+      const plain = await cluster(sparse, { ...options, device: { kind: 'cpu', threads: 1 } })
+      const cut = await cluster(sparse, { ...options, device: { kind: 'cpu', threads: 1, ...small } })
+      expect(cut.labels).toEqual(plain.labels)
+      expect(cut.distortion).toBeCloseTo(plain.distortion, 6)
+    },
+  )
 })

@@ -8,14 +8,14 @@ const from = (changes: object): VectorSource => toSource({ ...good, ...changes }
 
 describe('a source of the caller', () => {
   test.each([
-    ['0 columns', { cols: 0 }, /Mine has 2 rows and 0 columns/],
-    ['negative columns', { cols: -3 }, /and -3 columns/],
-    ['a fraction of a row', { rows: 1.5 }, /has 1\.5 rows/],
-    ['negative rows', { rows: -1 }, /has -1 rows/],
-    ['rows without end', { rows: Number.POSITIVE_INFINITY }, /has Infinity rows/],
-    ['no rows', { rows: undefined }, /has undefined rows/],
-    ['another type', { type: 'f64' }, /elements of type "f64"/],
-    ['sparse rows of another shape', { sparse: { rows: 5, cols: 3 } }, /sparse rows are 5 x 3/],
+    ['0 columns', { cols: 0 }, /source \(the input\) shape: 2 x 0/],
+    ['negative columns', { cols: -3 }, /2 x -3/],
+    ['a fraction of a row', { rows: 1.5 }, /1\.5 x 3/],
+    ['negative rows', { rows: -1 }, /-1 x 3/],
+    ['rows without end', { rows: Number.POSITIVE_INFINITY }, /Infinity x 3/],
+    ['no rows', { rows: undefined }, /undefined x 3/],
+    ['another type', { type: 'f64' }, /type of the input is "f64"/],
+    ['sparse rows of another shape', { sparse: { rows: 5, cols: 3 } }, /sparse rows of mine are an object/],
   ])('with %s is refused', (_, changes, message) => {
     expect(() => from(changes)).toThrow(CentroidalError)
     expect(() => from(changes)).toThrow(message)

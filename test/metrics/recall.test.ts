@@ -12,13 +12,7 @@ test('counts the queries whose nearest is among the first R', () => {
 })
 
 test('lists for other queries are refused', () => {
-  expect(() => recallAt({ ...found, rows: 3 }, truth, 1)).toThrow(/lists for 3 queries and the truth about 4/)
-})
-
-test.each([
-  [{ rows: 1, cols: 2, data: [1] }, { rows: 1, cols: 1, data: [1] }, 1, /1 numbers in the lists found for 1 x 2/],
-  [{ rows: 1, cols: 1, data: [1] }, { rows: 1, cols: 0, data: [] }, 1, /in the truth for 1 x 0/],
-  [{ rows: 1, cols: 1, data: [1] }, { rows: 1, cols: 1, data: [1] }, Number.NaN, /r is NaN/],
-])('%o against %o at %s is refused', (found, truth, r, message) => {
-  expect(() => recallAt(found, truth, r)).toThrow(message)
+  expect(() => recallAt({ rows: 3, cols: 1, data: [1, 2, 3] }, truth, 1)).toThrow(
+    /lists for 3 queries and the truth about 4/,
+  )
 })

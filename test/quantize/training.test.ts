@@ -200,8 +200,11 @@ test('threads and streaming change no bit', async () => {
   }
   const alone = await run({ kind: 'cpu', threads: 1 })
   expect(await run({ kind: 'cpu', threads: 3 })).toEqual(alone)
-  const streamed = await run({ kind: 'cpu', threads: 2, memoryBytes: 4096 })
-  expectClose(streamed, alone, () => 0.01)
+  expect(await run({ kind: 'cpu', threads: 2, memoryBytes: 4096 })).toEqual(alone)
+  const limits = { partBytes: 4096 }
+  const parts = await run({ kind: 'cpu', threads: 2, limits })
+  expectClose(parts, alone, () => 0.01)
+  expect(await run({ kind: 'cpu', threads: 2, limits, memoryBytes: 4096 })).toEqual(parts)
 })
 
 test('bytes that do not fit a binding once they are rotated are taken in parts', async () => {

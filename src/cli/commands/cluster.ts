@@ -55,11 +55,11 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
     await out.saveModel(model)
     const { truth } = inputs
     const agreed = truth && agreement(model.labels, truth)
+    const confusion = truth && confusionOf(model.labels, truth, model.facts.k)
     const { title = basename(file), image } = flags
     const mixture = await circles.drawn()
     const notes: RunNotes = {
-      ...defined({ image, mixture, agreement: agreed, sparseEntries: source.sparse?.values.length }),
-      ...(truth ? { confusion: confusionOf(model.labels, truth, model.facts.k) } : {}),
+      ...defined({ image, mixture, confusion, agreement: agreed, sparseEntries: source.sparse?.values.length }),
       ...{ title, file, commandLine: session.commandLine, elements: source.type, seconds },
     }
     await saveNotes(out.path, notes)

@@ -25,7 +25,10 @@ export interface RunState {
   tree: Uint32Array | undefined
   /** What the centres have besides a place, where they are those of a Gaussian mixture. */
   mixture: Mixture | undefined
+  /** Of the weights as the points carry them. */
   readonly totalWeight: number
+  /** The power of two that weights were multiplied by, see options.ts. */
+  readonly weightScale: number
   readonly control: RunControl
   /** Buffers that live as long as the run. */
   readonly scope: BufferScope
@@ -148,7 +151,7 @@ export function createRunState(
   device: Device,
   points: PointStore,
   k: number,
-  options: Pick<RunState, 'seed' | 'settings' | 'totalWeight' | 'control'>,
+  options: Pick<RunState, 'seed' | 'settings' | 'totalWeight' | 'weightScale' | 'control'>,
 ): RunState {
   const scope = new BufferScope(device)
   const centers = allocateRows(scope, k, points.cols, 'f32', 'centres')

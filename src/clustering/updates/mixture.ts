@@ -11,10 +11,10 @@
  * All in logarithms. Components that stay are numbered anew; points of one that goes are counted to the
  * one it overlapped most until the next round.
  */
-import { BufferScope, type DeviceBuffer } from '../../device/contract.ts'
+import type { DeviceBuffer } from '../../device/contract.ts'
 import type { AccumulateWorkspace } from '../../kernels/accumulate.ts'
 import { accumulateSoft, createSoftWorkspace, softPairBytes, softSumsBytes } from '../../kernels/accumulate-soft.ts'
-import { assignLists, NO_LABEL } from '../../kernels/assign-lists.ts'
+import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { expand } from '../../kernels/expand.ts'
 import { respondAll, respondLists } from '../../kernels/respond.ts'
 import { type DeviceRows, firstRows } from '../../kernels/rows.ts'
@@ -28,6 +28,7 @@ import { Purge } from '../mixture/purge.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
 import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
 import type { PointPart } from '../points.ts'
+import { measureSquares } from '../resolution.ts'
 import {
   type CandidateSource,
   type Mixture,
@@ -181,7 +182,7 @@ class MixtureUpdate implements Update {
     return {
       gain: 0,
       empty: 0,
-      squares: await this.#squares(state),
+      squares: await measureSquares(state),
       looked: looked + points.rows,
       extra: {
         components: state.k,
@@ -285,7 +286,10 @@ class MixtureUpdate implements Update {
     if (this.#tau === undefined || this.#source === undefined) return 0
     const mixture = state.mixture as Mixture
     const centers = await readCenters(state)
-    const purge = new Purge({ ...mixture, ownShares, cols: points.cols, points: state.totalWeight }, this.#tau)
+    const purge = new Purge(
+      { ...mixture, ownShares, cols: points.cols, points: state.totalWeight / state.weightScale },
+      this.#tau,
+    )
     const looked = await considerOverlaps(state, this.#source, purge, centers, this.#round)
     const { renamed, heirs, kept, joined } = purge.result()
     joinComponents(mixture, centers, joined, state.unit)
@@ -307,35 +311,5 @@ class MixtureUpdate implements Update {
     const labels = await points.readLabels()
     points.writeLabels(labels.map((label) => heirs[label]))
     return looked
-  }
-
-  /** Sum of weighted squared distances to the centres as they stand now. */
-  async #squares(state: RunState): Promise<number> {
-    const { device, points, centers } = state
-    const scope = new BufferScope(device)
-    let squares = 0
-    try {
-      const own = scope.allocate(points.largestPart * 4, 'own components')
-      for (const part of points.parts) {
-        const { labels, distances, weights } = part
-        const bytes = part.count * 4
-        device.copy({ buffer: labels, offset: 0, bytes }, { buffer: own, offset: 0, bytes })
-        const vectors = await points.vectors(part)
-        await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
-        const { sums, differences } = part
-        const tallied = await tally(device, {
-          count: part.count,
-          values: distances,
-          weights,
-          left: labels,
-          sums,
-          differences,
-        })
-        squares += tallied.sum
-      }
-      return squares
-    } finally {
-      scope.free()
-    }
   }
 }

@@ -62,12 +62,12 @@ function missingValue({ optional }: Argument): Nasty {
 
 async function judge(call: Call, args: readonly unknown[], refused: boolean, given: string): Promise<void> {
   const stop = new AbortController()
-  const given = args.map((value, at) => withSignal(value, call.arguments[at], stop.signal))
+  const final = args.map((value, at) => withSignal(value, call.arguments[at], stop.signal))
   const timer = setTimeout(() => stop.abort(), PATIENCE_MS)
   let result: unknown
   try {
     try {
-      result = call.call(given)
+      result = call.call(final)
     } catch (error) {
       if (call.later && !(error instanceof OwnError)) {
         acceptError(error, { own: true, given })

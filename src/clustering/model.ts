@@ -7,6 +7,7 @@ import { type DeviceChoice, withDevice } from './device-choice.ts'
 import { type Frame, intoFrame } from './frame.ts'
 import { predictShares } from './mixture/predict.ts'
 import { predictClusters } from './predict.ts'
+import type { ResumeArrays } from './run-state.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
 /** Written into model.json; a later format that this version cannot read has a higher number. */
@@ -34,6 +35,18 @@ export interface ModelFacts {
   readonly stopped: StopReason
   /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
+}
+
+/**
+ * What a run needs besides to go on exactly as it would have: see resume.ts.
+ * @internal
+ */
+export interface ResumeState {
+  readonly arrays: ResumeArrays
+  /** The restart a checkpoint was taken in, from 0; only checkpoints have it. */
+  readonly restart?: number
+  /** Facts of the best restart before that; its numbers are among the arrays. */
+  readonly best?: ModelFacts
 }
 
 /** What can be asked when vectors are assigned to the clusters of a model. */
@@ -102,6 +115,9 @@ export class ClusterModel {
   /** The standard deviation of each component of a mixture, in the input's units. */
   readonly sigmas: Float32Array | undefined
 
+  /** @internal */
+  readonly resumeState: ResumeState | undefined
+
   /** @internal `cluster` and `loadModel` make models. */
   constructor(
     centers: Matrix,
@@ -110,6 +126,7 @@ export class ClusterModel {
     state: ClusterModel['state'],
     tree?: Uint32Array | undefined,
     mixture?: { readonly weights: Float32Array; readonly sigmas: Float32Array } | undefined,
+    resumeState?: ResumeState | undefined,
   ) {
     this.centers = centers
     this.labels = labels
@@ -118,6 +135,7 @@ export class ClusterModel {
     this.tree = tree
     this.weights = mixture?.weights
     this.sigmas = mixture?.sigmas
+    this.resumeState = resumeState
   }
 
   /** Mean squared distance of a point to the centre of its label. */

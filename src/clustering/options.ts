@@ -57,7 +57,11 @@ export interface ClusterOptions extends MethodOptions {
   readonly onProgress?: (phase: string, share: number) => void
   /** Called with the state so far every `every` rounds, for example to save it. Default: none, as reading it takes time. */
   readonly checkpoint?: { readonly every: number; save(model: ClusterModel): Promise<void> | void }
-  /** A model to go on from: centres, labels and the count of rounds are taken over. Default: none. */
+  /**
+   * A model to go on from: centres, labels and the count of rounds are taken over. With the same vectors, options and device
+   * the result is that of a run that was not interrupted, bit for bit; a run that had converged returns at once. A checkpoint
+   * goes on with the restart it was taken in and those after it. Default: none.
+   */
   readonly resume?: ClusterModel
 }
 
@@ -136,7 +140,8 @@ export function resolveOptions(
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const known = method === 'auto' || method in METHODS
   const finds = method !== 'auto' && known && METHODS[method].findsCount === true
-  const k = finds ? startCount(options, method, rows) : checkCount(options.k, rows)
+  const weights = checkWeights(options.weights, rows)
+  const k = finds ? startCount(options, method, weightedRows(weights, rows)) : checkCount(options.k, rows)
   if (!known) throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
   const choice = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
   const name = choice?.method ?? (method as MethodName)
@@ -166,7 +171,7 @@ export function resolveOptions(
     restarts: number('restarts', 1, true),
     start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
     metric: oneOf('metric', options.metric ?? CLUSTER_DEFAULTS.metric, ['euclidean', 'cosine']),
-    weights: checkWeights(options.weights, rows),
+    weights,
     empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
@@ -194,6 +199,10 @@ function checkCount(k: number | undefined, rows: number): number {
     throw badOption('k', k, 'give a whole number of clusters, at least 1.')
   if (k > rows) throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
   return k
+}
+
+function weightedRows(weights: Float32Array | undefined, rows: number): number {
+  return weights ? weights.reduce((count, weight) => count + Number(weight > 0), 0) : rows
 }
 
 /** Components to begin with, for methods that find how many there are. */

@@ -162,16 +162,18 @@ export class PointStore {
     return this.#upload(part, this.#vectors[0])
   }
 
-  /** The parts as kernels and trees go through them. */
-  inParts(): TreePoints {
+  /** The parts as kernels and trees go through them; weighted if the weights, those of the store, are given. */
+  inParts(weights?: Float32Array): TreePoints {
     const { sparse } = this.source
     return {
       rows: this.rows,
       cols: this.cols,
       stride: this.stride,
+      weights,
       parts: this.parts.map((part) => ({
         first: part.first,
         count: part.count,
+        weights: weights && part.weights,
         vectors: () => this.vectors(part),
       })),
       gather: (indices) => this.gather(indices),

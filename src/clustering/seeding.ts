@@ -35,6 +35,7 @@ const CHEAP_READS = 4e9
 export type Start =
   | { readonly centers: Float32Array }
   | {
+      /** NO_LABEL for points without weight that are to take the nearest centre. */
       readonly labels: Uint32Array
       /** The tree the labels are the leaves of: see label-tree.ts. */
       readonly tree?: Uint32Array
@@ -50,9 +51,9 @@ export async function chooseStart(
   const { points, k } = state
   const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
   if (cells) return { labels: cells }
-  if (start === 'none') return { labels: randomLabels(points.rows, k, random) }
+  if (start === 'none') return { labels: randomLabels(points.rows, k, random, weights) }
   if (start === 'hkm' || start === 'bisecting') {
-    const { labels, root } = await hierarchyStart(state, start, random, onProgress)
+    const { labels, root } = await hierarchyStart(state, start, random, weights, onProgress)
     return { labels, tree: flattenLabels(root) }
   }
   const cheap = points.numbers * k <= CHEAP_READS
@@ -66,10 +67,9 @@ export async function chooseStart(
   return { centers: await points.gather(indices) }
 }
 
-/** A random label for every point, and a point for every label. */
-function randomLabels(n: number, k: number, random: Random): Uint32Array {
-  const order = Uint32Array.from({ length: n }, (_, i) => i)
-  shuffle(random, order)
+/** A random label for every point, and a point for every label, one with weight where there are enough. */
+function randomLabels(n: number, k: number, random: Random, weights: Float32Array | undefined): Uint32Array {
+  const order = shuffledPoints(n, random, weights)
   const labels = new Uint32Array(n)
   order.forEach((point, i) => {
     labels[point] = i < k ? i : random.below(k)
@@ -77,10 +77,25 @@ function randomLabels(n: number, k: number, random: Random): Uint32Array {
   return labels
 }
 
+/** All points in random order, those without weight last. */
+function shuffledPoints(n: number, random: Random, weights: Float32Array | undefined): Uint32Array {
+  const order = Uint32Array.from({ length: n }, (_, i) => i)
+  shuffle(random, order)
+  if (!weights?.includes(0)) return order
+  const weighted = order.filter((i) => weights[i] > 0)
+  const sorted = new Uint32Array(n)
+  sorted.set(weighted)
+  sorted.set(
+    order.filter((i) => weights[i] === 0),
+    weighted.length,
+  )
+  return sorted
+}
+
 /** Different points with weight, in random order. There are enough: the caller has checked. */
 async function randomStart(state: RunState, random: Random, weights?: Float32Array): Promise<number[]> {
   const { points, k } = state
-  const rows = new RowSet()
+  const rows = new RowSet(points.frame)
   const chosen: number[] = []
   // Mostly the first k draws do; duplicates and weightless points make it look further.
   const order = sampleDistinct(random, points.rows, Math.min(points.rows, 2 * k + 100))
@@ -119,7 +134,7 @@ async function plusPlusStart(
       chosen.push(next)
       onProgress?.(chosen.length / k)
     }
-    return chosen.length < k ? fillUp(state, chosen, random) : chosen
+    return chosen.length < k ? fillUp(state, chosen, random, weights) : chosen
   } finally {
     sampler.free()
   }
@@ -147,21 +162,28 @@ async function parallelStart(
     }
     if (chosen.length > k && reduced) {
       await sampler.add(fresh, chosen.length - fresh.length)
-      return await reduce(state, chosen, random)
+      return await reduce(state, chosen, random, weights)
     }
     if (chosen.length > k) return sampleOf(chosen, k, random)
-    return fillUp(state, chosen, random)
+    return fillUp(state, chosen, random, weights)
   } finally {
     sampler.free()
   }
 }
 
 /** k of the candidates by k-means++, each weighted with the points nearest to it. */
-async function reduce(state: RunState, candidates: readonly number[], random: Random): Promise<number[]> {
+async function reduce(
+  state: RunState,
+  candidates: readonly number[],
+  random: Random,
+  given: Float32Array | undefined,
+): Promise<number[]> {
   const { device, points } = state
   const labels = await points.readLabels()
   const weights = new Float32Array(candidates.length)
-  for (const label of labels) weights[label]++
+  labels.forEach((label, point) => {
+    weights[label] += given ? given[point] : 1
+  })
   const sample = await PointStore.open(device, await points.pick(candidates), {
     frame: { shift: undefined, scale: 1, unit: false, type: 'f32' },
     weights,
@@ -179,13 +201,16 @@ function sampleOf(indices: readonly number[], count: number, random: Random): nu
 }
 
 /** Too few places of their own were drawn (duplicates, tiny data): other different points fill up. */
-async function fillUp(state: RunState, chosen: readonly number[], random: Random): Promise<number[]> {
+async function fillUp(
+  state: RunState,
+  chosen: readonly number[],
+  random: Random,
+  weights: Float32Array | undefined,
+): Promise<number[]> {
   const { points, k } = state
-  const rows = new RowSet()
+  const rows = new RowSet(points.frame)
   const result: number[] = []
-  const others = Uint32Array.from({ length: points.rows }, (_, i) => i)
-  shuffle(random, others)
-  const order = [...chosen, ...others]
+  const order = [...chosen, ...shuffledPoints(points.rows, random, weights)]
   for (let i = 0; i < order.length && result.length < k; i++) {
     if (await rows.addFrom(points.source, order[i])) result.push(order[i])
   }
@@ -320,7 +345,7 @@ class DistanceSampler {
     let total = 0
     for (let i = 0; i < distances.length; i++) total += chance(i)
     if (!(total > 0)) return []
-    const rows = new RowSet()
+    const rows = new RowSet(points.frame)
     const drawn: number[] = []
     for (let i = 0; i < distances.length; i++) {
       if (random.uniform() * total >= count * chance(i)) continue
@@ -330,8 +355,13 @@ class DistanceSampler {
   }
 }
 
-/** k points in random order, or all of them as they come; equal ones too. */
-export async function samplePoints({ points, k }: RunState, random: Random): Promise<Float32Array> {
+/** k points in random order, or all of them as they come; equal ones too, but none without weight. */
+export async function samplePoints({ points, k, weights }: RunState, random: Random): Promise<Float32Array> {
+  if (weights?.includes(0)) {
+    const weighted = Uint32Array.from({ length: points.rows }, (_, i) => i).filter((i) => weights[i] > 0)
+    const chosen = k < weighted.length ? sampleDistinct(random, weighted.length, k).map((i) => weighted[i]) : weighted
+    return points.gather(chosen)
+  }
   if (k < points.rows) return points.gather(sampleDistinct(random, points.rows, k))
   const rows = new Float32Array(k * points.cols)
   for await (const { first, data } of chunks(points.source)) {

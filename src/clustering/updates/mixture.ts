@@ -11,6 +11,7 @@
  * All in logarithms. Components that stay are numbered anew; points of one that goes are counted to the
  * one it overlapped most until the next round.
  */
+import { CentroidalError } from '../../core/errors.ts'
 import { BufferScope, type DeviceBuffer } from '../../device/contract.ts'
 import type { AccumulateWorkspace } from '../../kernels/accumulate.ts'
 import { accumulateSoft, createSoftWorkspace, softPairBytes, softSumsBytes } from '../../kernels/accumulate-soft.ts'
@@ -31,6 +32,7 @@ import type { PointPart } from '../points.ts'
 import {
   type CandidateSource,
   type Mixture,
+  type ResumeArrays,
   type Round,
   type RunState,
   readCenters,
@@ -64,6 +66,10 @@ class MixtureUpdate implements Update {
   readonly #lambda: number
   readonly #tau: number | undefined
   readonly #best = new Map<PointPart, DeviceBuffer>()
+  /** Parts whose lists are of the round under way, and so name components as they are numbered now. */
+  readonly #listed = new Set<PointPart>()
+  /** New numbers of the components that the other lists name. */
+  #names: Uint32Array | undefined
   readonly #pairs: DeviceBuffer
   readonly #shares: DeviceBuffer
   readonly #evidence: DeviceBuffer
@@ -96,6 +102,53 @@ class MixtureUpdate implements Update {
       'new numbers of components',
     )
     this.#workspace = createSoftWorkspace(device, scope, rows * width, points.stride, k)
+  }
+
+  /** The lists of the points, as few columns as hold them all. */
+  async save(state: RunState): Promise<ResumeArrays> {
+    if (this.#best.size === 0) return {}
+    const { device, points } = state
+    const width = this.#width
+    const all = new Uint32Array(points.rows * width).fill(NO_LABEL)
+    let used = 1
+    for (const part of points.parts) {
+      const listed = this.#best.get(part)
+      if (listed === undefined) continue
+      const names = this.#listed.has(part) ? undefined : this.#names
+      const words = new Uint32Array(await device.read(listed))
+      for (let i = 0; i < part.count; i++) {
+        let filled = (part.first + i) * width
+        for (const word of words.subarray(i * width, (i + 1) * width)) {
+          const component = word === NO_LABEL || names === undefined ? word : names[word]
+          if (component !== NO_LABEL) all[filled++] = component
+        }
+        used = Math.max(used, filled - (part.first + i) * width)
+      }
+    }
+    const lists = new Uint32Array(points.rows * used)
+    for (let i = 0; i < points.rows; i++) lists.set(all.subarray(i * width, i * width + used), i * used)
+    return { lists }
+  }
+
+  restore(state: RunState, { lists }: ResumeArrays): void {
+    if (lists === undefined) return
+    const { device, points, k } = state
+    const used = lists.length / points.rows
+    const fits = Number.isInteger(used) && used <= this.#width
+    if (!fits || !lists.every((component) => component < k || component === NO_LABEL)) {
+      throw new CentroidalError(
+        'bad-data',
+        'The lists of components in the model to resume do not fit its clusters: make the model again.',
+      )
+    }
+    for (const part of points.parts) {
+      const words = new Uint32Array(part.count * this.#width).fill(NO_LABEL)
+      for (let i = 0; i < part.count; i++) {
+        const from = (part.first + i) * used
+        words.set(lists.subarray(from, from + used), i * this.#width)
+      }
+      device.write(this.#bestOf(state, part), words)
+    }
   }
 
   /** Labels to begin with give means; widths come from there as from any start. */
@@ -175,6 +228,7 @@ class MixtureUpdate implements Update {
     })
     const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * FOUND * 4 }))
     state.mixture = nextMixture(found, state.mixture as Mixture)
+    this.#listed.clear()
     const looked = await this.#purge(state, ownShares(found))
     const logLikelihood =
       this.#likelihood / state.totalWeight + this.#scales.constant + points.cols * Math.log(points.frame.scale)
@@ -238,6 +292,7 @@ class MixtureUpdate implements Update {
       },
       { signal: control.signal },
     )
+    this.#listed.add(part)
     await this.#choose(state, part, vectors, m, best, false)
     return found.looked + remembered
   }
@@ -290,6 +345,7 @@ class MixtureUpdate implements Update {
     const { renamed, heirs, kept, joined } = purge.result()
     joinComponents(mixture, centers, joined, state.unit)
     device.write(this.#renamed, renamed)
+    this.#names = renamed
     if (kept.length === k) return looked
     const { cols } = points
     const left = new Float32Array(kept.length * cols)

@@ -56,3 +56,12 @@ test('a checkpoint goes on with its restart and those after it, and remembers th
     expect(more.facts.iterations).toHaveLength(6)
   }
 })
+
+test('a search that was tuned in the first round stays as it is', async () => {
+  const many = cloud(5, 900, 8)
+  const asked = { method: 'rakm', k: 250, precision: 0.6, branching: 4, start: 'random', tolerance: 0, device } as const
+  const whole = await cluster(many, { ...asked, iterations: 5 })
+  expect(whole.facts.iterations[0].candidates).toBeLessThan(100)
+  const half = await cluster(many, { ...asked, iterations: 2 })
+  expect(bitsOf(await cluster(many, { ...asked, iterations: 5, resume: half }))).toEqual(bitsOf(whole))
+})

@@ -47,7 +47,10 @@ const SETTINGS: Partial<Record<MethodName, readonly Partial<ClusterOptions>[]>> 
     { checks: 3, branching: 3 },
     { index: 'kd', trees: 2 },
   ],
-  rakm: [{ k: 120, precision: 0.3, branching: 2 }, { checks: 2, index: 'kd', trees: 2 }],
+  rakm: [
+    { k: 120, precision: 0.3, branching: 2 },
+    { checks: 2, index: 'kd', trees: 2 },
+  ],
   hkm: [{ branching: 3 }],
   canopy: [{ canopyRadius: 0.6 }],
   agm: [{ memory: 6, checks: 8, branching: 3 }],

@@ -1,37 +1,82 @@
 /**
  * Compiles wasm/ four times (with and without relaxed SIMD, with and without shared memory) and
  * writes the results as text into one module, so that no bundler has to know about .wasm files.
+ *
+ * A fifth build is for tests alone and goes to a module of its own, which nothing in src imports: it has
+ * assertions, and checks every access to memory (wasm/checked.ts).
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const threads = ['--enable', 'threads', '--sharedMemory']
+const relaxed = ['--enable', 'relaxed-simd']
 const variants = {
-  relaxedShared: ['--enable', 'relaxed-simd', '--enable', 'threads', '--sharedMemory'],
-  relaxedSingle: ['--enable', 'relaxed-simd'],
-  simdShared: ['--enable', 'threads', '--sharedMemory'],
+  relaxedShared: [...relaxed, ...threads],
+  relaxedSingle: relaxed,
+  simdShared: threads,
   simdSingle: [],
 }
-const common = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd', '--enable', 'bulk-memory']
+const common = ['--runtime', 'stub', '--enable', 'simd', '--enable', 'bulk-memory']
 const memory = ['--importMemory', '--initialMemory', '16', '--maximumMemory', '65536', '--exportStart', 'start']
 
-await mkdir(`${root}/wasm/build`, { recursive: true })
-let code = ''
-let types = ''
-for (const [name, flags] of Object.entries(variants)) {
+/** The functions of wasm/checked.ts in the place of what they check. */
+const checked = [
+  [/\bload(?=<)/g, 'checkedLoad'],
+  [/\bstore(?=<)/g, 'checkedStore'],
+  [/\bv128\.load(?=\()/g, 'checkedVector'],
+  [/\bv128\.store(?=\()/g, 'checkedVectorStore'],
+  [/\bv128\.load32_splat(?=\()/g, 'checkedSplat'],
+  [/\bv128\.load32_zero(?=\()/g, 'checkedZero32'],
+  [/\bv128\.load64_zero(?=\()/g, 'checkedZero64'],
+  [/\bv128\.load8x8_u(?=\()/g, 'checkedWiden'],
+  [/\bmemory\.copy(?=\()/g, 'checkedCopy'],
+  [/\bmemory\.fill(?=\()/g, 'checkedFill'],
+]
+/** An access that is left would go unchecked. */
+const unchecked = /\b(v128\.(load|store)|memory\.(copy|fill)|atomic\.)\w*/
+
+async function readChecked(name, baseDir) {
+  let text
+  try {
+    text = await readFile(`${baseDir}/${name}`, 'utf8')
+  } catch {
+    return null
+  }
+  if (!name.startsWith('wasm/') || name === 'wasm/checked.ts') return text
+  for (const [pattern, replacement] of checked) text = text.replace(pattern, replacement)
+  const left = unchecked.exec(text)
+  if (left) throw new Error(`${name}: ${left[0]} has no checked form in wasm/checked.ts`)
+  const names = [...new Set(checked.map(([, replacement]) => replacement))]
+  return `${text}\nimport { ${names.join(', ')} } from './checked'\n`
+}
+
+async function compile(name, flags, options = {}) {
   const out = `wasm/build/${name}.wasm`
   const { error, stderr } = await asc.main(
     ['wasm/index.ts', '--baseDir', root, '--outFile', out, ...common, ...memory, ...flags],
-    { stdout: process.stdout },
+    { stdout: process.stdout, ...options },
   )
   if (error) {
     process.stderr.write(stderr.toString())
     throw error
   }
-  const bytes = await readFile(`${root}/${out}`)
-  code += `export const ${name} =\n  '${bytes.toString('base64')}'\n`
-  types += `export declare const ${name}: string\n`
+  return (await readFile(`${root}/${out}`)).toString('base64')
 }
-await writeFile(`${root}/wasm/build/modules.js`, code)
-await writeFile(`${root}/wasm/build/modules.d.ts`, types)
+
+async function write(file, modules) {
+  const code = modules.map(([name, text]) => `export const ${name} =\n  '${text}'\n`)
+  const types = modules.map(([name]) => `export declare const ${name}: string\n`)
+  await writeFile(`${root}/wasm/build/${file}.js`, code.join(''))
+  await writeFile(`${root}/wasm/build/${file}.d.ts`, types.join(''))
+}
+
+await mkdir(`${root}/wasm/build`, { recursive: true })
+const modules = []
+for (const [name, flags] of Object.entries(variants)) {
+  modules.push([name, await compile(name, ['-O3', '--noAssert', ...flags])])
+}
+await write('modules', modules)
+const checkedBuild = await compile('checked', ['-O2', ...relaxed, ...threads], { readFile: readChecked })
+await write('checked', [['checked', checkedBuild]])

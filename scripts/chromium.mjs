@@ -3,12 +3,15 @@
  * package @sparticuz/chromium carries (x86_64 Linux), unpacked with the libraries it needs. No root,
  * no download.
  */
-import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync } from 'node:zlib'
+import { build } from 'esbuild'
+
+/** Of the files in @sparticuz/chromium 147.0.0. When it is updated, the error says the new one. */
+const DIGEST = 'd3aca3c0ca13b38332843597e920ac7a6d14f5448f1319d801afc95ca695f66f'
 
 const INSTALLED = {
   linux: ['/usr/bin/google-chrome', '/usr/bin/google-chrome-stable', '/usr/bin/chromium', '/usr/bin/chromium-browser'],
@@ -41,28 +44,15 @@ export async function chromiumLaunchOptions() {
   }
 }
 
+/** In a folder that only this user can write to, and checked before each use: tests run what is in it. */
 async function unpackChromium() {
-  const folder = join(tmpdir(), `centroidal-chromium-147-${userInfo().uid}`)
-  if (existsSync(join(folder, 'complete'))) return folder
+  const { privateFolder, readTar } = await importUnpacking()
   const bin = findArchives()
-  const staging = `${folder}-${process.pid}`
-  await mkdir(staging, { recursive: true })
-  await writeFile(join(staging, 'chromium'), await unbrotli(join(bin, 'chromium.br')), { mode: 0o755 })
-  for (const name of ['al2023', 'fonts', 'swiftshader']) {
-    for (const file of readTar(await unbrotli(join(bin, `${name}.tar.br`)))) {
-      const path = join(staging, file.name)
-      await mkdir(dirname(path), { recursive: true })
-      await writeFile(path, file.bytes, { mode: 0o755 })
-    }
-  }
-  await writeFile(join(staging, 'complete'), '')
-  try {
-    await rename(staging, folder)
-  } catch {
-    // Another process was faster.
-    await rm(staging, { recursive: true, force: true })
-  }
-  return folder
+  const unpack = () => [
+    ...['al2023', 'fonts', 'swiftshader'].flatMap((name) => [...readTar(unbrotli(join(bin, `${name}.tar.br`)))]),
+    { name: 'chromium', bytes: unbrotli(join(bin, 'chromium.br')) },
+  ]
+  return privateFolder('chromium', DIGEST, unpack)
 }
 
 function findArchives() {
@@ -71,18 +61,21 @@ function findArchives() {
   return join(folder, 'bin')
 }
 
-async function unbrotli(path) {
-  return brotliDecompressSync(await readFile(path))
+function unbrotli(path) {
+  return brotliDecompressSync(readFileSync(path))
 }
 
-function* readTar(archive) {
-  const text = (start, length) => archive.toString('latin1', start, start + length).replace(/\0.*$/s, '')
-  for (let offset = 0; offset + 512 <= archive.length; ) {
-    const name = text(offset, 100)
-    if (name === '') return
-    const size = Number.parseInt(text(offset + 124, 12), 8) || 0
-    if (['0', ''].includes(text(offset + 156, 1)))
-      yield { name, bytes: archive.subarray(offset + 512, offset + 512 + size) }
-    offset += 512 + Math.ceil(size / 512) * 512
-  }
+/** What the library itself unpacks with. It is TypeScript, which Node 20 does not run by itself. */
+async function importUnpacking() {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `export * from './private-folder.ts'; export * from './tar.ts'`,
+      resolveDir: fileURLToPath(new URL('../src/platform', import.meta.url)),
+    },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+  })
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
 }

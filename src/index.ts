@@ -25,6 +25,7 @@ export {
   type VectorInput,
   type VectorSource,
 } from './core/matrix.ts'
+export { nearestName } from './core/nearest-name.ts'
 export { createRandom, type Random } from './core/random.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
 export { type Integers, openVectors, readIntegers, readSparse, readVectors } from './data/read.ts'
@@ -53,7 +54,8 @@ export {
   type SubspaceOrder,
 } from './quantize/options.ts'
 export { type CodingOptions, loadQuantizer, Quantizer, type QuantizerFacts } from './quantize/quantizer.ts'
-export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions, type RankedCodes } from './quantize/scan.ts'
+export type { RankedCodes } from './quantize/ranked.ts'
+export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions } from './quantize/scan.ts'
 export type { QuantizerStats, QuantizerStop } from './quantize/stats.ts'
 export { trainQuantizer } from './quantize/train.ts'
 export type { Bag } from './retrieval/bags.ts'

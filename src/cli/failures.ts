@@ -7,15 +7,13 @@ import { Interrupted, type Session } from './session.ts'
 const PLEASE_REPORT = 'please report it, with what CENTROIDAL_DEBUG=1 adds to this'
 
 export function exitCodeOf(error: unknown, session: Session): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  if (error instanceof CommanderError) return 2
   if (wasInterrupted(error, session)) return 130
   return error instanceof CentroidalError ? 2 : 1
 }
 
 export function tellFailure(error: unknown, session: Session): void {
   const { stderr } = session
-  // Help and version were asked for, and are already on stdout.
-  if (error instanceof CommanderError && error.exitCode === 0) return
   const calm = wasInterrupted(error, session)
   const sentence = sentenceFor(error, session)
   stderr.line(calm ? stderr.colors.yellow(sentence) : stderr.colors.red(sentence))

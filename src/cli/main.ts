@@ -1,6 +1,6 @@
 /** The command line: one process, one command, one exit code. */
+import { runCommandLine } from './command-line.ts'
 import { exitCodeOf, tellFailure } from './failures.ts'
-import { createProgram } from './program.ts'
 import { Session } from './session.ts'
 
 async function main(args: readonly string[]): Promise<void> {
@@ -13,13 +13,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
   process.on('uncaughtException', fail)
   process.on('unhandledRejection', fail)
-  const program = createProgram(session)
-  try {
-    await program.parseAsync(args.length === 0 ? ['--help'] : [...args], { from: 'user' })
-  } catch (error) {
-    tellFailure(error, session)
-    process.exitCode = exitCodeOf(error, session)
-  }
+  process.exitCode = await runCommandLine(args, session)
 }
 
 await main(process.argv.slice(2))

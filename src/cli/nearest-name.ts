@@ -1,43 +1,8 @@
-/** The name somebody meant. */
-
-/** The nearest of the names, or undefined if none is near enough to be what was meant. */
-export function nearestName(typed: string, names: readonly string[]): string | undefined {
-  // Who types gpu means webgpu, however few letters cpu is away.
-  const containing = typed.length >= 3 ? names.find((name) => name.includes(typed.toLowerCase())) : undefined
-  if (containing !== undefined) return containing
-  let best: string | undefined
-  let fewest = Math.max(1, Math.floor(typed.replace(/^-+/, '').length * 0.4)) + 1
-  for (const name of names) {
-    const edits = editDistance(typed.toLowerCase(), name.toLowerCase())
-    if (edits < fewest) {
-      best = name
-      fewest = edits
-    }
-  }
-  return best
-}
+/** What to suggest where a name is misspelt. */
+import { nearestName } from '../index.ts'
 
 /** "did you mean X?" where there is an X, else all the names. */
 export function suggestion(typed: string, names: readonly string[]): string {
   const near = nearestName(typed, names)
   return near === undefined ? `give one of ${names.join(', ')}.` : `did you mean ${near}?`
-}
-
-/** Letters added, dropped, changed, or swapped with their neighbour (optimal string alignment). */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const changed = a[i - 1] === b[j - 1] ? 0 : 1
-      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + changed)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        row[j] = Math.min(row[j], beforeLast[j - 2] + 1)
-      }
-    }
-    beforeLast = last
-    last = row
-  }
-  return last[b.length]
 }

@@ -1,8 +1,9 @@
 /** Rankings as files: one JSON object a line, `{"query": 7, "images": [7, 12], "scores": [1, 0.4]}`, as --json prints them. */
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CentroidalError, type QueryRanking, readIntegers } from '../index.ts'
 import { cannotWrite } from './out-folder.ts'
+import { readTextFile } from './text-file.ts'
 
 export interface RankingsFile {
   write(rankings: readonly QueryRanking[]): Promise<void>
@@ -36,7 +37,10 @@ export async function claimRankings(path: string): Promise<RankingsFile> {
 
 export async function readRankings(file: string): Promise<{ query: number; images: number[] }[]> {
   const rankings: { query: number; images: number[] }[] = []
-  const text = await readText(file)
+  const text = await readTextFile(file)
+  if (text === undefined) {
+    throw new CentroidalError('bad-file', `Cannot read ${JSON.stringify(file)}: there is no such file; check the name.`)
+  }
   for (const [i, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     const { type = 'ranking', query, images } = parsed(line)
@@ -58,16 +62,6 @@ function parsed(line: string): Record<string, unknown> {
     return (JSON.parse(line) as Record<string, unknown> | null) ?? {}
   } catch {
     return {}
-  }
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'there is no such file; check the name.' : `${message}.`
-    throw new CentroidalError('bad-file', `Cannot read ${JSON.stringify(file)}: ${reason}`, { cause: error })
   }
 }
 

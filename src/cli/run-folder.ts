@@ -1,7 +1,7 @@
 /** Folders that cluster, vocabulary and quantize wrote: the model, and run.json with what a report needs besides. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   CentroidalError,
@@ -14,9 +14,12 @@ import {
   type Quantizer,
   readVectors,
 } from '../index.ts'
+import { type Shape, ShapeError } from './json-shape.ts'
 import type { ImageShape } from './option-values.ts'
 import { cannotWrite } from './out-folder.ts'
 import type { MixtureRounds } from './report/mixture.ts'
+import { clusteringFacts, MOST_COUNTS, type NotedModel, quantizerFacts, runNotes } from './run-schema.ts'
+import { readTextFile } from './text-file.ts'
 import type { Agreement, Confusion } from './truth.ts'
 
 /** What was known when the run was made, and nothing in the model tells. All of it may be missing. */
@@ -70,9 +73,6 @@ export function runSeconds({ notes, ...run }: Run): number {
   return notes.seconds ?? rounds[rounds.length - 1]?.seconds ?? 0
 }
 
-/** A table of counts longer than this would make the file larger than the model. */
-const MOST_COUNTS = 100_000
-
 const NOTES_FORMAT = 'centroidal run'
 const NOTES_VERSION = 1
 
@@ -81,7 +81,7 @@ export async function saveNotes(folder: string, notes: RunNotes): Promise<void> 
   const { confusion, ...rest } = notes
   const kept = confusion && confusion.counts.length <= MOST_COUNTS
   const counts = kept ? { confusion: { ...confusion, counts: Array.from(confusion.counts) } } : {}
-  const model = markOf((await readText(join(folder, 'model.json'))) ?? '')
+  const model = markOf((await readTextFile(join(folder, 'model.json'))) ?? '')
   const text = JSON.stringify({ format: NOTES_FORMAT, version: NOTES_VERSION, model, ...rest, ...counts })
   try {
     await writeFile(join(folder, 'run.json'), `${text}\n`)
@@ -90,24 +90,31 @@ export async function saveNotes(folder: string, notes: RunNotes): Promise<void> 
   }
 }
 
-/** Reads a run; folders that the library saved have no notes, which a report can do without. */
+/** Reads a run. Folders that the library saved have no notes; a report can be made without them. */
 export async function loadRun(folder: string): Promise<Run> {
-  const modelJson = await readText(join(folder, 'model.json'))
+  const modelJson = await readTextFile(join(folder, 'model.json'))
   if (modelJson === undefined) throw notARun(folder, 'there is no model.json in it')
-  const facts = parsed(modelJson)
-  if (facts === undefined) throw notARun(folder, 'its model.json is not JSON')
-  const notes = await readNotes(folder, modelJson)
-  if (facts.format === 'centroidal quantizer') {
-    return { kind: 'quantizer', name: folder, quantizer: await loadQuantizer(folder), notes }
+  const found = parsed(modelJson)
+  if (found === undefined) throw notARun(folder, 'its model.json is not a JSON object')
+  const model = join(folder, 'model.json')
+  if (found.format === 'centroidal quantizer') {
+    checked(model, quantizerFacts, found)
+    const quantizer = await loadQuantizer(folder)
+    const { rows, m } = quantizer.facts
+    const notes = await readNotes(folder, modelJson, { rows, cols: quantizer.codec.cols, k: m, sizes: undefined })
+    return { kind: 'quantizer', name: folder, quantizer, notes }
   }
-  if (facts.format !== 'centroidal clustering') {
-    throw notARun(folder, `its model.json is of another kind (${facts.format})`)
-  }
+  if (found.format !== 'centroidal clustering') throw notARun(folder, 'its model.json is of another kind')
+  const facts = checked(model, clusteringFacts, found)
   const run = existsSync(join(folder, 'labels.npy'))
-    ? clusterRun(folder, await loadModel(folder), notes)
-    : await withoutLabels(folder, facts as unknown as ModelFacts, notes)
-  if (run.facts.iterations.length === 0) throw notARun(folder, 'its model.json tells of no round')
-  return run
+    ? { ...clusterRun(folder, await loadModel(folder), {}), facts }
+    : await withoutLabels(folder, facts)
+  for (const [name, values] of Object.entries({ ...run, centers: run.centers.data })) {
+    if (values instanceof Float32Array && !values.every(Number.isFinite)) {
+      throw notARun(folder, `its ${name}.npy holds a number that is not finite`)
+    }
+  }
+  return { ...run, notes: await readNotes(folder, modelJson, { ...facts, sizes: run.sizes }) }
 }
 
 /** "runs/a" and "runs/b" are a and b, unless two folders end in the same name. */
@@ -128,36 +135,57 @@ function markOf(modelJson: string): string {
   return createHash('sha256').update(modelJson).digest('hex').slice(0, 16)
 }
 
-async function readNotes(folder: string, modelJson: string): Promise<RunNotes> {
-  const notes = parsed((await readText(join(folder, 'run.json'))) ?? '')
-  if (notes?.format !== NOTES_FORMAT || !(Number(notes.version) <= NOTES_VERSION)) return {}
+/**
+ * Notes of another model are ignored: a checkpoint leaves those of an earlier run beside its own model. Anything else
+ * that is wrong with run.json is an error, because a report without them would silently lack what the user noted.
+ */
+async function readNotes(folder: string, modelJson: string, model: NotedModel): Promise<RunNotes> {
+  const path = join(folder, 'run.json')
+  const json = await readTextFile(path)
+  if (json === undefined) return {}
+  const notes = parsed(json)
+  if (notes?.format !== NOTES_FORMAT) throw notUsable(path, `it is not a JSON object with "format": "${NOTES_FORMAT}"`)
+  const { version } = notes
+  if (!Number.isInteger(version) || (version as number) < 1) throw notUsable(path, 'its version is not a whole number')
+  if ((version as number) > NOTES_VERSION) throw notUsable(path, `it was written by a later version of centroidal`)
   if (notes.model !== markOf(modelJson)) return {}
-  const { format: _, version: __, model: ___, confusion, ...rest } = notes as Record<string, unknown> & RunNotes
-  const counts = confusion && { confusion: { ...confusion, counts: Uint32Array.from(confusion.counts) } }
-  return { ...rest, ...counts }
+  return checked(path, runNotes(model), notes)
 }
 
-/** The course and the centres are still worth a report. */
-async function withoutLabels(folder: string, facts: ModelFacts, notes: RunNotes): Promise<ClusterRun> {
-  const centers = await readVectors(join(folder, 'centers.npy'))
-  const nothing = { labels: undefined, sizes: undefined, weights: undefined, sigmas: undefined }
-  return { kind: 'clustering', name: folder, facts, centers, ...nothing, notes }
+function notUsable(path: string, why: string, cause?: unknown): CentroidalError {
+  const cure = basename(path) === 'run.json' ? ', or delete it to report without it' : ''
+  return new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(path)} is not usable: ${why}; run the command that wrote it again${cure}.`,
+    { cause },
+  )
 }
 
-/** Undefined where there is no such file. */
-async function readText(path: string): Promise<string | undefined> {
+function checked<T>(path: string, shape: Shape<T>, value: unknown): T {
   try {
-    return await readFile(path, 'utf8')
+    return shape(value, '')
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new CentroidalError('bad-file', `Cannot read ${JSON.stringify(path)}: ${message}.`, { cause: error })
+    if (!(error instanceof ShapeError)) throw error
+    throw notUsable(path, error.message, error)
   }
 }
 
+/** The rounds and the centres are still worth a report. */
+async function withoutLabels(folder: string, facts: ModelFacts): Promise<ClusterRun> {
+  const centers = await readVectors(join(folder, 'centers.npy'))
+  if (centers.rows !== facts.k || centers.cols !== facts.cols) {
+    const shapes = `${centers.rows} x ${centers.cols} and its model.json says ${facts.k} x ${facts.cols}`
+    throw notARun(folder, `its centers.npy is ${shapes}`)
+  }
+  const nothing = { labels: undefined, sizes: undefined, weights: undefined, sigmas: undefined }
+  return { kind: 'clustering', name: folder, facts, centers, ...nothing, notes: {} }
+}
+
+/** Undefined if the text is not a JSON object. */
 function parsed(text: string): Record<string, unknown> | undefined {
   try {
-    return (JSON.parse(text) as Record<string, unknown> | null) ?? undefined
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }

@@ -8,17 +8,33 @@ export class Output {
   readonly isTerminal: boolean
   readonly colors: ReturnType<typeof picocolors.createColors>
   readonly #stream: NodeJS.WriteStream
+  #used = false
   #closed = false
+  #failure: NodeJS.ErrnoException | undefined
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
     this.isTerminal = stream.isTTY === true
     this.colors = picocolors.createColors(this.isTerminal && !process.env.NO_COLOR && process.env.TERM !== 'dumb')
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // `| head` has seen enough. The work goes on, for the files it makes.
-      if (error.code !== 'EPIPE') throw error
+      // The work goes on, for the files it writes. A reader that stops early, such as `| head`, is no failure.
       this.#closed = true
+      if (error.code !== 'EPIPE') this.#failure ??= error
     })
+  }
+
+  /** Why text was lost, after `flush`. */
+  get failure(): NodeJS.ErrnoException | undefined {
+    return this.#failure
+  }
+
+  /** Resolves when all text has been written, or could not be. */
+  async flush(): Promise<void> {
+    // Even an empty write fails on a full disk, which is no loss where nothing was to be written.
+    if (!this.#used) return
+    if (!this.#closed) await new Promise<void>((resolve) => void this.#stream.write('', () => resolve()))
+    // Errors are emitted after the callbacks of the writes that failed.
+    await new Promise<void>((resolve) => setImmediate(resolve))
   }
 
   get stream(): NodeJS.WriteStream {
@@ -26,6 +42,7 @@ export class Output {
   }
 
   write(text: string): void {
+    this.#used = true
     if (!this.#closed) this.#stream.write(text)
   }
 
@@ -38,14 +55,21 @@ export class Output {
   }
 }
 
+export interface Streams {
+  readonly stdout: NodeJS.WriteStream
+  readonly stderr: NodeJS.WriteStream
+}
+
 export class Session {
-  readonly stdout = new Output(process.stdout)
-  readonly stderr = new Output(process.stderr)
+  readonly stdout: Output
+  readonly stderr: Output
   /** As it was typed, for the report. */
   readonly commandLine: string
   #interruption: AbortController | undefined
 
-  constructor(args: readonly string[]) {
+  constructor(args: readonly string[], { stdout, stderr }: Streams = process) {
+    this.stdout = new Output(stdout)
+    this.stderr = new Output(stderr)
     this.commandLine = ['centroidal', ...args.map(quoted)].join(' ')
   }
 

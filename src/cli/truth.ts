@@ -83,7 +83,12 @@ export function confusionOf(labels: Uint32Array, truth: Labels, k: number): Conf
   const width = classes.length
   const counts = new Uint32Array(k * width)
   for (let row = 0; row < labels.length; row++) counts[labels[row] * width + indexOf.get(truth[row])!]++
-  const majority = Array.from({ length: k }, (_, cluster) => {
+  return { classes, counts, majority: majorityOf(counts, width, k) }
+}
+
+/** The most frequent class of each cluster; `counts` is clusters x classes. */
+export function majorityOf(counts: Uint32Array, width: number, k: number): Confusion['majority'] {
+  return Array.from({ length: k }, (_, cluster) => {
     const row = counts.subarray(cluster * width, (cluster + 1) * width)
     let index = 0
     let total = 0
@@ -93,5 +98,4 @@ export function confusionOf(labels: Uint32Array, truth: Labels, k: number): Conf
     }
     return { index, share: total === 0 ? 0 : row[index] / total }
   })
-  return { classes, counts, majority }
 }

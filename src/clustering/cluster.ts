@@ -9,7 +9,13 @@ import { chooseFrame, type Frame, intoFrame, outOfFrame } from './frame.ts'
 import { iterate } from './loop.ts'
 import { mixtureOf } from './mixture/predict.ts'
 import { ClusterModel, type ModelFacts, type ResumeState } from './model.ts'
-import { type ClusterOptions, type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
+import {
+  type ClusterOptions,
+  type ResolvedOptions,
+  readOptions,
+  requireSparseOptions,
+  resolveOptions,
+} from './options.ts'
 import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { arraysToResume, bestBefore, checkResume, exactMixture, restartsLeft, sameMethod, withBest } from './resume.ts'
@@ -67,8 +73,9 @@ export async function cluster(vectors: VectorInput, options: ClusterOptions): Pr
  */
 export async function* clusterSteps(
   vectors: VectorInput,
-  options: ClusterOptions,
+  given: ClusterOptions,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
+  const options = readOptions(given)
   const source = toSource(vectors)
   const { rows, cols, sparse } = source
   const resolved = resolveOptions(options, { rows, cols, sparse: sparse !== undefined })

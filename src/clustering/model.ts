@@ -1,9 +1,10 @@
 /** The result of a clustering: centres, labels, how it came about; predicts, and is saved as a folder. */
+import { abortSignal, callback, flag, instance, type OptionChecks, optionsOf, path } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { readModelFolder, writeModelFolder } from '../data/model-folder.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
-import { type DeviceChoice, withDevice } from './device-choice.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from './device-choice.ts'
 import { type Frame, intoFrame } from './frame.ts'
 import { predictShares } from './mixture/predict.ts'
 import { predictClusters } from './predict.ts'
@@ -59,6 +60,13 @@ export interface PredictOptions {
   readonly onProgress?: (share: number) => void
   /** Descend the model's tree instead of looking at every centre. Default: where there is one (hkm, bisecting that was not refined) and the vectors are dense. */
   readonly descend?: boolean
+}
+
+const CHECKS: OptionChecks<PredictOptions> = {
+  device: deviceChoice,
+  signal: abortSignal,
+  onProgress: callback,
+  descend: flag,
 }
 
 /** Clusters of vectors, and how far their centres are. */
@@ -157,14 +165,16 @@ export class ClusterModel {
 
   /** The cluster of each vector, and how far its centre is. */
   async assign(input: VectorInput, options: PredictOptions = {}): Promise<Prediction> {
+    const asked = optionsOf('assign', options, CHECKS)
     const source = this.#source(input)
-    return withDevice(options.device, (device: Device) => predictClusters(device, source, this, options))
+    return withDevice(asked.device, (device: Device) => predictClusters(device, source, this, asked))
   }
 
   /** The `r` components of a mixture that answer most for each vector, and their shares; all shares of a vector add up to 1. */
   async responsibilities(input: VectorInput, r: number, options: PredictOptions = {}): Promise<Responsibilities> {
+    const asked = optionsOf('responsibilities', options, CHECKS)
     const source = this.#source(input)
-    return withDevice(options.device, (device: Device) => predictShares(device, source, this, r, options))
+    return withDevice(asked.device, (device: Device) => predictShares(device, source, this, r, asked))
   }
 
   #source(input: VectorInput): VectorSource {
@@ -178,6 +188,7 @@ export class ClusterModel {
 
   /** Writes centers.npy, labels.npy and model.json (of a mixture weights.npy and sigmas.npy too) into a folder, which is made if need be. */
   async save(folder: string): Promise<void> {
+    path(folder, 'the folder')
     const { frame } = this.state
     await writeModelFolder(folder, {
       kind: 'clustering',
@@ -198,6 +209,9 @@ export class ClusterModel {
   }
 }
 
+/** A model that a caller gave. */
+export const clusterModel = instance(ClusterModel, 'give a model from cluster() or loadModel().')
+
 /**
  * Loads what {@link ClusterModel.save} or `centroidal cluster --out` wrote.
  *
@@ -214,6 +228,7 @@ export class ClusterModel {
  * ```
  */
 export async function loadModel(folder: string): Promise<ClusterModel> {
+  path(folder, 'the folder')
   const { facts, centers, labels, frameCenters, tree, mixture } = await readModelFolder(
     folder,
     'clustering',

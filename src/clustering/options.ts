@@ -1,11 +1,23 @@
 /** What a caller may ask of a clustering, with the defaults and why they are what they are. */
-import { badOption, CentroidalError, show } from '../core/errors.ts'
-import { isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
+import {
+  abortSignal,
+  callback,
+  choice,
+  numberList,
+  type OptionChecks,
+  optionGroup,
+  optionsOf,
+  real,
+  whole,
+} from '../core/arguments.ts'
+import { badArgument, badOption, CentroidalError, show } from '../core/errors.ts'
+import { denseMatrix, isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
+import { deviceChoice } from './device-choice.ts'
 import { chooseMethod } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
-import type { ClusterModel } from './model.ts'
+import { type ClusterModel, clusterModel } from './model.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import type { StartName } from './run-state.ts'
 import type { IterationStats } from './stats.ts'
@@ -113,66 +125,80 @@ export const CLUSTER_DEFAULTS = {
   empty: 'farthest',
 } as const
 
-const KNOWN = new Set<string>([
-  'k',
-  'method',
-  'seed',
-  'iterations',
-  'tolerance',
-  'seconds',
-  'restarts',
-  'start',
-  'metric',
-  'weights',
-  'empty',
-  'device',
-  'signal',
-  'onIteration',
-  'onProgress',
-  'checkpoint',
-  'resume',
-])
+/** Options of every method. Those of single methods are in the tables of {@link METHODS}. */
+const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
+  k: anything,
+  method: (value, thing) => methodName(value, thing),
+  seed: whole(0),
+  iterations: whole(1),
+  tolerance: real(0),
+  seconds: real(0),
+  restarts: whole(1),
+  start: anything,
+  metric: choice(['euclidean', 'cosine']),
+  weights: numberList,
+  empty: choice(['farthest', 'keep']),
+  device: deviceChoice,
+  signal: abortSignal,
+  onIteration: callback,
+  onProgress: callback,
+  checkpoint: (value, thing) => checkCheckpoint(value, thing),
+  resume: clusterModel,
+}
+
+/** What depends on other options is checked where those are known. */
+function anything<T>(value: unknown, thing: string): T {
+  if (value === null) throw badArgument(thing, value, 'give a value, or leave it out.')
+  return value as T
+}
+
+function methodName(value: unknown, thing: string): 'auto' | MethodName {
+  return choice(['auto', ...(Object.keys(METHODS) as MethodName[])])(value, thing)
+}
+
+function checkCheckpoint(value: unknown, thing: string): NonNullable<ClusterOptions['checkpoint']> {
+  type Checkpoint = NonNullable<ClusterOptions['checkpoint']>
+  const { every, save } = optionGroup<Checkpoint>({ every: whole(1), save: callback }, ['every', 'save'])(value, thing)
+  // Called as the method that it may be.
+  return { every, save: (model) => save.call(value as Checkpoint, model) }
+}
+
+/** What a caller gave to `cluster`: known options only, each read once. */
+export function readOptions(options: unknown): ClusterOptions {
+  const ofMethods = Object.values(METHODS).flatMap((method) => method.options.map(({ name }) => [name, anything]))
+  return optionsOf<ClusterOptions>('cluster', options, {
+    ...CHECKS,
+    ...(Object.fromEntries(ofMethods) as OptionChecks<MethodOptions>),
+  })
+}
 
 export function resolveOptions(
   options: ClusterOptions,
   { rows, cols, sparse = false }: { readonly rows: number; readonly cols: number; readonly sparse?: boolean },
 ): ResolvedOptions {
   const method = options.method ?? CLUSTER_DEFAULTS.method
-  const known = method === 'auto' || method in METHODS
-  const finds = method !== 'auto' && known && METHODS[method].findsCount === true
+  const finds = method !== 'auto' && METHODS[method].findsCount === true
   const weights = checkWeights(options.weights, rows)
   const k = finds ? startCount(options, method, weightedRows(weights, rows)) : checkCount(options.k, rows)
-  if (!known) throw badOption('method', method, `give one of auto, ${Object.keys(METHODS).join(', ')}.`)
-  const choice = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
-  const name = choice?.method ?? (method as MethodName)
+  const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
+  const name = chosen?.method ?? (method as MethodName)
   checkNames(options, name)
   if (options.weights && METHODS[name].weights === false)
     throw badOption('weights', options.weights, `${name} takes none.`)
-  const number = (
-    name: 'seed' | 'iterations' | 'tolerance' | 'seconds' | 'restarts',
-    least: number,
-    whole: boolean,
-  ): number => {
-    const value = options[name]
-    const chosen = value ?? CLUSTER_DEFAULTS[name]
-    if (typeof chosen !== 'number' || Number.isNaN(chosen) || chosen < least || (whole && !Number.isInteger(chosen))) {
-      throw badOption(name, value, `give a ${whole ? 'whole ' : ''}number, ${least} or more.`)
-    }
-    return chosen
-  }
+  const { seed, iterations, tolerance, seconds, restarts, metric, empty } = { ...CLUSTER_DEFAULTS, ...options }
   return {
     k,
     method: name,
-    methodReason: choice?.reason,
-    seed: number('seed', 0, true),
-    iterations: number('iterations', 1, true),
-    tolerance: number('tolerance', 0, false),
-    seconds: number('seconds', 0, false),
-    restarts: number('restarts', 1, true),
+    methodReason: chosen?.reason,
+    seed,
+    iterations,
+    tolerance,
+    seconds,
+    restarts,
     start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
-    metric: oneOf('metric', options.metric ?? CLUSTER_DEFAULTS.metric, ['euclidean', 'cosine']),
+    metric,
     weights,
-    empty: oneOf('empty', options.empty ?? CLUSTER_DEFAULTS.empty, ['farthest', 'keep']),
+    empty,
     settings: resolveSettings(name, METHODS[name].options, options),
   }
 }
@@ -221,31 +247,24 @@ function startCount({ k, start, resume }: ClusterOptions, method: MethodName, ro
   )
 }
 
-/** Options that nobody knows, and those that belong to another method. */
+/** Refuses options that belong to another method. */
 function checkNames(options: ClusterOptions, method: MethodName): void {
-  for (const name of Object.keys(options)) {
-    if (KNOWN.has(name)) continue
-    const value = options[name as keyof ClusterOptions]
+  for (const [name, value] of Object.entries(options)) {
+    if (Object.hasOwn(CHECKS, name)) continue
     const takes = (of: MethodName): boolean => METHODS[of].options.some((option) => option.name === name)
-    if (value === undefined || takes(method)) continue
+    if (takes(method)) continue
     const owners = (Object.keys(METHODS) as MethodName[]).filter(takes)
     const verb = owners.length > 1 ? 'do' : 'does'
-    const cure =
-      owners.length > 0 ? `${method} does not take it, ${owners.join(', ')} ${verb}.` : 'there is no such option.'
-    throw badOption(name, value, cure)
+    throw badOption(name, value, `${method} does not take it, ${owners.join(', ')} ${verb}.`)
   }
-}
-
-function oneOf<T extends string>(name: string, value: T, allowed: readonly T[]): T {
-  if (!allowed.includes(value)) throw badOption(name, value, `give one of ${allowed.join(', ')}.`)
-  return value
 }
 
 function checkStart(start: StartChoice, k: number, cols: number, finds: boolean): StartChoice {
   // What else these take was looked at when components were counted.
   if (finds && !isMatrix(start)) return start
-  if (typeof start === 'string') return oneOf<StartName | 'all'>('start', start, START_NAMES)
+  if (typeof start === 'string') return choice<StartName | 'all'>(START_NAMES)(start, 'option start')
   if (!isMatrix(start)) throw badOption('start', start, `give ${START_NAMES.join(', ')}, or a matrix of centres.`)
+  denseMatrix(start, 'option start')
   if (start.rows !== k || start.cols !== cols) {
     throw badOption('start', `${start.rows} x ${start.cols}`, `the centres to start from must be ${k} x ${cols}.`)
   }

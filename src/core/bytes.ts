@@ -1,7 +1,15 @@
 /** Bytes to read from or write to, wherever they are: a file, a Blob dropped on a page, a URL. */
 
+import { badArgument } from './errors.ts'
+
 /** Where a file can be: a path in Node or a URL in a page, a URL, or a Blob such as a dropped file. */
 export type Location = string | URL | Blob
+
+/** What a caller gave as the location of a file. */
+export function location(value: unknown, thing: string): Location {
+  if ((typeof value === 'string' && value !== '') || value instanceof URL || value instanceof Blob) return value
+  throw badArgument(thing, value, 'give a path, a URL or a Blob.')
+}
 
 export interface ByteSource {
   /** Named in errors. */

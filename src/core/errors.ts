@@ -46,14 +46,50 @@ export class CentroidalError extends Error {
 }
 
 export function badOption(name: string, value: unknown, cure: string): CentroidalError {
-  return new CentroidalError('bad-option', `Option ${name} is ${show(value)}: ${cure}`)
+  return badArgument(`option ${name}`, value, cure)
 }
 
-/** A value as it reads best inside a sentence. */
+/** An argument, or an option, that cannot be used: `thing` is what it is called, such as `option k`. */
+export function badArgument(thing: string, value: unknown, cure: string): CentroidalError {
+  return new CentroidalError('bad-option', `${capital(thing)} is ${show(value)}: ${cure}`)
+}
+
+/** Longer strings are shortened in messages. */
+const LONGEST_SHOWN = 80
+
+/** A value as it reads best inside a sentence. Never fails, whatever the value is. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value === 'object' && value !== null) {
-    return Array.isArray(value) ? `an array of ${value.length}` : (value.constructor?.name ?? 'an object')
+  switch (typeof value) {
+    case 'string':
+      return value.length > LONGEST_SHOWN
+        ? `${JSON.stringify(value.slice(0, LONGEST_SHOWN))}... (${value.length} characters)`
+        : JSON.stringify(value)
+    case 'bigint': {
+      const digits = String(value)
+      return digits.length > LONGEST_SHOWN ? `a bigint of ${digits.length} digits` : `${digits}n`
+    }
+    case 'function':
+      return 'a function'
+    case 'object':
+      return value === null ? 'null' : showObject(value)
+    default:
+      return shortened(String(value))
   }
-  return String(value)
+}
+
+function showObject(value: object): string {
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  const name: unknown = value.constructor?.name
+  if (typeof name !== 'string' || name === '' || name === 'Object') return 'an object'
+  const count = ArrayBuffer.isView(value) && 'length' in value ? ` of ${String(value.length)}` : ''
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${shortened(name)}${count}`
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
+}
+
+/** With a capital letter, to begin a sentence. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -3,7 +3,8 @@
  * Bytes stay bytes; nothing is widened until a kernel needs it.
  */
 
-import { CentroidalError, show } from './errors.ts'
+import { badData, checkShape, choice, isBigIntArray } from './arguments.ts'
+import { CentroidalError, capital, show } from './errors.ts'
 import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
 /** 32-bit floats, or bytes. */
@@ -60,12 +61,9 @@ export type VectorInput =
  * ```
  */
 export function matrix(data: VectorData, rows: number, cols: number): Matrix {
-  if (!Number.isInteger(rows) || !Number.isInteger(cols) || rows < 0 || cols < 1) {
-    throw new CentroidalError(
-      'bad-data',
-      `A matrix of ${rows} x ${cols} cannot be: give whole numbers, at least one column.`,
-    )
-  }
+  checkShape(rows, cols, 'matrix')
+  if (!isVectorData(data))
+    throw badData(`The data of the matrix is ${show(data)}: give a Float32Array or a Uint8Array.`)
   if (data.length !== rows * cols) {
     throw new CentroidalError(
       'bad-data',
@@ -73,6 +71,20 @@ export function matrix(data: VectorData, rows: number, cols: number): Matrix {
     )
   }
   return { rows, cols, data }
+}
+
+function isVectorData(value: unknown): value is VectorData {
+  return value instanceof Float32Array || value instanceof Uint8Array
+}
+
+/** A Matrix that a caller gave, checked; `thing` names it in errors. */
+export function denseMatrix(value: unknown, thing: string): Matrix {
+  if (!isMatrix(value)) {
+    throw badData(
+      `${capital(thing)} is ${show(value)}: give a Matrix, such as matrix(data, rows, cols) with a Float32Array or a Uint8Array.`,
+    )
+  }
+  return matrix(value.data, value.rows, value.cols)
 }
 
 export function elementType(data: VectorData): ElementType {
@@ -84,12 +96,11 @@ export function elementBytes(type: ElementType): number {
 }
 
 export function isMatrix(value: unknown): value is Matrix {
-  const m = value as Matrix
-  return typeof m === 'object' && m !== null && (m.data instanceof Float32Array || m.data instanceof Uint8Array)
+  return typeof value === 'object' && value !== null && isVectorData((value as Matrix).data)
 }
 
 export function isSource(value: unknown): value is VectorSource {
-  return typeof (value as VectorSource)?.read === 'function'
+  return typeof value === 'object' && value !== null && typeof (value as VectorSource).read === 'function'
 }
 
 /** A view of whole rows, no copy. */
@@ -97,54 +108,124 @@ export function rowsOf(m: Matrix, start: number, end: number): VectorData {
   return m.data.subarray(start * m.cols, end * m.cols)
 }
 
-/** Any accepted input as a source; arrays of arrays become one Float32Array. */
+/** Sources that were checked already: those made here, and those of callers that were wrapped. */
+const checked = new WeakSet<VectorSource>()
+
+/** Any accepted input as a source, checked; arrays of arrays become one Float32Array. */
 export function toSource(input: VectorInput, name = 'the input'): VectorSource {
-  if (isSource(input)) return input
+  if (isSource(input)) return checked.has(input) ? input : checkedSource(input, name)
   if (isSparse(input)) return sparseSource(sparseMatrix(input, input.rows, input.cols, name), name)
   const m = isMatrix(input) ? matrix(input.data, input.rows, input.cols) : fromRows(input, name)
-  return {
+  const source: VectorSource = {
     rows: m.rows,
     cols: m.cols,
     type: elementType(m.data),
     name,
     read: async (start, end) => rowsOf(m, start, end),
   }
+  checked.add(source)
+  return source
+}
+
+/** A source of a caller: its shape is checked now, and everything it reads when it is read. */
+function checkedSource(given: VectorSource, thing: string): VectorSource {
+  const { rows, cols, sparse, close } = given
+  checkShape(rows, cols, `source (${thing})`)
+  const type = choice<ElementType>(['f32', 'u8'])(given.type, `the type of ${thing}`)
+  const name = typeof given.name === 'string' && given.name !== '' ? given.name : thing
+  if (close !== undefined && typeof close !== 'function') {
+    throw badData(`The close of ${thing} is ${show(close)}: give a function or leave it out.`)
+  }
+  const source: VectorSource = {
+    rows,
+    cols,
+    type,
+    name,
+    ...(sparse === undefined ? {} : { sparse: checkedSparse(sparse, rows, cols, name) }),
+    async read(start, end) {
+      const data: unknown = await given.read(start, end)
+      const expected = type === 'u8' ? data instanceof Uint8Array : data instanceof Float32Array
+      if (expected && (data as VectorData).length === (end - start) * cols) return data as VectorData
+      const wanted = `a ${type === 'u8' ? 'Uint8Array' : 'Float32Array'} of ${(end - start) * cols}`
+      throw badData(`read(${start}, ${end}) of ${name} gave ${show(data)}: it has to give ${wanted}.`)
+    },
+    ...(close === undefined ? {} : { close: () => given.close?.() ?? Promise.resolve() }),
+  }
+  checked.add(source)
+  return source
+}
+
+function checkedSparse(sparse: unknown, rows: number, cols: number, name: string): SparseMatrix {
+  if (!isSparse(sparse)) throw badData(`The sparse rows of ${name} are ${show(sparse)}: give a SparseMatrix.`)
+  if (sparse.rows === rows && sparse.cols === cols) return sparseMatrix(sparse, rows, cols, name)
+  throw badData(
+    `${capital(name)} is ${rows} x ${cols} and its sparse rows ${show(sparse.rows)} x ${show(sparse.cols)}: give the same shape.`,
+  )
 }
 
 /** A checked sparse matrix as a source. */
 export function sparseSource(sparse: SparseMatrix, name: string): VectorSource {
   const { rows, cols } = sparse
-  return { rows, cols, type: 'f32', name, sparse, read: async (start, end) => denseRows(sparse, start, end) }
+  const read = async (start: number, end: number): Promise<VectorData> => denseRows(sparse, start, end)
+  const source: VectorSource = { rows, cols, type: 'f32', name, sparse, read }
+  checked.add(source)
+  return source
 }
 
-function fromRows(rows: readonly ArrayLike<number>[], name: string): Matrix {
+function fromRows(rows: unknown, name: string): Matrix {
   if (!Array.isArray(rows)) {
-    throw new CentroidalError(
-      'bad-data',
+    throw badData(
       `${capital(name)} is ${show(rows)}: give a Matrix ({ data, rows, cols }), a SparseMatrix, an array of arrays of numbers, or a source with read(start, end).`,
     )
   }
-  const cols = rows[0]?.length ?? 0
-  if (cols === 0)
-    throw new CentroidalError('bad-data', `${capital(name)} is empty: give at least one row of at least one number.`)
-  const data = new Float32Array(rows.length * cols)
-  rows.forEach((row, i) => {
-    if (row.length !== cols) {
-      throw new CentroidalError(
-        'bad-data',
-        `Row ${i} of ${name} has ${row.length} numbers, row 0 has ${cols}: all rows need the same length.`,
-      )
+  const cols = rows.length === 0 ? 0 : rowLength(rows[0], 0, name)
+  if (cols === 0) throw badData(`${capital(name)} is empty: give at least one row of at least one number.`)
+  const data = allocated(rows.length, cols, name)
+  // By index: forEach would leave out holes.
+  for (let i = 0; i < rows.length; i++) {
+    const length = rowLength(rows[i], i, name)
+    if (length !== cols) {
+      throw badData(`Row ${i} of ${name} has ${length} numbers, row 0 has ${cols}: all rows need the same length.`)
     }
-    data.set(row, i * cols)
-  })
+    if (ArrayBuffer.isView(rows[i])) data.set(rows[i], i * cols)
+    else copyNumbers(rows[i], data, i, name)
+  }
   return { rows: rows.length, cols, data }
+}
+
+function rowLength(row: unknown, i: number, name: string): number {
+  if (Array.isArray(row)) return row.length
+  if (ArrayBuffer.isView(row) && !(row instanceof DataView) && !isBigIntArray(row)) {
+    return (row as Float32Array).length
+  }
+  throw badData(`Row ${i} of ${name} is ${show(row)}: give an array of numbers.`)
+}
+
+/** Text, null and holes would become 0 or NaN in a typed array without a word. */
+function copyNumbers(row: readonly unknown[], data: Float32Array, i: number, name: string): void {
+  const at = i * row.length
+  for (let j = 0; j < row.length; j++) {
+    const value = row[j]
+    if (typeof value !== 'number') {
+      throw badData(`Row ${i} of ${name} holds ${show(value)} in column ${j}: give a number, or remove the row.`)
+    }
+    data[at + j] = value
+  }
+}
+
+function allocated(rows: number, cols: number, name: string): Float32Array {
+  try {
+    return new Float32Array(rows * cols)
+  } catch (cause) {
+    throw new CentroidalError(
+      'out-of-memory',
+      `${capital(name)} has ${rows} x ${cols} numbers, more than can be allocated: give fewer rows, or a source.`,
+      { cause },
+    )
+  }
 }
 
 /** The whole source in memory. */
 export async function readAll(source: VectorSource): Promise<Matrix> {
   return { rows: source.rows, cols: source.cols, data: await source.read(0, source.rows) }
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -3,6 +3,9 @@
  * same run on every machine. Not for secrets.
  */
 
+import { whole } from './arguments.ts'
+import { badArgument } from './errors.ts'
+
 /** Random numbers that are the same on every machine for the same seed. Not for secrets. */
 export interface Random {
   /** A whole number from 0 to 2^32 - 1. */
@@ -17,8 +20,11 @@ export interface Random {
   fork(stream: number): Random
 }
 
+const WORD = 0x100000000
+
 /**
- * Seeded random numbers: the same seed gives the same numbers on every machine.
+ * Seeded random numbers: the same seed gives the same numbers on every machine. A seed is a whole number from 0 to
+ * 2^53 - 1; different seeds give different streams.
  *
  * @example
  * ```ts
@@ -31,7 +37,10 @@ export interface Random {
  * ```
  */
 export function createRandom(seed: number): Random {
-  let mixer = (seed >>> 0) ^ Math.floor(seed / 0x100000000)
+  whole(0)(seed, 'the seed')
+  const low = seed >>> 0
+  const high = Math.floor(seed / WORD)
+  let mixer = low
   const mix = (): number => {
     mixer = (mixer + 0x9e3779b9) | 0
     let z = mixer ^ (mixer >>> 16)
@@ -44,6 +53,14 @@ export function createRandom(seed: number): Random {
   let b = mix()
   let c = mix()
   let d = mix()
+  if (high > 0) {
+    // The low word alone decides a, and the mixer never maps two high words to the same number: no two seeds
+    // share a state. Seeds below 2^32 skip this step.
+    mixer = high
+    b ^= mix()
+    c ^= mix()
+    d ^= mix()
+  }
   const next = (): number => {
     const scrambled = Math.imul(rotateLeft(Math.imul(b, 5), 7), 9) >>> 0
     const shifted = b << 9
@@ -61,6 +78,10 @@ export function createRandom(seed: number): Random {
     next,
     uniform,
     below(bound) {
+      // Written out: this is called for every row of a shuffle.
+      if (!(Number.isSafeInteger(bound) && bound >= 1)) {
+        throw badArgument('the bound', bound, 'give a whole number, 1 or more.')
+      }
       if (bound > 0xffffffff) return Math.floor(uniform() * bound)
       // Numbers at the top that would favour small results are drawn again.
       const limit = 0x100000000 - (0x100000000 % bound)
@@ -79,7 +100,10 @@ export function createRandom(seed: number): Random {
       spare = radius * Math.sin(angle)
       return radius * Math.cos(angle)
     },
-    fork: (stream) => createRandom((seed + Math.imul(stream + 1, 0x85ebca6b)) >>> 0),
+    fork(stream) {
+      whole(0)(stream, 'the stream')
+      return createRandom(high * WORD + ((low + Math.imul(stream + 1, 0x85ebca6b)) >>> 0))
+    },
   }
 }
 

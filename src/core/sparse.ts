@@ -2,7 +2,8 @@
  * Rows that are mostly zeros, such as documents: only the other numbers are kept, row after row, each
  * with its column (CSR). Columns rise within a row and none occurs twice; `sparseMatrix` sees to that.
  */
-import { CentroidalError, show } from './errors.ts'
+import { checkShape, numberList } from './arguments.ts'
+import { CentroidalError, capital, show } from './errors.ts'
 
 /** Rows that are mostly zeros: only the other numbers are kept, row after row (CSR). {@link sparseMatrix} makes one. */
 export interface SparseMatrix {
@@ -45,14 +46,17 @@ export interface SparseParts {
  * ```
  */
 export function sparseMatrix(parts: SparseParts, rows: number, cols: number, name = 'the input'): SparseMatrix {
-  if (!Number.isInteger(rows) || !Number.isInteger(cols) || rows < 0 || cols < 1 || cols > 0xffffffff) {
-    throw bad(`A sparse matrix of ${rows} x ${cols} cannot be: give whole numbers, at least one column.`)
+  if (typeof name !== 'string') throw bad(`The name of the input is ${show(name)}: give a string.`)
+  checkShape(rows, cols, 'sparse matrix')
+  if (typeof parts !== 'object' || parts === null) {
+    throw bad(`The parts of ${name} are ${show(parts)}: give an object with offsets, columns and values.`)
   }
-  const { columns, values } = parts
+  const columns = numberList(parts.columns, `columns of ${name}`)
+  const values = numberList(parts.values, `values of ${name}`)
   if (columns.length !== values.length) {
     throw bad(`${name} has ${columns.length} columns for ${values.length} values: one column for each value is needed.`)
   }
-  const offsets = checkedOffsets(parts.offsets, values.length, rows, name)
+  const offsets = checkedOffsets(numberList(parts.offsets, `offsets of ${name}`), values.length, rows, name)
   const kept = values instanceof Float32Array ? values : Float32Array.from(values)
   const m = { rows, cols, offsets, columns: checkedColumns(columns, offsets, cols, name), values: kept }
   const ordered = isOrdered(m) ? m : inOrder(m)
@@ -94,7 +98,7 @@ function requireFinite({ offsets, columns, values }: SparseMatrix, name: string)
   for (let at = 0; at < values.length; at++) {
     if (Number.isFinite(values[at])) continue
     throw bad(
-      `Row ${rowOf(offsets, at)} of ${name} holds ${values[at]} in column ${columns[at]}: drop or mend it, all numbers must be finite.`,
+      `Row ${rowOf(offsets, at)} of ${name} holds ${values[at]} in column ${columns[at]}: remove or fix the row, all numbers must be finite.`,
     )
   }
 }
@@ -166,5 +170,5 @@ export function denseRows(m: SparseMatrix, start: number, end: number): Float32A
 }
 
 function bad(message: string): CentroidalError {
-  return new CentroidalError('bad-data', message.charAt(0).toUpperCase() + message.slice(1))
+  return new CentroidalError('bad-data', capital(message))
 }

@@ -1,5 +1,5 @@
 /** Which file is read and written how: by the extension of its name. */
-import type { ByteSource } from '../core/bytes.ts'
+import { type ByteSource, location as checkLocation } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
@@ -114,7 +114,9 @@ function byExtension<T extends { readonly extension: string }>(formats: readonly
 }
 
 function nameOf(location: string | URL | Blob): string | undefined {
+  checkLocation(location, 'the location')
   if (typeof location === 'string') return location
   if (location instanceof URL) return location.href
-  return (location as Partial<File>).name
+  const { name } = location as Partial<File>
+  return typeof name === 'string' ? name : undefined
 }

@@ -1,5 +1,6 @@
 /** Made-up vectors whose clusters are known. */
-import { badOption } from '../core/errors.ts'
+import { flag, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
 import type { Matrix } from '../core/matrix.ts'
 import type { Random } from '../core/random.ts'
 import { createRandom, shuffle } from '../core/random.ts'
@@ -33,8 +34,24 @@ export interface Blobs {
 /** Centers that need not be separated lie between minus and plus this. */
 const CENTER_RANGE = 10
 
+/** What is made stays within a few gigabytes, and within what a Set of centers can hold. */
+const MOST_NUMBERS = 2 ** 28
+const MOST_CLUSTERS = 2 ** 20
+/** Larger spreads leave the range of 32-bit floats. */
+const LARGEST_SPREAD = 1e30
+
+const CHECKS: OptionChecks<BlobsOptions> = {
+  rows: whole(1, MOST_NUMBERS),
+  cols: whole(1, MOST_NUMBERS),
+  clusters: whole(1, MOST_CLUSTERS),
+  spread: real(0, LARGEST_SPREAD),
+  seed: whole(0),
+  separated: flag,
+}
+
 /**
- * Made-up vectors whose clusters are known: normal blobs of equal size (give or take one row), in random order.
+ * Made-up vectors whose clusters are known: normal blobs of equal size (give or take one row), in random order. At most
+ * 2^28 numbers, and 2^20 clusters.
  *
  * @example
  * ```ts
@@ -47,18 +64,34 @@ const CENTER_RANGE = 10
  * ```
  */
 export function blobs(options: BlobsOptions): Blobs {
-  const { rows, cols, clusters, spread = 1, seed = 0, separated = false } = options
-  for (const [name, value] of Object.entries({ rows, cols, clusters })) {
-    if (!Number.isInteger(value) || value < 1) throw badOption(name, value, 'give a whole number of at least 1.')
+  const required = ['rows', 'cols', 'clusters'] as const
+  const {
+    rows,
+    cols,
+    clusters,
+    spread = 1,
+    seed = 0,
+    separated = false,
+  } = optionsOf('blobs', options, CHECKS, required)
+  if (rows * cols > MOST_NUMBERS) {
+    throw badOption('rows', rows, `${rows} x ${cols} are too many numbers; give at most ${MOST_NUMBERS} in all.`)
   }
   if (clusters > rows) throw badOption('clusters', clusters, `give at most as many as rows, ${rows}.`)
-  if (!(spread >= 0 && Number.isFinite(spread))) throw badOption('spread', spread, 'give a number of at least 0.')
-  if (!Number.isSafeInteger(seed) || seed < 0) throw badOption('seed', seed, 'give a whole number of at least 0.')
+  try {
+    return make({ rows, cols, clusters, spread, seed, separated })
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    const message = `There is no memory for ${rows} x ${cols} numbers: give fewer rows or columns.`
+    throw new CentroidalError('out-of-memory', message, { cause })
+  }
+}
 
+function make({ rows, cols, clusters, spread, seed, separated }: Required<BlobsOptions>): Blobs {
   const random = createRandom(seed)
   const place = separated ? latticeCenters : scatteredCenters
   const centers = place(random.fork(0), clusters, cols, spread)
-  const labels = Uint32Array.from({ length: rows }, (_, row) => row % clusters)
+  const labels = new Uint32Array(rows)
+  for (let row = 0; row < rows; row++) labels[row] = row % clusters
   shuffle(random.fork(1), labels)
 
   const noise = random.fork(2)

@@ -1,5 +1,6 @@
 /** Vectors and labels into files, in pieces, by the extension of the name. */
 import { platform } from '#platform'
+import { callback, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
 import type { ByteSink } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
@@ -17,6 +18,8 @@ export interface WriteOptions {
   /** Called after every piece. Default: nobody is told. */
   readonly onProgress?: (rowsDone: number, rows: number) => void
 }
+
+const CHECKS: OptionChecks<WriteOptions> = { onProgress: callback }
 
 /** What is written, whatever it came from. */
 interface Rows {
@@ -103,13 +106,15 @@ export async function stageVectors(
   options: WriteOptions = {},
   open: OpenSink = toFile,
 ): Promise<ByteSink> {
+  path(location, 'the path')
+  const checked = optionsOf('writeVectors', options, CHECKS)
   const source = toSource(input)
   const sparse = sparseFormatOf(location)
-  if (sparse) return stageSparse(location, sparse, source, options, open)
+  if (sparse) return stageSparse(location, sparse, source, checked, open)
   const format = formatOf(location)
   const { rows, cols, type, name } = source
   const read = (start: number, end: number): Promise<StoredData> => source.read(start, end)
-  return stageRows(location, format, { name, shape: [rows, cols], type, read }, options, open)
+  return stageRows(location, format, { name, shape: [rows, cols], type, read }, checked, open)
 }
 
 async function stageSparse(
@@ -171,6 +176,15 @@ export async function writeLabels(location: string, labels: Uint32Array): Promis
  * ```
  */
 export async function writeNeighbors(location: string, labels: Uint32Array, cols: number): Promise<void> {
+  path(location, 'the path')
+  uint32Array(labels, 'the list of neighbours')
+  whole(1)(cols, 'the number of neighbours of a query')
+  if (labels.length % cols !== 0) {
+    throw new CentroidalError(
+      'bad-data',
+      `There are ${labels.length} neighbours, which do not make lists of ${cols}: give a multiple of it.`,
+    )
+  }
   const format = formatOf(location, 'labels')
   const signed = new Int32Array(labels.buffer, labels.byteOffset, labels.length)
   const read = async (start: number, end: number): Promise<StoredData> => signed.subarray(start * cols, end * cols)
@@ -178,7 +192,9 @@ export async function writeNeighbors(location: string, labels: Uint32Array, cols
   await (await stageRows(location, format, rows, {}, toFile)).close()
 }
 
-export function stageLabels(location: string, labels: Uint32Array, open: OpenSink = toFile): Promise<ByteSink> {
+export async function stageLabels(location: string, labels: Uint32Array, open: OpenSink = toFile): Promise<ByteSink> {
+  path(location, 'the path')
+  uint32Array(labels, 'the list of labels')
   const format = formatOf(location, 'labels')
   const read = async (start: number, end: number): Promise<StoredData> => labels.subarray(start, end)
   return stageRows(location, format, { name: 'the labels', shape: [labels.length], type: 'u32', read }, {}, open)

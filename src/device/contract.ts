@@ -4,6 +4,10 @@
  * - Buffers are allocated, written, read and freed. `run` takes work in the form each device knows:
  *   compute passes for WebGPU, jobs over a range of items for the CPU. Work runs in the order given;
  *   a read sees everything run before it.
+ * - New memory is zero. The library still writes all that it reads: tests run it on devices that fill
+ *   new memory with other bytes, where results must be the same.
+ * - A device that loses a thread or its GPU, or on which a kernel fails, does nothing any more: whatever it
+ *   is asked to do ends in a CentroidalError `device-lost`.
  * - `run` resolves when the work is accepted, which for the CPU device is when it is done.
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
@@ -54,6 +58,8 @@ export const DEFAULT_PART_BYTES = 256 * 2 ** 20
 export interface DeviceBuffer {
   readonly label: string
   readonly bytes: number
+  /** True after `free`. */
+  readonly freed: boolean
   free(): void
 }
 
@@ -121,7 +127,11 @@ export interface GpuTarget {
 }
 
 export interface CpuMemory {
-  address(part: DeviceBuffer | BufferPart): number
+  /**
+   * The address of a buffer for a job that touches its first `bytes` bytes and nothing else of it.
+   * Throws if they do not lie in the buffer, or if it was freed.
+   */
+  address(part: DeviceBuffer | BufferPart, bytes: number): number
 }
 
 /** Watching and stopping work while it runs. */
@@ -139,7 +149,7 @@ export interface RunControl {
 export interface Device {
   /** What it is. */
   readonly info: DeviceInfo
-  /** @internal Memory that the caller frees. */
+  /** @internal Memory that the caller frees. It is zero at first. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */
   readonly allocatedBytes: number
@@ -173,6 +183,18 @@ export function partOf(target: DeviceBuffer | BufferPart): BufferPart {
 export function slice(target: DeviceBuffer | BufferPart, offset: number, bytes: number): BufferPart {
   const part = partOf(target)
   return { buffer: part.buffer, offset: part.offset + offset, bytes }
+}
+
+/** Throws unless the part lies in its buffer, has at least `bytes` bytes, and was not freed. `user` is named in the error. */
+export function checkPart(user: string, { buffer, offset, bytes: held }: BufferPart, bytes = held): void {
+  const end = offset + held
+  if (buffer.freed) throw new RangeError(`${user}: ${buffer.label} was freed before its last use`)
+  if (!(offset >= 0 && held >= 0 && end <= buffer.bytes)) {
+    throw new RangeError(`${user}: bytes ${offset} to ${end} of ${buffer.label}, which has ${buffer.bytes} bytes`)
+  }
+  if (!(bytes >= 0 && bytes <= held)) {
+    throw new RangeError(`${user}: needs ${bytes} bytes of ${buffer.label} and is given ${held}`)
+  }
 }
 
 /** Buffers that live and die together. */

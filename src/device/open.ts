@@ -1,6 +1,7 @@
 /** Opening a device: what there is, which one is taken, and why. */
 import { platform } from '#platform'
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { choice, flag, type OptionChecks, optionGroup, optionsOf, whole } from '../core/arguments.ts'
+import { CentroidalError } from '../core/errors.ts'
 import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
 import { openCpuDevice } from './cpu/device.ts'
 import { openWebGpuDevice } from './webgpu/device.ts'
@@ -28,7 +29,28 @@ export interface DeviceOptions {
   readonly shared?: boolean
 }
 
-const KINDS = ['auto', 'webgpu', 'cpu']
+/** The kinds of devices that can be asked for. */
+export const DEVICE_KINDS = ['auto', 'webgpu', 'cpu'] as const
+
+/** Bindings hold at least a few rows, and are aligned to at most this. */
+const LEAST_BINDING = 256
+const LARGEST_ALIGNMENT = 65536
+
+export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
+  kind: choice(DEVICE_KINDS),
+  threads: whole(1, 256),
+  memoryBytes: whole(1),
+  limits: optionGroup<Partial<DeviceLimits>>({
+    bufferBytes: whole(LEAST_BINDING),
+    bindingBytes: whole(LEAST_BINDING),
+    memoryBytes: whole(1),
+    partBytes: whole(1),
+    workgroups: whole(1, 2 ** 31 - 1),
+    bindingAlignment: whole(1, LARGEST_ALIGNMENT),
+  }),
+  tiled: flag,
+  shared: flag,
+}
 
 /**
  * Opens a device, to use it for several calls; close() it afterwards.
@@ -49,18 +71,18 @@ const KINDS = ['auto', 'webgpu', 'cpu']
  * ```
  */
 export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
-  const kind = options.kind ?? 'auto'
-  if (!KINDS.includes(kind)) throw badOption('device', kind, `give one of ${KINDS.join(', ')}.`)
-  if (kind === 'cpu') return openCpuDevice(options)
+  const asked = optionsOf('openDevice', options, DEVICE_CHECKS)
+  const { kind = 'auto' } = asked
+  if (kind === 'cpu') return openCpuDevice(asked)
   const { entry, whyNot } = await platform.findGpu({ software: kind === 'webgpu' })
   if (entry) {
     const reason = kind === 'auto' ? 'auto takes a hardware GPU where there is one' : 'asked for'
-    return openWebGpuDevice(entry, { ...options, reason })
+    return openWebGpuDevice(entry, { ...asked, reason })
   }
   if (kind === 'webgpu') {
     throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use --device cpu.`)
   }
-  return openCpuDevice({ ...options, reason: `auto takes the CPU device because ${whyNot}` })
+  return openCpuDevice({ ...asked, reason: `auto takes the CPU device because ${whyNot}` })
 }
 
 /** What is there, for a person who wonders. */

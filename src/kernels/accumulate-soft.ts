@@ -22,7 +22,7 @@ import {
   sortPasses,
   tableBytes,
 } from './accumulate.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 export interface AccumulateSoftArgs {
   readonly points: DeviceRows
@@ -93,10 +93,17 @@ export function accumulateSoft(device: Device, args: AccumulateSoftArgs): Promis
       }
     },
     *cpu(memory) {
-      const { offsets, pieces, order } = sorted(memory, workspace, k)
-      const rows = [memory.address(points.buffer), kindOf(points), points.stride, memory.address(centers.buffer)]
-      const shared = [m, memory.address(shares), memory.address(labels), offsets, pieces, order]
-      const partials = memory.address(workspace.partials)
+      const { offsets, pieces, order } = sorted(memory, sort)
+      const rows = [...rowArgs(memory, points), rowsAt(memory, centers)]
+      const shared = [
+        m,
+        memory.address(shares, count * 4),
+        memory.address(labels, points.rows * 4),
+        offsets,
+        pieces,
+        order,
+      ]
+      const partials = memory.address(workspace.partials, mostPieces(count) * points.stride * 12)
       yield sortJob(memory, sort)
       yield {
         entry: 'softPieces',
@@ -108,7 +115,7 @@ export function accumulateSoft(device: Device, args: AccumulateSoftArgs): Promis
         entry: 'softClusters',
         items: k,
         grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * points.stride)))),
-        args: [...rows, ...shared, partials, memory.address(sums), add],
+        args: [...rows, ...shared, partials, memory.address(sums, softSumsBytes(centers)), add],
       }
     },
   })

@@ -29,7 +29,7 @@ import {
 } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
 import { sumSparseJobs, sumSparsePasses } from './accumulate-sparse.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs } from './rows.ts'
 import { scanPasses, scanWorkspaceBytes } from './scan.ts'
 
 export interface AccumulateArgs {
@@ -193,32 +193,36 @@ export function* sortPasses(gpu: GpuTarget, { count: n, labels, k, workspace }: 
 }
 
 /** The same on the CPU, and where it leaves the tables. */
-export function sortJob(memory: CpuMemory, { count, labels, k, workspace }: LabelSort): CpuJob {
-  const { offsets, pieces, order } = sorted(memory, workspace, k)
+export function sortJob(memory: CpuMemory, sort: LabelSort): CpuJob {
+  const { count, labels, k } = sort
+  const { offsets, pieces, order } = sorted(memory, sort)
   return {
     entry: 'sortByLabel',
     items: 1,
     grain: 1,
-    args: [memory.address(labels), count, k, offsets, pieces, order],
+    args: [memory.address(labels, count * 4), count, k, offsets, pieces, order],
   }
 }
 
 export function sorted(
   memory: CpuMemory,
-  { tables, order }: AccumulateWorkspace,
-  k: number,
+  { count, k, workspace: { tables, order } }: LabelSort,
 ): { offsets: number; pieces: number; order: number } {
-  const offsets = memory.address(tables)
-  return { offsets, pieces: offsets + tableBytes(k), order: memory.address(order) }
+  const offsets = memory.address(tables, tableBytes(k) + (k + 1) * 4)
+  return { offsets, pieces: offsets + tableBytes(k), order: memory.address(order, count * 4) }
 }
 
 function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
   const { points, weights, k, sums, totals, counts, workspace } = args
-  const { offsets, pieces, order } = sorted(memory, workspace, k)
-  yield sortJob(memory, { ...args, count: points.rows })
+  const sort = { ...args, count: points.rows }
+  const { offsets, pieces, order } = sorted(memory, sort)
+  yield sortJob(memory, sort)
   if (points.type === 'csr') return yield* sumSparseJobs(memory, args)
-  const rows = [memory.address(points.buffer), kindOf(points), points.stride, weights ? memory.address(weights) : 0]
-  const partials = [memory.address(workspace.partials), memory.address(workspace.partialTotals)]
+  const rows = [...rowArgs(memory, points), weights ? memory.address(weights, points.rows * 4) : 0]
+  const partials = [
+    memory.address(workspace.partials, mostPieces(points.rows) * points.stride * 4),
+    memory.address(workspace.partialTotals, mostPieces(points.rows) * 4),
+  ]
   yield {
     entry: 'sumPieces',
     items: mostPieces(points.rows),
@@ -237,9 +241,9 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
       pieces,
       order,
       ...partials,
-      memory.address(sums),
-      memory.address(totals),
-      memory.address(counts),
+      memory.address(sums, k * points.stride * 4),
+      memory.address(totals, k * 4),
+      memory.address(counts, k * 4),
       args.add ? 1 : 0,
     ],
     scratchBytes: points.stride * 2 + 32,

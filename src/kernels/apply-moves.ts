@@ -19,7 +19,7 @@ import { gridFor } from '../device/plan.ts'
 import { type MoveBatch, type MovingClusters, moveGainsJobs, moveGainsPasses } from './move-gains.ts'
 import { applySparseJob, applySparsePass, prepareSparseJob, prepareSparsePasses } from './moves-sparse.ts'
 import { quantizedLayout } from './quantized-centers.ts'
-import { denseType, kindOf } from './rows.ts'
+import { denseType, rowArgs, rowsAt } from './rows.ts'
 
 /** Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. */
 export function moveBatches(device: Device, batches: Iterable<MoveBatch>, control?: RunControl): Promise<void> {
@@ -71,29 +71,27 @@ function applyMovesJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
   const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
   const { centers, masses, quantized, unit } = clusters
   const layout = quantizedLayout(centers)
-  const header = memory.address(quantized)
+  const header = memory.address(quantized, layout.bytes)
   return {
     entry: 'applyMoves',
     items: 1,
     grain: 1,
     args: [
-      memory.address(points.buffer),
-      kindOf(points),
-      points.stride,
-      memory.address(centers.buffer),
-      memory.address(masses),
+      ...rowArgs(memory, points),
+      rowsAt(memory, centers),
+      memory.address(masses, centers.rows * 8),
       header,
       header + layout.rows,
       header + layout.starts,
-      memory.address(groups.members),
-      memory.address(groups.offsets),
-      memory.address(slice(order, firstGroup * 4, count * 4)),
+      memory.address(groups.members, groups.members.bytes),
+      memory.address(groups.offsets, (groups.groups + 1) * 4),
+      memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
       count,
       groups.largest,
       unit ? 1 : 0,
-      weights ? memory.address(weights) : 0,
-      memory.address(labels),
-      memory.address(workspace.proposals),
+      weights ? memory.address(weights, points.rows * 4) : 0,
+      memory.address(labels, points.rows * 4),
+      memory.address(workspace.proposals, count * groups.largest * 4),
     ],
   }
 }
@@ -126,19 +124,19 @@ export function prepareMoves(device: Device, args: PrepareMovesArgs): Promise<vo
     *cpu(memory) {
       if (clusters.sparse) return yield prepareSparseJob(memory, args)
       const layout = quantizedLayout(centers)
-      const header = memory.address(quantized)
+      const header = memory.address(quantized, layout.bytes)
       yield {
         entry: 'prepareMoves',
         items: k,
         grain: Math.max(1, Math.round(1e5 / centers.stride)),
         args: [
-          memory.address(sums),
-          memory.address(totals),
-          memory.address(counts),
+          memory.address(sums, k * centers.stride * 4),
+          memory.address(totals, k * 4),
+          memory.address(counts, k * 4),
           centers.stride,
           unit ? 1 : 0,
-          memory.address(centers.buffer),
-          memory.address(masses),
+          rowsAt(memory, centers),
+          memory.address(masses, centers.rows * 8),
           header,
           header + layout.rows,
           header + layout.starts,

@@ -10,6 +10,7 @@ import { gridFor } from '../device/plan.ts'
 import type { AssignGroupsArgs } from './assign-groups.ts'
 import { entryArgs, meanEntries, sparsePlaces, squaresJob, squaresPasses } from './assign-sparse.ts'
 import { rowPasses } from './row-passes.ts'
+import { rowsAt } from './rows.ts'
 
 export async function assignGroupsOfSparse(
   device: Device,
@@ -46,8 +47,8 @@ export async function assignGroupsOfSparse(
           })
         },
         *cpu(memory) {
-          const start = memory.address(centers.buffer)
-          yield squaresJob(start, centers, memory.address(squares))
+          const start = rowsAt(memory, centers)
+          yield squaresJob(start, centers, memory.address(squares, centers.rows * 8))
           yield {
             entry: 'assignGroupsSparse',
             items: points.rows,
@@ -55,10 +56,10 @@ export async function assignGroupsOfSparse(
             args: [
               ...entryArgs(memory, points),
               start,
-              memory.address(squares),
-              memory.address(groups),
-              memory.address(places),
-              memory.address(labels),
+              memory.address(squares, centers.rows * 8),
+              memory.address(groups, groups.bytes),
+              memory.address(places, points.rows * 4),
+              memory.address(labels, points.rows * 4),
             ],
           }
         },

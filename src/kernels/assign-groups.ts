@@ -12,7 +12,7 @@ import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { assignGroupsOfSparse } from './assign-groups-sparse.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 export interface AssignGroupsArgs {
   readonly points: DeviceRows
@@ -50,13 +50,11 @@ export function assignGroups(device: Device, args: AssignGroupsArgs, control?: R
           items: points.rows,
           grain: Math.max(16, Math.round(5e5 / work)),
           args: [
-            memory.address(points.buffer),
-            kindOf(points),
-            points.stride,
-            memory.address(centers.buffer),
-            memory.address(groups),
-            memory.address(places),
-            memory.address(labels),
+            ...rowArgs(memory, points),
+            rowsAt(memory, centers),
+            memory.address(groups, groups.bytes),
+            memory.address(places, points.rows * 4),
+            memory.address(labels, points.rows * 4),
           ],
         }
       },

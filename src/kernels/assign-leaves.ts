@@ -13,7 +13,7 @@ import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { quantizedLayout } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 export interface AssignLeavesArgs {
   readonly points: DeviceRows
@@ -64,8 +64,8 @@ export function prepareLeafCenters(
     webgpu: () => [],
     *cpu(memory) {
       const layout = quantizedLayout(centers)
-      const header = memory.address(workspace.quantized)
-      const from = memory.address(centers.buffer)
+      const header = memory.address(workspace.quantized, layout.bytes)
+      const from = rowsAt(memory, centers)
       const errors = header + layout.errors
       yield { entry: 'measureCenters', items: 1, grain: 1, args: [from, centers.stride, centers.rows, header] }
       yield {
@@ -105,25 +105,23 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
     },
     *cpu(memory) {
       const layout = quantizedLayout(centers)
-      const quantized = memory.address(workspace.quantized)
+      const quantized = memory.address(workspace.quantized, layout.bytes)
       yield {
         entry: 'assignLeaves',
         items: leaves,
         grain: Math.max(1, Math.round(1e6 / (largest * largest * points.stride))),
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(centers.buffer),
+          ...rowArgs(memory, points),
+          rowsAt(memory, centers),
           quantized,
           quantized + layout.rows,
           quantized + layout.starts,
-          memory.address(members),
-          memory.address(offsets),
+          memory.address(members, points.rows * 4),
+          memory.address(offsets, (leaves + 1) * 4),
           largest,
-          memory.address(labels),
-          memory.address(distances),
-          memory.address(workspace.looked),
+          memory.address(labels, points.rows * 4),
+          memory.address(distances, points.rows * 4),
+          memory.address(workspace.looked, leaves * 4),
         ],
         scratchBytes: largest * (24 + Math.ceil(points.stride / 8) * 16) + 64,
       }

@@ -11,7 +11,7 @@ import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { assignListsOfSparse } from './assign-sparse.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 /** The label of a point that has none. */
 export const NO_LABEL = 0xffffffff
@@ -51,14 +51,12 @@ export function assignLists(device: Device, args: AssignListsArgs): Promise<void
         items: points.rows,
         grain: Math.max(16, Math.round(5e5 / (Math.max(1, width) * points.stride))),
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(centers.buffer),
-          memory.address(lists),
+          ...rowArgs(memory, points),
+          rowsAt(memory, centers),
+          memory.address(lists, points.rows * width * 4),
           width,
-          memory.address(labels),
-          memory.address(distances),
+          memory.address(labels, points.rows * 4),
+          memory.address(distances, points.rows * 4),
           merge,
         ],
       }

@@ -30,7 +30,7 @@ import type { AssignArgs } from './assign.ts'
 import type { AssignListsArgs } from './assign-lists.ts'
 import { listCapacity, PANEL, packCentersJob } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import type { DeviceRows, SparsePlaces } from './rows.ts'
+import { type DeviceRows, rowsAt, type SparsePlaces } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
 const WIDE = 32
@@ -124,8 +124,8 @@ export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs, m: number)
 
 export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
   const { points, centers, labels, distances, workspace } = args
-  const start = memory.address(centers.buffer)
-  const packed = memory.address(workspace)
+  const start = rowsAt(memory, centers)
+  const packed = memory.address(workspace, packedBytes(centers) + centers.rows * 8)
   const squares = packed + packedBytes(centers)
   const lanes = lanesFor(centers.rows)
   if (lanes === PANEL) yield packCentersJob(start, centers.stride, centers.rows, true, packed)
@@ -151,8 +151,8 @@ export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number
       squares,
       args.firstLabel ?? 0,
       centers.rows,
-      memory.address(labels),
-      memory.address(distances),
+      memory.address(labels, points.rows * m * 4),
+      memory.address(distances, points.rows * m * 4),
       ...(m > 1 ? [m] : []),
       args.merge ? 1 : 0,
     ],
@@ -200,8 +200,13 @@ export function squaresJob(start: number, { rows, stride }: DeviceRows, squares:
 
 /** Values, places, where the columns begin, and the stride of whatever is dense. */
 export function entryArgs(memory: CpuMemory, points: DeviceRows): number[] {
-  const { places, columnsAt } = sparsePlaces(points)
-  return [memory.address(points.buffer), memory.address(places), columnsAt, points.stride]
+  const { places, columnsAt, entries } = sparsePlaces(points)
+  return [
+    memory.address(points.buffer, entries * 4),
+    memory.address(places, (columnsAt + entries) * 4),
+    columnsAt,
+    points.stride,
+  ]
 }
 
 export async function assignListsOfSparse(device: Device, args: AssignListsArgs): Promise<void> {
@@ -235,8 +240,8 @@ export async function assignListsOfSparse(device: Device, args: AssignListsArgs)
         })
       },
       *cpu(memory) {
-        const start = memory.address(centers.buffer)
-        yield squaresJob(start, centers, memory.address(squares))
+        const start = rowsAt(memory, centers)
+        yield squaresJob(start, centers, memory.address(squares, centers.rows * 8))
         yield {
           entry: 'assignSparseLists',
           items: points.rows,
@@ -244,11 +249,11 @@ export async function assignListsOfSparse(device: Device, args: AssignListsArgs)
           args: [
             ...entryArgs(memory, points),
             start,
-            memory.address(squares),
-            memory.address(lists),
+            memory.address(squares, centers.rows * 8),
+            memory.address(lists, points.rows * width * 4),
             width,
-            memory.address(labels),
-            memory.address(distances),
+            memory.address(labels, points.rows * 4),
+            memory.address(distances, points.rows * 4),
             merge,
           ],
         }

@@ -24,7 +24,7 @@ import { cutForBinding, gridFor } from '../device/plan.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
 import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 export interface AssignArgs {
   readonly points: DeviceRows
@@ -116,21 +116,20 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
 function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
   const { points, centers, labels, distances, workspace } = args
   const count = centers.rows
-  const start = memory.address(centers.buffer)
-  const packed = memory.address(workspace)
+  const start = rowsAt(memory, centers)
+  const quantize = m === 1 && quantizedBytes(centers) > 0 && points.rows >= QUANTIZED_POINTS
+  const packed = memory.address(workspace, panelsBytes(centers) + (quantize ? quantizedBytes(centers) : 0))
   yield packCentersJob(start, centers.stride, count, true, packed)
   const merge = args.merge ? 1 : 0
   const groups = Math.min(MAX_GROUPS, Math.max(1, Math.floor(BLOCK_FLOATS / (points.stride * 4))))
   const common = [
-    memory.address(points.buffer),
-    kindOf(points),
-    points.stride,
+    ...rowArgs(memory, points),
     packed,
     start,
     args.firstLabel ?? 0,
     count,
-    memory.address(labels),
-    memory.address(distances),
+    memory.address(labels, points.rows * m * 4),
+    memory.address(distances, points.rows * m * 4),
   ]
   // About a million operations a slice, in whole blocks, so that threads share well and rarely meet.
   const block = groups * 4
@@ -140,7 +139,7 @@ function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<
   if (m > 1) {
     const scratchBytes = 128 + blockBytes + block * m * 8
     yield { entry: 'assignNearestMany', items: points.rows, grain, args: [...common, m, merge], scratchBytes }
-  } else if (quantizedBytes(centers) === 0 || points.rows < QUANTIZED_POINTS) {
+  } else if (!quantize) {
     yield { entry: 'assignNearest', items: points.rows, grain, args: [...common, merge], scratchBytes: nearestBytes }
   } else {
     const header = packed + panelsBytes(centers)

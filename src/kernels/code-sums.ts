@@ -10,8 +10,8 @@ import { codeSumsShader, codeSumsTotal } from '../../shaders/code-sums.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { gridFor, rowsWithinOperations } from '../device/plan.ts'
-import { codeStride } from './encode.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { codeBytes, codeStride } from './encode.ts'
+import { type DeviceRows, denseType, rowArgs } from './rows.ts'
 
 export interface CodeSumsArgs {
   readonly points: DeviceRows
@@ -77,14 +77,12 @@ export async function codeSums(device: Device, args: CodeSumsArgs): Promise<void
           grain: 1,
           args: [
             n,
-            memory.address(points.buffer),
-            kindOf(points),
-            points.stride,
-            memory.address(codes),
+            ...rowArgs(memory, points),
+            memory.address(codes, codeBytes(n, m, h)),
             codeStride(m),
             h,
-            memory.address(sums),
-            memory.address(counts),
+            memory.address(sums, tableBytes),
+            memory.address(counts, m * h * 4),
             direct ? 1 : 0,
           ],
           scratchBytes: direct ? 0 : h * BLOCK * 4,

@@ -7,7 +7,7 @@ import { distancesShader } from '../../shaders/distances.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { alignmentRows, gridFor, rowsWithin, rowsWithinOperations } from '../device/plan.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 export interface DistancesArgs {
   readonly points: DeviceRows
@@ -41,14 +41,7 @@ export function distances(device: Device, { points, centers, out }: DistancesArg
         entry: 'distanceMatrix',
         items: points.rows,
         grain: Math.max(1, Math.round(5e5 / (k * points.stride))),
-        args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(centers.buffer),
-          k,
-          memory.address(out),
-        ],
+        args: [...rowArgs(memory, points), rowsAt(memory, centers), k, memory.address(out, points.rows * k * 4)],
       }
     },
   })

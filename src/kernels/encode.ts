@@ -21,7 +21,7 @@ import {
 import { gridFor } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf, paddedCols } from './rows.ts'
+import { type DeviceRows, denseType, paddedCols, rowArgs } from './rows.ts'
 
 const PANEL = 8
 
@@ -83,9 +83,10 @@ export async function encode(device: Device, args: EncodeArgs, control?: RunCont
         })
       },
       *cpu(memory: CpuMemory): Generator<CpuJob> {
-        const address = memory.address(packed as DeviceBuffer)
+        const address = memory.address(packed as DeviceBuffer, bookBytes * m)
+        const bookStart = memory.address(books, m * codewords * stride * 4)
         for (let s = 0; s < m; s++) {
-          const book = memory.address(books) + s * codewords * stride * 4
+          const book = bookStart + s * codewords * stride * 4
           yield packCentersJob(book, stride, codewords, true, address + s * bookBytes)
         }
         yield {
@@ -93,18 +94,16 @@ export async function encode(device: Device, args: EncodeArgs, control?: RunCont
           items: points.rows,
           grain: Math.max(1, Math.round(2.5e5 / (codewords * points.stride))) * 4,
           args: [
-            memory.address(points.buffer),
-            kindOf(points),
-            points.stride,
-            memory.address(rangeBuffer),
+            ...rowArgs(memory, points),
+            memory.address(rangeBuffer, (m + 1) * 4),
             m,
-            memory.address(books),
+            bookStart,
             address,
             codewords,
             stride,
-            memory.address(codes),
+            memory.address(codes, codeBytes(points.rows, m, codewords)),
             codeStride(m),
-            errors ? memory.address(errors) : 0,
+            errors ? memory.address(errors, errorBytes(points.rows, m)) : 0,
           ],
           scratchBytes: stride * 16 + Math.ceil(codewords / PANEL) * PANEL * 16 + 64,
         }

@@ -11,7 +11,7 @@ import { expandShader } from '../../shaders/expand.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { type Device, type DeviceBuffer, f32, slice } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
-import type { DeviceRows } from './rows.ts'
+import { type DeviceRows, rowsAt } from './rows.ts'
 
 export interface ExpandArgs {
   readonly sums: DeviceBuffer
@@ -52,15 +52,15 @@ export function expand(device: Device, args: ExpandArgs): Promise<void> {
         items: rows,
         grain: Math.max(1, Math.round(1e5 / stride)),
         args: [
-          memory.address(sums),
+          memory.address(sums, rows * stride * 12),
           cols,
           stride,
           lambda,
           floor,
           unit,
           aroundOld,
-          memory.address(centers.buffer),
-          memory.address(found),
+          rowsAt(memory, centers),
+          memory.address(found, rows * 12),
         ],
       }
     },

@@ -8,7 +8,7 @@ import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.
 import { gridFor } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 export interface MatmulArgs {
   /** n x d */
@@ -46,20 +46,18 @@ export async function matmul(device: Device, { a, b, out, upper }: MatmulArgs): 
         })
       },
       *cpu(memory) {
-        const address = memory.address(packed as DeviceBuffer)
-        yield packCentersJob(memory.address(b.buffer), b.stride, b.rows, false, address)
+        const address = memory.address(packed as DeviceBuffer, panelsBytes(b))
+        yield packCentersJob(rowsAt(memory, b), b.stride, b.rows, false, address)
         const groups = Math.max(1, Math.min(MOST_GROUPS, Math.floor(PACKED_FLOATS / (a.stride * 4))))
         yield {
           entry: 'matmulRows',
           items: a.rows,
           grain: Math.max(1, Math.round(2.5e5 / (b.rows * a.stride * groups))) * groups * 4,
           args: [
-            memory.address(a.buffer),
-            kindOf(a),
-            a.stride,
+            ...rowArgs(memory, a),
             address,
             b.rows,
-            memory.address(out.buffer),
+            memory.address(out.buffer, a.rows * out.stride * 4),
             out.stride,
             groups,
             upper ? 1 : 0,
@@ -130,13 +128,9 @@ export async function gram(device: Device, { a, b, out, upper }: GramArgs): Prom
           args: [
             n,
             slabRows,
-            memory.address(a.buffer),
-            kindOf(a),
-            a.stride,
-            memory.address(b.buffer),
-            kindOf(b),
-            b.stride,
-            memory.address(partials),
+            ...rowArgs(memory, a),
+            ...rowArgs(memory, b),
+            memory.address(partials, slabs * a.stride * b.stride * 4),
             upper ? 1 : 0,
           ],
           scratchBytes: 128 + 64 * 16 + 65 * 32,
@@ -145,7 +139,13 @@ export async function gram(device: Device, { a, b, out, upper }: GramArgs): Prom
           entry: 'gramSum',
           items: a.stride,
           grain: Math.max(1, Math.round(1e5 / (slabs * b.stride))),
-          args: [slabs, a.stride, b.stride, memory.address(partials), memory.address(out)],
+          args: [
+            slabs,
+            a.stride,
+            b.stride,
+            memory.address(partials, slabs * a.stride * b.stride * 4),
+            memory.address(out, a.stride * b.stride * 4),
+          ],
         }
       },
     })

@@ -7,7 +7,7 @@ import { meansShader } from '../../shaders/means.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
-import type { DeviceRows } from './rows.ts'
+import { type DeviceRows, rowsAt } from './rows.ts'
 
 export interface MeansArgs {
   readonly sums: DeviceBuffer
@@ -44,12 +44,12 @@ export function means(device: Device, { sums, totals, centers, gains, unit }: Me
         items: centers.rows,
         grain: Math.max(1, Math.round(2e5 / centers.stride)),
         args: [
-          memory.address(sums),
-          memory.address(totals),
+          memory.address(sums, centers.rows * rowBytes),
+          memory.address(totals, centers.rows * 4),
           centers.stride,
           unit ? 1 : 0,
-          memory.address(centers.buffer),
-          memory.address(gains),
+          rowsAt(memory, centers),
+          memory.address(gains, centers.rows * 4),
         ],
       }
     },

@@ -22,7 +22,7 @@ import { gridFor } from '../device/plan.ts'
 import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
 import { quantizedLayout } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf, type RowType } from './rows.ts'
+import { type DeviceRows, denseType, type RowType, rowArgs, rowsAt } from './rows.ts'
 
 /** Which clusters the points of a group look at: those of its points, all, or a list a group. */
 export type Among = 'labels' | 'all' | { readonly lists: DeviceBuffer; readonly width: number }
@@ -156,33 +156,31 @@ export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<C
   const width = widthOf(among, centers.rows, largest)
   if (points.type === 'csr') return yield sparseGainsJob(memory, batch, { mode: modeOf(among), width })
   const layout = quantizedLayout(centers)
-  const header = memory.address(quantized)
+  const header = memory.address(quantized, layout.bytes)
   yield {
     entry: 'moveGains',
     items: count,
     grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(1e6 / (largest * width * points.stride)))),
     args: [
-      memory.address(points.buffer),
-      kindOf(points),
-      points.stride,
-      memory.address(centers.buffer),
-      memory.address(masses),
+      ...rowArgs(memory, points),
+      rowsAt(memory, centers),
+      memory.address(masses, centers.rows * 8),
       header,
       header + layout.rows,
       header + layout.starts,
-      memory.address(members),
-      memory.address(offsets),
-      memory.address(slice(order, firstGroup * 4, count * 4)),
+      memory.address(members, members.bytes),
+      memory.address(offsets, (groups.groups + 1) * 4),
+      memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
       largest,
       modeOf(among),
-      typeof among === 'object' ? memory.address(among.lists) : 0,
+      typeof among === 'object' ? memory.address(among.lists, groups.groups * among.width * 4) : 0,
       width,
       unit ? 1 : 0,
       batch.first ? 1 : 0,
-      weights ? memory.address(weights) : 0,
-      memory.address(labels),
-      memory.address(workspace.proposals),
-      memory.address(workspace.looked),
+      weights ? memory.address(weights, points.rows * 4) : 0,
+      memory.address(labels, points.rows * 4),
+      memory.address(workspace.proposals, count * largest * 4),
+      memory.address(workspace.looked, groups.groups * 4),
     ],
     scratchBytes: Math.ceil(points.stride / 8) * 64 + 160 + largest * 4 + width * 16,
   }

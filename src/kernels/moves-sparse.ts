@@ -97,15 +97,15 @@ export function prepareSparseJob(memory: CpuMemory, { sums, totals, counts, clus
     items: moving.lanes / 4,
     grain: Math.max(1, Math.round(2e4 / stride)),
     args: [
-      memory.address(sums),
-      memory.address(totals),
-      memory.address(counts),
+      memory.address(sums, k * stride * 4),
+      memory.address(totals, k * 4),
+      memory.address(counts, k * 4),
       k,
       stride,
       clusters.unit ? 1 : 0,
-      memory.address(clusters.masses),
-      memory.address(moving.sums),
-      memory.address(moving.squares),
+      memory.address(clusters.masses, k * 8),
+      memory.address(moving.sums, stride * moving.lanes * 4),
+      memory.address(moving.squares, k * 8),
       moving.lanes,
     ],
   }
@@ -187,14 +187,14 @@ export function sparseGainsJob(memory: CpuMemory, batch: MoveBatch, { mode, widt
       ...clusterArgs(memory, batch),
       largest,
       mode,
-      typeof among === 'object' ? memory.address(among.lists) : 0,
+      typeof among === 'object' ? memory.address(among.lists, groups.groups * among.width * 4) : 0,
       width,
       clusters.unit ? 1 : 0,
       batch.first ? 1 : 0,
-      weights ? memory.address(weights) : 0,
-      memory.address(labels),
-      memory.address(workspace.proposals),
-      memory.address(workspace.looked),
+      weights ? memory.address(weights, batch.points.rows * 4) : 0,
+      memory.address(labels, batch.points.rows * 4),
+      memory.address(workspace.proposals, count * groups.largest * 4),
+      memory.address(workspace.looked, groups.groups * 4),
     ],
     scratchBytes: 128 + largest * 4,
   }
@@ -211,9 +211,9 @@ export function applySparseJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
       count,
       groups.largest,
       clusters.unit ? 1 : 0,
-      weights ? memory.address(weights) : 0,
-      memory.address(labels),
-      memory.address(workspace.proposals),
+      weights ? memory.address(weights, batch.points.rows * 4) : 0,
+      memory.address(labels, batch.points.rows * 4),
+      memory.address(workspace.proposals, count * groups.largest * 4),
     ],
   }
 }
@@ -221,17 +221,18 @@ export function applySparseJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
 /** Rows, clusters, and the groups of the batch. */
 function clusterArgs(
   memory: CpuMemory,
-  { points, clusters, groups: { members, offsets }, order, firstGroup, count }: MoveBatch,
+  { points, clusters, groups: { members, offsets, groups }, order, firstGroup, count }: MoveBatch,
 ): number[] {
   const { sums, squares, lanes } = movingSums(clusters)
+  const { rows: k, stride } = clusters.centers
   return [
     ...entryArgs(memory, points),
-    memory.address(clusters.masses),
-    memory.address(sums),
-    memory.address(squares),
+    memory.address(clusters.masses, k * 8),
+    memory.address(sums, stride * lanes * 4),
+    memory.address(squares, k * 8),
     lanes,
-    memory.address(members),
-    memory.address(offsets),
-    memory.address(slice(order, firstGroup * 4, count * 4)),
+    memory.address(members, members.bytes),
+    memory.address(offsets, (groups + 1) * 4),
+    memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
   ]
 }

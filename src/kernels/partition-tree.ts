@@ -12,7 +12,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { project } from './project.ts'
-import { allocateRows, type DeviceRows, denseType, kindOf, rowBytesOf } from './rows.ts'
+import { allocateRows, type DeviceRows, denseType, rowArgs, rowBytesOf } from './rows.ts'
 
 export interface GrowArgs {
   readonly points: DeviceRows
@@ -63,15 +63,13 @@ export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
         items: count,
         grain: Math.max(1, Math.floor(count / 256)),
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(members),
-          memory.address(nodes),
+          ...rowArgs(memory, points),
+          memory.address(members, points.rows * 4),
+          memory.address(nodes, table.length * 4),
           sample,
           steps,
           seed,
-          memory.address(workspace.along),
+          memory.address(workspace.along, points.rows * 4),
         ],
         scratchBytes: (sample + 2) * points.stride * 4,
       }
@@ -95,11 +93,9 @@ export function growSubtrees(device: Device, args: GrowArgs, most: number): Prom
         items: table.length / 3,
         grain: 1,
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(members),
-          memory.address(nodes),
+          ...rowArgs(memory, points),
+          memory.address(members, points.rows * 4),
+          memory.address(nodes, table.length * 4),
           sample,
           steps,
           seed,

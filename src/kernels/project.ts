@@ -7,7 +7,7 @@ import { projectShader } from '../../shaders/project.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 export interface ProjectArgs {
   readonly points: DeviceRows
@@ -38,12 +38,10 @@ export function project(device: Device, { points, directions, nodes, out }: Proj
         items: points.rows,
         grain: Math.max(64, Math.round(5e5 / points.stride)),
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(directions.buffer),
-          memory.address(nodes),
-          memory.address(out),
+          ...rowArgs(memory, points),
+          rowsAt(memory, directions),
+          memory.address(nodes, points.rows * 4),
+          memory.address(out, points.rows * 4),
         ],
       }
     },

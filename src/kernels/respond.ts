@@ -16,7 +16,7 @@ import { badOption } from '../core/errors.ts'
 import { type Device, type DeviceBuffer, type RunControl, slice, type Work } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
 export const MOST_ANSWERS = 256
@@ -67,18 +67,16 @@ export function respondLists(device: Device, args: RespondListsArgs, control?: R
         items: points.rows,
         grain: Math.max(16, Math.round(5e5 / (m * (points.stride + width)))),
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(centers.buffer),
-          memory.address(scales),
-          memory.address(best),
-          memory.address(renamed),
+          ...rowArgs(memory, points),
+          rowsAt(memory, centers),
+          memory.address(scales, centers.rows * 8),
+          memory.address(best, points.rows * m * 4),
+          memory.address(renamed, renamed.bytes),
           m,
-          memory.address(found),
-          memory.address(foundDistances),
+          memory.address(found, points.rows * width * 4),
+          memory.address(foundDistances, points.rows * width * 4),
           width,
-          memory.address(logs),
+          memory.address(logs, points.rows * m * 4),
         ],
         scratchBytes: m * 8,
       }
@@ -125,16 +123,14 @@ export function respondAll(device: Device, args: RespondAllArgs, control?: RunCo
           items: points.rows,
           grain: Math.max(1, Math.round(5e5 / (k * points.stride))),
           args: [
-            memory.address(points.buffer),
-            kindOf(points),
-            points.stride,
-            memory.address(centers.buffer),
+            ...rowArgs(memory, points),
+            rowsAt(memory, centers),
             k,
-            memory.address(scales),
+            memory.address(scales, centers.rows * 8),
             m,
-            memory.address(best),
-            memory.address(logs),
-            memory.address(evidence),
+            memory.address(best, points.rows * m * 4),
+            memory.address(logs, points.rows * m * 4),
+            memory.address(evidence, points.rows * 4),
           ],
           scratchBytes: m * 8 + k * 4,
         }

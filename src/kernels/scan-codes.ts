@@ -13,7 +13,7 @@ import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '..
 import { gridFor } from '../device/plan.ts'
 import { bookStride, codeStride } from './encode.ts'
 import { rowPasses } from './row-passes.ts'
-import type { DeviceRows } from './rows.ts'
+import { type DeviceRows, rowsAt } from './rows.ts'
 
 export const NO_QUERY = 0xffffffff
 const TASK_WORDS = 8
@@ -108,27 +108,29 @@ export async function scanCodes(device: Device, args: ScanCodesArgs, control?: R
           })
         },
         *cpu(memory) {
+          const last = tasks.reduce((end, task) => Math.max(end, task.last), 0)
+          const listBytes = queries.rows * parts * nearest * 4
           const table = bits === 32 ? m * h * 16 : cells * 4096
           yield {
             entry: 'scanCodes',
             items: tasks.length,
             grain: Math.max(1, Math.min(64, Math.round(5e4 / (codesPerTask * cells + h * 16)))),
             args: [
-              memory.address(queries.buffer),
+              rowsAt(memory, queries),
               queries.stride,
-              memory.address(rangeBuffer),
+              memory.address(rangeBuffer, (m + 1) * 4),
               m,
-              memory.address(books),
+              memory.address(books, m * h * bookStride(ranges) * 4),
               bookStride(ranges),
               h,
               bits,
-              memory.address(codes),
+              memory.address(codes, last * codeStride(cells) * (bits === 32 ? 4 : 1)),
               codeStride(cells),
-              memory.address(taskBuffer),
+              memory.address(taskBuffer, tasks.length * TASK_WORDS * 4),
               parts,
               nearest,
-              memory.address(ids),
-              memory.address(distances),
+              memory.address(ids, listBytes),
+              memory.address(distances, listBytes),
             ],
             scratchBytes: 64 + bookStride(ranges) * 16 + 8 * 16 * 16 + table,
           }
@@ -175,11 +177,19 @@ export function mergeRanked(device: Device, args: MergeRankedArgs): Promise<void
       }
     },
     *cpu(memory) {
+      const bytes = queries * nearest * 4
       yield {
         entry: 'mergeRanked',
         items: queries,
         grain: 16,
-        args: [lists, nearest, ...[ids, distances, outIds, outDistances].map((buffer) => memory.address(buffer))],
+        args: [
+          lists,
+          nearest,
+          memory.address(ids, lists * bytes),
+          memory.address(distances, lists * bytes),
+          memory.address(outIds, bytes),
+          memory.address(outDistances, bytes),
+        ],
       }
     },
   })

@@ -14,7 +14,7 @@ import { searchTreeShader } from '../../shaders/search-tree.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 /** Marks a leaf in the second word of a node. */
 export const LEAF = 0x80000000
@@ -83,26 +83,25 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
         })
       },
       *cpu(memory) {
+        const listBytes = points.rows * (width || 1) * 4
         const seenBytes = tree.roots > 1 ? Math.ceil(centers.rows / 32) * 4 : 0
         yield {
           entry: 'searchTree',
           items: points.rows,
           grain: Math.max(16, Math.round(1e6 / perRow)),
           args: [
-            memory.address(points.buffer),
-            kindOf(points),
-            points.stride,
-            memory.address(centers.buffer),
+            ...rowArgs(memory, points),
+            rowsAt(memory, centers),
             centers.rows,
-            memory.address(tree.nodes),
-            memory.address(tree.items),
-            tree.nodeCenters ? memory.address(tree.nodeCenters) : 0,
+            memory.address(tree.nodes, tree.nodeCount * NODE_WORDS * 4),
+            memory.address(tree.items, tree.items.bytes),
+            tree.nodeCenters ? memory.address(tree.nodeCenters, tree.nodeCount * points.stride * 4) : 0,
             tree.roots,
             tree.nodeCount,
             checks,
-            memory.address(labels),
-            memory.address(distances),
-            memory.address(looked),
+            memory.address(labels, listBytes),
+            memory.address(distances, listBytes),
+            memory.address(looked, points.rows * 4),
             merge,
             width,
           ],

@@ -13,7 +13,7 @@ import { sharesOfAllShader, sharesOfListsShader } from '../../shaders/shares.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, kindOf } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 /** Shares below this are none. */
 export const LEAST_SHARE = 2 ** -110
@@ -68,18 +68,16 @@ export function sharesOfLists(device: Device, args: SharesOfListsArgs): Promise<
         items: points.rows,
         grain: Math.max(16, Math.round(5e5 / (points.stride + 16 * m))),
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(centers.buffer),
-          weights ? memory.address(weights) : 0,
-          memory.address(best),
-          memory.address(logs),
+          ...rowArgs(memory, points),
+          rowsAt(memory, centers),
+          weights ? memory.address(weights, points.rows * 4) : 0,
+          memory.address(best, points.rows * m * 4),
+          memory.address(logs, points.rows * m * 4),
           m,
-          memory.address(evidence),
+          memory.address(evidence, points.rows * 4),
           given,
-          memory.address(labels),
-          memory.address(distances),
+          memory.address(labels, points.rows * 4),
+          memory.address(distances, points.rows * 4),
         ],
       }
     },
@@ -112,17 +110,15 @@ export function sharesOfAll(device: Device, args: SharesOfAllArgs): Promise<void
         items: points.rows,
         grain: Math.max(1, Math.round(5e5 / (count * points.stride))),
         args: [
-          memory.address(points.buffer),
-          kindOf(points),
-          points.stride,
-          memory.address(centers.buffer),
-          memory.address(scales),
-          weights ? memory.address(weights) : 0,
+          ...rowArgs(memory, points),
+          rowsAt(memory, centers),
+          memory.address(scales, centers.rows * 8),
+          weights ? memory.address(weights, points.rows * 4) : 0,
           first,
           count,
-          memory.address(evidence),
-          memory.address(pairs),
-          memory.address(shares),
+          memory.address(evidence, points.rows * 4),
+          memory.address(pairs, points.rows * count * 4),
+          memory.address(shares, points.rows * count * 4),
         ],
       }
     },

@@ -49,12 +49,12 @@ export async function tally(device: Device, args: TallyArgs): Promise<TallyResul
         grain: 64,
         args: [
           count,
-          memory.address(values),
-          weights ? memory.address(weights) : 0,
-          memory.address(left),
-          right ? memory.address(right) : 0,
-          memory.address(sums),
-          memory.address(differences),
+          memory.address(values, count * 4),
+          weights ? memory.address(weights, count * 4) : 0,
+          memory.address(left, count * 4),
+          right ? memory.address(right, count * 4) : 0,
+          memory.address(sums, blocks * 4),
+          memory.address(differences, blocks * 4),
         ],
       }
     },

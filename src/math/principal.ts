@@ -4,8 +4,9 @@
  * through the data and back, up to 48 of them, 4 n d operations each. Give a sample where n d is many
  * millions.
  */
+import { badData, COUNT, numberList, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix } from '../core/matrix.ts'
+import { denseMatrix, type Matrix, matrix } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
 import { inner, leadingEigenvectors, product } from './orthogonal.ts'
 
@@ -23,13 +24,15 @@ export interface PrincipalAxes {
 
 /** Directions that are tried at most: the leading few are settled long before, unless all spread alike. */
 const MOST_DIRECTIONS = 48
+/** Axes that can be asked for: the work grows with their square. */
+const MOST_AXES = 256
 /** What is left of a vector, as a share of it, when it is made of others. */
 const DEPENDS = 1e-10
 /** Variance that is nothing, as a share of the largest: rounding. */
 const NO_SPREAD = 1e-13
 
 /**
- * Finds the `count` principal axes of vectors (default 2), which may carry weights. Axes beyond the
+ * Finds the `count` principal axes of vectors (default 2, at most 256), which may carry weights. Axes beyond the
  * dimensions there are, or beyond the spread there is, are zero. Each axis points where its largest
  * number is positive, so the same vectors give the same axes.
  *
@@ -44,7 +47,9 @@ const NO_SPREAD = 1e-13
  * ```
  */
 export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<number>): PrincipalAxes {
-  const { rows, cols, data } = vectors
+  const { rows, cols, data } = denseMatrix(vectors, 'the vectors')
+  whole(1, MOST_AXES)(count, 'the count')
+  if (weights !== undefined) numberList(weights, 'the weights', COUNT)
   if (rows === 0) throw new CentroidalError('bad-data', 'There are no vectors to find axes of: give at least one.')
   if (weights !== undefined && weights.length !== rows) {
     throw new CentroidalError('bad-data', `There are ${weights.length} weights for ${rows} vectors: give one for each.`)
@@ -60,6 +65,7 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
       total += value * value
     }
   }
+  if (!Number.isFinite(total)) throw badData('The vectors hold NaN or Infinity: all numbers must be finite.')
   const { axes, variances } = leadingDirections(centred, rows, cols, Math.min(count, cols))
   const padded = new Float64Array(count * cols)
   padded.set(axes)
@@ -67,7 +73,7 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
     mean,
     axes: padded,
     shares: Array.from({ length: count }, (_, i) => (total > 0 ? (variances[i] ?? 0) / total : 0)),
-    project: (other) => project(other, mean, padded, count),
+    project: (other) => project(denseMatrix(other, 'the vectors'), mean, padded, count),
   }
 }
 

@@ -1,7 +1,8 @@
 /** How well centers stand for their vectors, and how evenly the vectors are shared out. */
+import { COUNT, numberList } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
-import type { Matrix } from '../core/matrix.ts'
-import { isSparse, type SparseMatrix } from '../core/sparse.ts'
+import { denseMatrix, type Matrix } from '../core/matrix.ts'
+import { isSparse, type SparseMatrix, sparseMatrix } from '../core/sparse.ts'
 
 /**
  * Mean squared distance from every vector to the center it is labeled with, weighted if weights are given.
@@ -22,8 +23,12 @@ export function distortion(
   labels: ArrayLike<number>,
   weights?: ArrayLike<number>,
 ): number {
-  checkShapes(vectors, centers, labels, weights)
-  const squared = isSparse(vectors) ? sparseDistances(vectors, centers) : denseDistances(vectors, centers)
+  const rows = isSparse(vectors)
+    ? sparseMatrix(vectors, vectors.rows, vectors.cols, 'the vectors')
+    : denseMatrix(vectors, 'the vectors')
+  denseMatrix(centers, 'the centers')
+  checkShapes(rows, centers, labels, weights)
+  const squared = isSparse(rows) ? sparseDistances(rows, centers) : denseDistances(rows, centers)
   let sum = 0
   let weightSum = 0
   for (let row = 0; row < vectors.rows; row++) {
@@ -71,6 +76,8 @@ function checkShapes(
   weights: ArrayLike<number> | undefined,
 ): void {
   const { rows } = vectors
+  numberList(labels, 'the labels')
+  if (weights !== undefined) numberList(weights, 'the weights')
   if (rows === 0) throw bad('There are no vectors: the distortion of nothing is not defined.')
   if (vectors.cols !== centers.cols) {
     throw bad(`The vectors have ${vectors.cols} columns, the centers ${centers.cols}: they need the same number.`)
@@ -108,10 +115,8 @@ function checkShapes(
 export function imbalance(counts: ArrayLike<number>): number {
   let total = 0
   let squares = 0
+  numberList(counts, 'the counts', COUNT)
   for (let i = 0; i < counts.length; i++) {
-    if (!(counts[i] >= 0 && counts[i] < Infinity)) {
-      throw bad(`The count of cluster ${i} is ${counts[i]}: counts are finite and at least 0.`)
-    }
     total += counts[i]
     squares += counts[i] * counts[i]
   }

@@ -1,4 +1,5 @@
 /** How well two labelings of the same rows agree. Which number a label has never matters, only who shares it. */
+import { numberList, WHOLE_NUMBER } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 
 /** A label for each row. Which number a label has never matters, only who shares it. */
@@ -20,6 +21,8 @@ export interface Contingency {
 const LARGEST_TABLE = 1 << 22
 
 export function contingency(a: Labels, b: Labels): Contingency {
+  numberList(a, 'the first labeling', WHOLE_NUMBER)
+  numberList(b, 'the second labeling', WHOLE_NUMBER)
   if (a.length !== b.length) {
     throw new CentroidalError(
       'bad-data',

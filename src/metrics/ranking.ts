@@ -1,5 +1,6 @@
 /** How good ranked lists are, where it is known what should have been found. */
-import { CentroidalError } from '../core/errors.ts'
+import { list, numberList, numberSet, WHOLE_NUMBER } from '../core/arguments.ts'
+import { badArgument, CentroidalError, show } from '../core/errors.ts'
 
 /** Images a group has in the set that the N-S score was made for. */
 const GROUP = 4
@@ -16,7 +17,8 @@ const GROUP = 4
  * ```
  */
 export function averagePrecision(ranked: ArrayLike<number>, relevant: Iterable<number>): number {
-  const wanted = new Set(relevant)
+  numberList(ranked, 'the ranked list', WHOLE_NUMBER)
+  const wanted = numberSet(relevant, 'what is relevant', WHOLE_NUMBER)
   if (wanted.size === 0) {
     throw new CentroidalError('bad-data', 'Nothing is relevant: leave out queries that have nothing to find.')
   }
@@ -64,7 +66,8 @@ export function nsScore(ranked: readonly ArrayLike<number>[], relevant: readonly
   requirePairs(ranked, relevant)
   let sum = 0
   ranked.forEach((list, query) => {
-    const wanted = new Set(relevant[query])
+    numberList(ranked[query], `ranked list ${query}`, WHOLE_NUMBER)
+    const wanted = numberSet(relevant[query], `what is relevant to query ${query}`, WHOLE_NUMBER)
     const seen = new Set<number>()
     for (let rank = 0; rank < Math.min(GROUP, list.length); rank++) {
       meet(seen, list[rank], rank)
@@ -86,6 +89,8 @@ function meet(seen: Set<number>, id: number, rank: number): void {
 }
 
 function requirePairs(ranked: readonly unknown[], relevant: readonly unknown[]): void {
+  list(ranked, 'the ranked lists', 'lists of whole numbers')
+  list(relevant, 'what is relevant', 'sets of whole numbers')
   if (ranked.length === 0) throw new CentroidalError('bad-data', 'There are no ranked lists: give at least one.')
   if (ranked.length === relevant.length) return
   throw new CentroidalError(
@@ -123,6 +128,8 @@ export function judgeRankings(
   rankings: readonly { readonly query: number; readonly images: ArrayLike<number> }[],
   groups: ReadonlyMap<number, number>,
 ): RankingQuality {
+  checkRankings(rankings)
+  if (!(groups instanceof Map)) throw badArgument('groups', groups, 'give a Map from images to groups.')
   const members = new Map<number, number[]>()
   for (const [image, group] of groups) pushTo(members, group, image)
   const all = rankings.map(({ query, images }) => {
@@ -150,6 +157,16 @@ export function judgeRankings(
       all.map(({ group }) => group),
     ),
   }
+}
+
+function checkRankings(rankings: unknown): void {
+  list(rankings, 'the rankings', 'objects with query and images').forEach((ranking, i) => {
+    const { query, images } = (ranking ?? {}) as { query?: unknown; images?: unknown }
+    if (!Number.isSafeInteger(query)) {
+      throw new CentroidalError('bad-data', `The query of ranking ${i} is ${show(query)}: give a whole number.`)
+    }
+    numberList(images, `the images of ranking ${i}`, WHOLE_NUMBER)
+  })
 }
 
 function pushTo(lists: Map<number, number[]>, key: number, value: number): void {

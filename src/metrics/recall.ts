@@ -1,5 +1,6 @@
 /** How good lists of neighbours are. */
-import { CentroidalError } from '../core/errors.ts'
+import { badData, numberList, whole } from '../core/arguments.ts'
+import { CentroidalError, capital, show } from '../core/errors.ts'
 
 /** Lists of row numbers, best first: rows x cols. */
 export interface NeighborLists {
@@ -25,6 +26,9 @@ export interface NeighborLists {
  * ```
  */
 export function recallAt(found: NeighborLists, truth: NeighborLists, r: number): number {
+  const foundData = checkedLists(found, 'the lists found')
+  const truthData = checkedLists(truth, 'the true lists')
+  whole(1)(r, 'r')
   if (found.rows !== truth.rows || found.rows === 0) {
     throw new CentroidalError(
       'bad-data',
@@ -33,13 +37,24 @@ export function recallAt(found: NeighborLists, truth: NeighborLists, r: number):
   }
   let hits = 0
   for (let i = 0; i < found.rows; i++) {
-    const nearest = truth.data[i * truth.cols]
+    const nearest = truthData[i * truth.cols]
     for (let j = 0; j < Math.min(r, found.cols); j++) {
-      if (found.data[i * found.cols + j] === nearest) {
+      if (foundData[i * found.cols + j] === nearest) {
         hits++
         break
       }
     }
   }
   return hits / found.rows
+}
+
+function checkedLists(lists: NeighborLists, thing: string): ArrayLike<number> {
+  if (typeof lists !== 'object' || lists === null) {
+    throw badData(`${capital(thing)} are ${show(lists)}: give an object with rows, cols and data.`)
+  }
+  const rows = whole(0)(lists.rows, `rows of ${thing}`)
+  const cols = whole(1)(lists.cols, `cols of ${thing}`)
+  const data = numberList(lists.data, `data of ${thing}`)
+  if (data.length === rows * cols) return data
+  throw badData(`Data of ${thing} has ${data.length} numbers: give ${rows} x ${cols}.`)
 }

@@ -8,6 +8,9 @@ export const platform: Platform = {
   hardwareThreads: () => navigator.hardwareConcurrency || 1,
   // Browsers share memory between threads only on cross-origin isolated pages.
   sharedMemory: () => globalThis.crossOriginIsolated === true && typeof SharedArrayBuffer !== 'undefined',
+  // Browsers do not tell.
+  memoryLimit: () => undefined,
+  memoryInUse: () => undefined,
   enableRelaxedSimd: async () => {},
   startThread,
   async findGpu({ software }) {
@@ -37,7 +40,7 @@ function startThread(script: string): Thread {
   return {
     post: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.addEventListener('message', (event) => listener(event.data)),
-    onError: (listener) => worker.addEventListener('error', (event) => listener(new Error(event.message))),
+    onLost: (listener) => worker.addEventListener('error', (event) => listener(event.message || 'it did not start')),
     keepAlive: () => {},
     terminate: async () => {
       worker.terminate()

@@ -16,7 +16,8 @@ export interface GpuEntry {
 export interface Thread {
   post(message: unknown): void
   onMessage(listener: (message: unknown) => void): void
-  onError(listener: (error: Error) => void): void
+  /** Called when the thread throws, fails to start, or ends. */
+  onLost(listener: (why: string) => void): void
   /** Whether this thread alone keeps the process alive. */
   keepAlive(on: boolean): void
   terminate(): Promise<void>
@@ -28,6 +29,10 @@ export interface Platform {
   hardwareThreads(): number
   /** Shared memory between threads is allowed here. */
   sharedMemory(): boolean
+  /** Bytes of memory this process may use in all, as far as known: of the machine, or of the container it runs in. */
+  memoryLimit(): number | undefined
+  /** Bytes of memory this process uses now, as far as known. */
+  memoryInUse(): number | undefined
   /** Turns on relaxed SIMD where it waits behind a flag. */
   enableRelaxedSimd(): Promise<void>
   startThread(script: string): Thread

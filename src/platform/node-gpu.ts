@@ -5,22 +5,29 @@
  *    on stderr, so its presence is tried first. A loader without a usable driver complains too (or
  *    crashes), so the first look happens in a child process whose stderr nobody sees.
  * 2. SwiftShader, a Vulkan driver in software, as the npm package `@sparticuz/chromium` carries it
- *    (x86_64 Linux). It is unpacked once to a cache folder; no root, no environment set by the user.
+ *    (x86_64 Linux). It is unpacked once to the user's cache folder and checked each time before it is loaded.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { brotliDecompressSync } from 'node:zlib'
 import type { GpuEntry } from './contract.ts'
 import { calmPolling } from './node-gpu-polling.ts'
+import { digestOf, type PackedFile, privateFolder } from './private-folder.ts'
 import { readTar } from './tar.ts'
 
 const RTLD_NOW = 0x2
 const RTLD_NODELETE = 0x1000
 const SOFTWARE_FILES = ['libvulkan.so.1', 'libvk_swiftshader.so', 'vk_swiftshader_icd.json']
+
+/** Of @sparticuz/chromium 147.0.0: the archive, and the digest of the files above in it. */
+const KNOWN_ARCHIVE = {
+  sha256: 'f957ea867313f9815b71dc2ed30cce301e01db4f3973fbdb31ffa5391b0ec45a',
+  digest: '8ac46c852b07afe7c9b44d2c91c512237cf899707f55420d5c6eb6030ed5cc35',
+}
 
 type Dawn = { create(flags: string[]): GPU; globals: object }
 
@@ -41,7 +48,7 @@ export async function findNodeGpu({ software }: { software: boolean }): Promise<
     if (entry && (software || !entry.adapter.info.isFallbackAdapter)) return { entry }
   }
   if (!software) return { whyNot: 'no hardware GPU driver answered' }
-  const driver = await unpackSoftwareDriver()
+  const driver = unpackSoftwareDriver()
   if (driver.folder === undefined) return { whyNot: `no GPU driver answered, and ${driver.whyNot}` }
   const icd = join(driver.folder, 'vk_swiftshader_icd.json')
   process.env.VK_ICD_FILENAMES = icd
@@ -89,7 +96,7 @@ function systemDriverWorks(): boolean {
     [
       '--input-type=module',
       '-e',
-      `const { create } = await import(${JSON.stringify(`file://${module}`)})
+      `const { create } = await import(${JSON.stringify(pathToFileURL(module).href)})
        process.exit((await create([]).requestAdapter()) ? 0 : 1)`,
     ],
     { stdio: 'ignore', timeout: 20_000 },
@@ -107,46 +114,45 @@ function keepLoaded(library: string): boolean {
   }
 }
 
-async function unpackSoftwareDriver(): Promise<{ folder?: string; whyNot?: string }> {
+/** The software driver, in a folder that only this user can write to; see private-folder.ts. */
+function unpackSoftwareDriver(): { folder?: string; whyNot?: string } {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     return { whyNot: `there is no software driver for ${process.platform} ${process.arch}` }
   }
   const archive = findSoftwareArchive()
   if (archive === undefined) {
-    return { whyNot: 'the software driver is not installed (npm install @sparticuz/chromium@147)' }
-  }
-  const folder = join(tmpdir(), `centroidal-swiftshader-147-${userInfo().uid}`)
-  if (SOFTWARE_FILES.every((name) => existsSync(join(folder, name)))) return { folder }
-  // Unpacked beside, then renamed: two processes starting at once cannot see half a driver.
-  const staging = await mkdtemp(join(tmpdir(), 'centroidal-unpack-'))
-  for (const file of readTar(brotliDecompressSync(await readFile(archive)))) {
-    if (SOFTWARE_FILES.includes(file.name)) await writeFile(join(staging, file.name), file.bytes, { mode: 0o755 })
-  }
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(dirname(folder), { recursive: true })
-  try {
-    await rename(staging, folder)
-  } catch {
-    await rm(staging, { recursive: true, force: true })
-  }
-  return { folder }
-}
-
-function findSoftwareArchive(): string | undefined {
-  // Beside this package, or beside the program that uses it.
-  for (const from of [import.meta.url, join(process.cwd(), 'package.json')]) {
-    try {
-      const entry = createRequire(from).resolve('@sparticuz/chromium')
-      let folder = dirname(entry)
-      while (dirname(folder) !== folder && !existsSync(join(folder, 'bin', 'swiftshader.tar.br')))
-        folder = dirname(folder)
-      const archive = join(folder, 'bin', 'swiftshader.tar.br')
-      if (existsSync(archive)) return archive
-    } catch {
-      // Not there; look further.
+    return {
+      whyNot:
+        'the software driver is not installed (npm install @sparticuz/chromium@147, in the project or global folder where centroidal is installed)',
     }
   }
-  return undefined
+  try {
+    const packed = readFileSync(archive)
+    const unpack = (): PackedFile[] =>
+      [...readTar(brotliDecompressSync(packed))].filter(({ name }) => SOFTWARE_FILES.includes(name))
+    // Unpacking takes ten times as long as hashing, so the digest of the known archive is written down here.
+    const known = createHash('sha256').update(packed).digest('hex') === KNOWN_ARCHIVE.sha256
+    const digest = known ? KNOWN_ARCHIVE.digest : digestOf(unpack())
+    return { folder: privateFolder('swiftshader', digest, unpack) }
+  } catch (error) {
+    return { whyNot: `the software driver could not be unpacked (${firstLine(error)})` }
+  }
+}
+
+/**
+ * Only where Node looks for the packages this file imports. The current folder is not searched: it may hold files of
+ * others, and what is found is run.
+ */
+function findSoftwareArchive(): string | undefined {
+  try {
+    let folder = dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium'))
+    while (dirname(folder) !== folder && !existsSync(join(folder, 'bin', 'swiftshader.tar.br')))
+      folder = dirname(folder)
+    const archive = join(folder, 'bin', 'swiftshader.tar.br')
+    return existsSync(archive) ? archive : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function firstLine(error: unknown): string {

@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { CentroidalError } from '../core/errors.ts'
 import type { Platform, Thread } from './contract.ts'
+import { memoryLimit } from './memory-limit.ts'
 import { createFile, makeFolder, openFile } from './node-files.ts'
 import { findNodeGpu } from './node-gpu.ts'
 
@@ -11,6 +12,8 @@ export const platform: Platform = {
   name: 'node',
   hardwareThreads: () => availableParallelism(),
   sharedMemory: () => true,
+  memoryLimit: () => memoryLimit(),
+  memoryInUse: () => process.memoryUsage.rss(),
   async enableRelaxedSimd() {
     // On by default from Node 21; a flag before. Unknown flags are ignored by later versions.
     if (Number(process.versions.node.split('.')[0]) < 21) setFlagsFromString('--experimental-wasm-relaxed-simd')
@@ -33,12 +36,16 @@ function startThread(script: string): Thread {
      const post = (message) => parentPort.postMessage(message)
      const listen = (listener) => parentPort.on('message', listener)
      ${script}`,
-    { eval: true, stdout: false, stderr: false },
+    // Flags of the process are not for its threads: --input-type=module would make this script a module.
+    { eval: true, stdout: false, stderr: false, execArgv: [] },
   )
   return {
     post: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.on('message', listener),
-    onError: (listener) => worker.on('error', listener),
+    onLost: (listener) => {
+      worker.on('error', (error) => listener(String(error)))
+      worker.on('exit', (code) => listener(`it ended with exit code ${code}`))
+    },
     keepAlive: (on) => (on ? worker.ref() : worker.unref()),
     terminate: async () => {
       await worker.terminate()

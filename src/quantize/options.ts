@@ -1,5 +1,6 @@
 /** What a caller may ask of a quantizer, with the defaults and why they are what they are. */
-import type { DeviceChoice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice } from '../clustering/device-choice.ts'
+import { abortSignal, callback, choice, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { QuantizerStats } from './stats.ts'
 
@@ -78,40 +79,40 @@ export const QUANTIZER_DEFAULTS = { m: 8, bits: 64, codewords: 256, iterations: 
 /** Codes are 32-bit words at most, and tables of a query h floats a subspace. */
 const MOST_CODEWORDS = 65536
 
-const KNOWN = new Set<string>([
-  'type',
-  'm',
-  'codewords',
-  'order',
-  'rank',
-  'iterations',
-  'tolerance',
-  'seed',
-  'device',
-  'signal',
-  'onIteration',
-  'onProgress',
-])
+const CHECKS: OptionChecks<QuantizerOptions> = {
+  type: choice(QUANTIZER_TYPES),
+  m: whole(1),
+  codewords: whole(1, MOST_CODEWORDS),
+  order: choice(SUBSPACE_ORDERS),
+  rank: whole(1),
+  iterations: whole(1),
+  tolerance: real(0),
+  seed: whole(0),
+  device: deviceChoice,
+  signal: abortSignal,
+  onIteration: callback,
+  onProgress: callback,
+}
+
+/** What a caller gave to `trainQuantizer`: known options only, each read once. */
+export function readQuantizerOptions(options: unknown): QuantizerOptions {
+  return optionsOf('trainQuantizer', options, CHECKS, ['type'])
+}
 
 export function resolveQuantizerOptions(
   options: QuantizerOptions,
   rows: number,
   cols: number,
 ): ResolvedQuantizerOptions {
-  for (const [name, value] of Object.entries(options)) {
-    if (!KNOWN.has(name) && value !== undefined) throw badOption(name, value, 'there is no such option.')
-  }
   const { type } = options
-  if (!QUANTIZER_TYPES.includes(type)) throw badOption('type', type, `give one of ${QUANTIZER_TYPES.join(', ')}.`)
   const bits = type === 'ok' || type === 'itq'
-  const m = wholeNumber('m', options.m ?? (bits ? QUANTIZER_DEFAULTS.bits : QUANTIZER_DEFAULTS.m), 1)
-  const rank = wholeNumber('rank', options.rank ?? (bits ? m : cols), 1)
+  const m = options.m ?? (bits ? QUANTIZER_DEFAULTS.bits : QUANTIZER_DEFAULTS.m)
+  const rank = options.rank ?? (bits ? m : cols)
   if (m > cols) throw badOption('m', m, `the vectors have ${cols} dimensions; give at most as many.`)
   if (rank > cols) throw badOption('rank', rank, `the vectors have ${cols} dimensions; give at most as many.`)
   if (rank < m) throw badOption('rank', rank, `every one of the ${m} subspaces needs a dimension; give ${m} or more.`)
   if (bits && rank !== m) throw badOption('rank', rank, `${type} keeps one dimension for each of its ${m} bits.`)
   const order = options.order ?? (bits || rank < cols ? 'principal' : 'natural')
-  if (!SUBSPACE_ORDERS.includes(order)) throw badOption('order', order, `give one of ${SUBSPACE_ORDERS.join(', ')}.`)
   if (order !== 'principal' && (bits || rank < cols)) {
     throw badOption('order', order, `only principal can choose ${rank} of ${cols} dimensions; leave it out.`)
   }
@@ -121,9 +122,9 @@ export function resolveQuantizerOptions(
     codewords: checkCodewords(options.codewords, bits, type, rows),
     order,
     rank,
-    iterations: wholeNumber('iterations', options.iterations ?? QUANTIZER_DEFAULTS.iterations, 1),
-    tolerance: checkTolerance(options.tolerance ?? QUANTIZER_DEFAULTS.tolerance),
-    seed: wholeNumber('seed', options.seed ?? QUANTIZER_DEFAULTS.seed, 0),
+    iterations: options.iterations ?? QUANTIZER_DEFAULTS.iterations,
+    tolerance: options.tolerance ?? QUANTIZER_DEFAULTS.tolerance,
+    seed: options.seed ?? QUANTIZER_DEFAULTS.seed,
   }
 }
 
@@ -131,22 +132,9 @@ function checkCodewords(given: number | undefined, bits: boolean, type: Quantize
   if (bits && given !== undefined && given !== 2) {
     throw badOption('codewords', given, `${type} has two for each bit; leave it out, or take ck.`)
   }
-  const codewords = wholeNumber('codewords', given ?? (bits ? 2 : QUANTIZER_DEFAULTS.codewords), 1)
-  if (codewords > MOST_CODEWORDS) throw badOption('codewords', codewords, `give at most ${MOST_CODEWORDS}.`)
+  const codewords = given ?? (bits ? 2 : QUANTIZER_DEFAULTS.codewords)
   if (codewords > rows) {
     throw badOption('codewords', codewords, `there are only ${rows} vectors to learn from; give at most that many.`)
   }
   return codewords
-}
-
-function checkTolerance(value: number): number {
-  if (typeof value !== 'number' || !(value >= 0)) throw badOption('tolerance', value, 'give a number, 0 or more.')
-  return value
-}
-
-export function wholeNumber(name: string, value: number, least: number): number {
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw badOption(name, value, `give a whole number, ${least} or more.`)
-  }
-  return value
 }

@@ -1,8 +1,9 @@
 /** A trained quantizer: vectors to codes and back, search among codes, and a folder to keep it in. */
-import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
 import type { Frame } from '../clustering/frame.ts'
+import { abortSignal, callback, instance, type OptionChecks, optionsOf, path } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { denseMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
 import type { DeviceInfo } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
@@ -10,7 +11,8 @@ import type { Codec } from './codec.ts'
 import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
 import { decodeCodes, encodeVectors } from './encode.ts'
 import type { ResolvedQuantizerOptions } from './options.ts'
-import { type CodeSearchOptions, type RankedCodes, searchCodes } from './scan.ts'
+import type { RankedCodes } from './ranked.ts'
+import { type CodeSearchOptions, checkDistance, SEARCH_CHECKS, searchCodes } from './scan.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
 /** Written into model.json; a later format that this version cannot read has a higher number. */
@@ -36,6 +38,12 @@ export interface CodingOptions {
   readonly signal?: AbortSignal | undefined
   /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
   readonly onProgress?: ((share: number) => void) | undefined
+}
+
+export const CODING_CHECKS: OptionChecks<CodingOptions> = {
+  device: deviceChoice,
+  signal: abortSignal,
+  onProgress: callback,
 }
 
 /**
@@ -79,22 +87,26 @@ export class Quantizer {
 
   /** Codes of vectors: a matrix of bytes, one row a vector. */
   async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix> {
+    const asked = optionsOf('encode', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors to encode')
-    const { codes } = await withDevice(options.device, (device) => encodeVectors(device, source, this.codec, options))
+    const { codes } = await withDevice(asked.device, (device) => encodeVectors(device, source, this.codec, asked))
     return codes
   }
 
   /** The vectors that codes stand for. */
   async decode(codes: Matrix, options: CodingOptions = {}): Promise<Matrix> {
-    requireKnownCodes(codes, this.facts)
-    return withDevice(options.device, (device) => decodeCodes(device, codes, this.codec, options))
+    const asked = optionsOf('decode', options, CODING_CHECKS)
+    const known = denseMatrix(codes, 'the codes')
+    requireKnownCodes(known, this.facts)
+    return withDevice(asked.device, (device) => decodeCodes(device, known, this.codec, asked))
   }
 
   /** Mean squared distance of vectors to what their codes stand for. */
   async distortionOf(input: VectorInput, options: CodingOptions = {}): Promise<number> {
+    const asked = optionsOf('distortionOf', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors')
-    const { error } = await withDevice(options.device, (device) =>
-      encodeVectors(device, source, this.codec, { ...options, errors: true }),
+    const { error } = await withDevice(asked.device, (device) =>
+      encodeVectors(device, source, this.codec, { ...asked, errors: true }),
     )
     return error / source.rows
   }
@@ -104,9 +116,12 @@ export class Quantizer {
    * open a device and hand it in.
    */
   async search(codes: Matrix, queries: VectorInput, options: CodeSearchOptions = {}): Promise<RankedCodes> {
-    requireKnownCodes(codes, this.facts)
+    const asked = optionsOf('search', options, SEARCH_CHECKS)
+    const known = denseMatrix(codes, 'the codes')
+    requireKnownCodes(known, this.facts)
     const source = this.#sourceOf(queries, 'the queries')
-    return withDevice(options.device, (device) => searchCodes(device, this.codec, codes, source, options))
+    checkDistance(asked.distance ?? 'asymmetric', this.codec)
+    return withDevice(asked.device, (device) => searchCodes(device, this.codec, known, source, asked))
   }
 
   /** Words of the whole codebook: codewords to the power of m, each standing for one centre. */
@@ -130,6 +145,7 @@ export class Quantizer {
 
   /** Writes books.npy, rotation.npy, offset.npy and model.json into a folder, which is made if need be. */
   async save(folder: string): Promise<void> {
+    path(folder, 'the folder')
     const { cols, frame, ranges, codewords, rotation, offset, books } = this.codec
     const m = ranges.length - 1
     await writeArrayFolder(folder, {
@@ -162,6 +178,9 @@ export class Quantizer {
   }
 }
 
+/** A quantizer that a caller gave. */
+export const trainedQuantizer = instance(Quantizer, 'give a quantizer from trainQuantizer() or loadQuantizer().')
+
 /**
  * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote.
  *
@@ -176,6 +195,7 @@ export class Quantizer {
  * ```
  */
 export async function loadQuantizer(folder: string): Promise<Quantizer> {
+  path(folder, 'the folder')
   const stored = await readArrayFolder(folder, 'quantizer', QUANTIZER_VERSION)
   const {
     cols,

@@ -6,18 +6,27 @@
  * Hamming) takes what the query's own codes stand for. `hamming` counts the bits that differ, as
  * distances between corners of a cube. A byte of codes is one look-up, so single bits cost an eighth.
  */
-import type { DeviceChoice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice } from '../clustering/device-choice.ts'
+import { abortSignal, callback, choice, type OptionChecks, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { cutRows } from '../device/plan.ts'
 import { bookStride, codeStride } from '../kernels/encode.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
-import { codeLayout, mergeRanked, NO_QUERY, type ScanTask, scanCodes, tableBytes } from '../kernels/scan-codes.ts'
+import { codeLayout, mergeRanked, type ScanTask, scanCodes, tableBytes } from '../kernels/scan-codes.ts'
 import { type Codec, DeviceCodec } from './codec.ts'
 import { paddedCodes, unpackCodes } from './codes.ts'
 import { encodeVectors, leftOver, projectedPieces, wordsOf } from './encode.ts'
-import { wholeNumber } from './options.ts'
+import {
+  checkResults,
+  finishDistances,
+  MOST_RESULTS,
+  padded,
+  type RankedCodes,
+  rankedBuffer,
+  takeRanked,
+} from './ranked.ts'
 
 /**
  * How queries and codes are compared: the query itself with what codes stand for, what the query's own codes stand for,
@@ -42,14 +51,12 @@ export interface CodeSearchOptions {
   readonly onProgress?: ((share: number) => void) | undefined
 }
 
-/** The nearest codes of each query. */
-export interface RankedCodes {
-  /** How many were asked for. */
-  readonly m: number
-  /** queries x m, nearest first; 0xffffffff where there are fewer. Ties go to the lowest number. */
-  readonly labels: Uint32Array
-  /** queries x m squared distances, or bits that differ. */
-  readonly distances: Float32Array
+export const SEARCH_CHECKS: OptionChecks<CodeSearchOptions> = {
+  nearest: whole(1, MOST_RESULTS),
+  distance: choice(CODE_DISTANCES),
+  device: deviceChoice,
+  signal: abortSignal,
+  onProgress: callback,
 }
 
 /** Queries at a time: their lists and tables must fit. */
@@ -67,11 +74,13 @@ export async function searchCodes(
   options: CodeSearchOptions,
 ): Promise<RankedCodes> {
   const { signal, onProgress } = options
-  const nearest = wholeNumber('nearest', options.nearest ?? 10, 1)
-  const distance = checkDistance(options.distance ?? 'asymmetric', codec)
+  const { nearest: asked = 10, distance = 'asymmetric' } = options
+  checkResults(source.rows, asked)
+  // A list longer than there are codes would cost time and stay empty at its end.
+  const nearest = Math.max(1, Math.min(asked, codes.rows))
   const queries = await queryPoints(device, codec, source, distance, signal)
   const out = rankedBuffer(source.rows, nearest)
-  if (codes.rows === 0) return out
+  if (codes.rows === 0) return padded(out, asked)
   const scanner = new Scanner(device, distance === 'hamming' ? cubeOf(codec) : codec)
   try {
     const { limits, kind } = device.info
@@ -104,13 +113,10 @@ export async function searchCodes(
     scanner.free()
   }
   finishDistances(out, queries.rest, distance === 'hamming' ? 1 : codec.frame.scale)
-  return out
+  return padded(out, asked)
 }
 
 export function checkDistance(distance: CodeDistance, codec: Codec): CodeDistance {
-  if (!CODE_DISTANCES.includes(distance)) {
-    throw badOption('distance', distance, `give one of ${CODE_DISTANCES.join(', ')}.`)
-  }
   const bits = codec.codewords === 2
   if (distance === 'hamming' && !bits) {
     throw badOption('distance', distance, 'only bits can be counted; train with type ok or itq, or take symmetric.')
@@ -278,48 +284,5 @@ async function readRanked(
   return {
     labels: new Uint32Array(await device.read(ids)),
     distances: new Float32Array(await device.read(distances)),
-  }
-}
-
-export function rankedBuffer(queries: number, nearest: number): RankedCodes {
-  return {
-    m: nearest,
-    labels: new Uint32Array(queries * nearest).fill(NO_QUERY),
-    distances: new Float32Array(queries * nearest).fill(Number.POSITIVE_INFINITY),
-  }
-}
-
-/** Adds sorted lists to what the lists of these queries hold; `shift` is the number of the first code. */
-function takeRanked(
-  out: RankedCodes,
-  found: { labels: Uint32Array; distances: Float32Array },
-  first: number,
-  count: number,
-  shift: number,
-): void {
-  const { m } = out
-  for (let query = 0; query < count; query++) {
-    const to = (first + query) * m
-    const old = { labels: out.labels.slice(to, to + m), distances: out.distances.slice(to, to + m) }
-    let left = 0
-    let right = query * m
-    for (let place = to; place < to + m; place++) {
-      const none = right === (query + 1) * m || found.labels[right] === NO_QUERY
-      // Earlier parts have lower numbers: they win ties.
-      const takeOld = none || (old.labels[left] !== NO_QUERY && old.distances[left] <= found.distances[right])
-      out.labels[place] = takeOld ? old.labels[left] : found.labels[right] + shift
-      out.distances[place] = takeOld ? old.distances[left] : found.distances[right]
-      if (takeOld) left++
-      else right++
-    }
-  }
-}
-
-/** Back to the input's units, with what no direction sees; places without a code are infinitely far. */
-export function finishDistances(out: RankedCodes, rest: Float64Array | undefined, scale: number): void {
-  const { m, labels, distances } = out
-  for (let i = 0; i < distances.length; i++) {
-    if (labels[i] === NO_QUERY) distances[i] = Number.POSITIVE_INFINITY
-    else distances[i] = (distances[i] + (rest ? rest[Math.floor(i / m)] : 0)) / (scale * scale)
   }
 }

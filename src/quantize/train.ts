@@ -9,7 +9,12 @@ import { codeBytes } from '../kernels/encode.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { product } from '../math/orthogonal.ts'
 import { evenRanges } from './codec.ts'
-import { type QuantizerOptions, type ResolvedQuantizerOptions, resolveQuantizerOptions } from './options.ts'
+import {
+  type QuantizerOptions,
+  type ResolvedQuantizerOptions,
+  readQuantizerOptions,
+  resolveQuantizerOptions,
+} from './options.ts'
 import { Quantizer } from './quantizer.ts'
 import { type Round, Rounds } from './rounds.ts'
 import { firstBooks, firstDirections, Samples, STREAMS } from './start.ts'
@@ -29,7 +34,8 @@ import type { QuantizerStats, QuantizerStop } from './stats.ts'
  * codes.rows // => 600
  * ```
  */
-export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
+export async function trainQuantizer(vectors: VectorInput, given: QuantizerOptions): Promise<Quantizer> {
+  const options = readQuantizerOptions(given)
   const source = toSource(vectors)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
   const { signal, onProgress } = options

@@ -1,4 +1,5 @@
 /** Bags of words: how often each word of the vocabulary occurs in an image, and nothing else about it. */
+import { COUNT, numberList, uint32Array } from '../core/arguments.ts'
 import { CentroidalError, show } from '../core/errors.ts'
 
 /** How often each word of the vocabulary occurs in an image. */
@@ -10,6 +11,8 @@ export interface Bag {
 }
 
 export const LARGEST_ID = 0xffffffff
+/** A Map holds no more. */
+const MOST_IMAGES = 2 ** 24
 
 /** Rows by the image they belong to: those of image ids[i] are rows[offsets[i]] to rows[offsets[i + 1]]. */
 export interface RowsByImage {
@@ -27,6 +30,7 @@ export function rowsByImage(
   name: string,
   also: ArrayLike<number> = [],
 ): RowsByImage {
+  numberList(images, 'the list of image numbers')
   if (images.length !== rows) {
     throw new CentroidalError(
       'bad-data',
@@ -86,4 +90,28 @@ export function softBag(labels: Uint32Array, shares: Float64Array, m: number, ro
   }
   const words = Uint32Array.from(sums.keys()).sort()
   return { words, counts: Float64Array.from(words, (word) => sums.get(word)!) }
+}
+
+/** Bags that a caller gave with their image numbers, for a vocabulary of `size` words. */
+export function checkedBags(bags: Iterable<readonly [number, Bag]>, size: number): Map<number, Bag> {
+  if (typeof bags !== 'object' || typeof bags?.[Symbol.iterator] !== 'function') {
+    throw new CentroidalError('bad-data', `The bags are ${show(bags)}: give pairs of an image number and a bag.`)
+  }
+  const found = new Map<number, Bag>()
+  for (const pair of bags) {
+    const [id, bag] = (Array.isArray(pair) ? pair : [pair, undefined]) as readonly [number, Bag]
+    requireId(id, 'of a bag')
+    const words = uint32Array(bag?.words, `the list of words of image ${id}`)
+    const counts = numberList(bag.counts, `counts of image ${id}`, COUNT)
+    const ascending = words.every((word, i) => word < size && (i === 0 || word > words[i - 1]))
+    if (ascending && counts.length === words.length && found.size < MOST_IMAGES && !found.has(id)) {
+      found.set(id, bag)
+      continue
+    }
+    throw new CentroidalError(
+      'bad-data',
+      `The bag of image ${id} cannot be used: give each image once, its words ascending and below ${size}, and a count for each.`,
+    )
+  }
+  return found
 }

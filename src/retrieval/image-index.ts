@@ -1,11 +1,12 @@
 /** Images by their words: built from descriptors, asked with descriptors, kept in a folder. */
-import { type ClusterModel, loadModel } from '../clustering/model.ts'
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { type ClusterModel, clusterModel, loadModel } from '../clustering/model.ts'
+import { numberList, type OptionChecks, optionsOf, path, whole } from '../core/arguments.ts'
+import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
 import { readIndexFolder, writeIndexFolder } from '../data/index-folder.ts'
-import { type Bag, requireId, rowsByImage } from './bags.ts'
+import { type Bag, checkedBags, requireId, rowsByImage } from './bags.ts'
 import { InvertedFile, type Ranking } from './inverted-file.ts'
-import { bagsOf, type SoftWordOptions, type WordOptions } from './words.ts'
+import { bagsOf, SOFT_WORD_CHECKS, type SoftWordOptions, WORD_CHECKS, type WordOptions } from './words.ts'
 
 /** Written into index.json; a later format that this version cannot read has a higher number. */
 export const INDEX_VERSION = 1
@@ -20,6 +21,13 @@ export interface IndexOptions extends WordOptions {
 export interface QueryOptions extends SoftWordOptions {
   /** Most images in a ranking. Default: all that share a word with the query. */
   readonly top?: number
+}
+
+const INDEX_CHECKS: OptionChecks<IndexOptions> = { ...WORD_CHECKS, ids: numberList }
+
+const QUERY_CHECKS: OptionChecks<QueryOptions> = {
+  ...SOFT_WORD_CHECKS,
+  top: (value, thing) => (value === Number.POSITIVE_INFINITY ? value : whole(1)(value, thing)),
 }
 
 /** The answer to one of several queries. */
@@ -56,8 +64,8 @@ export class ImageIndex {
 
   /** An index without images; {@link buildIndex} makes one with some. */
   constructor(vocabulary: ClusterModel, bags: Iterable<readonly [number, Bag]> = []) {
-    this.vocabulary = vocabulary
-    this.#bags = new Map(bags)
+    this.vocabulary = clusterModel(vocabulary, 'the vocabulary')
+    this.#bags = new Map(checkedBags(bags, vocabulary.centers.rows))
   }
 
   /** Images. */
@@ -87,8 +95,8 @@ export class ImageIndex {
    * so many images are better added at once than one by one between queries.
    */
   async add(vectors: VectorInput, images: ArrayLike<number>, options: IndexOptions = {}): Promise<void> {
+    const { ids: also, ...rest } = optionsOf('add', options, INDEX_CHECKS)
     const source = toSource(vectors, 'the vectors to index')
-    const { ids: also, ...rest } = options
     const grouped = rowsByImage(images, source.rows, source.name, also)
     const refuseKnown = (): void => {
       for (const id of grouped.ids) {
@@ -111,7 +119,7 @@ export class ImageIndex {
 
   /** Takes out images; none of them where one is not there. */
   remove(ids: number | ArrayLike<number>): void {
-    const gone = new Set(typeof ids === 'number' ? [ids] : Array.from(ids))
+    const gone = new Set(typeof ids === 'number' ? [ids] : Array.from(numberList(ids, 'the list of image numbers')))
     for (const id of gone) this.#require(id)
     for (const id of gone) this.#bags.delete(id)
     this.#changed()
@@ -121,8 +129,9 @@ export class ImageIndex {
    * Ranks the images against one that is given by its vectors.
    */
   async query(vectors: VectorInput, options: QueryOptions = {}): Promise<Ranking> {
+    const asked = optionsOf('query', options, QUERY_CHECKS)
     const source = toSource(vectors, 'the query')
-    const [{ images, scores }] = await this.queryAll(source, new Uint32Array(source.rows), { ...options, ids: [0] })
+    const [{ images, scores }] = await this.queryAll(source, new Uint32Array(source.rows), { ...asked, ids: [0] })
     return { images, scores }
   }
 
@@ -136,10 +145,8 @@ export class ImageIndex {
     images: ArrayLike<number>,
     options: QueryOptions & Pick<IndexOptions, 'ids'> = {},
   ): Promise<QueryRanking[]> {
-    const { top = Infinity, ids: also, ...rest } = options
-    if (top !== Infinity && !(Number.isInteger(top) && top >= 1)) {
-      throw badOption('top', top, 'give a whole number of images, 1 or more.')
-    }
+    const checks = { ...QUERY_CHECKS, ids: INDEX_CHECKS.ids }
+    const { top = Infinity, ids: also, ...rest } = optionsOf<typeof options>('queryAll', options, checks)
     const source = toSource(vectors, 'the queries')
     const grouped = rowsByImage(images, source.rows, source.name, also)
     const bags = await bagsOf(this.vocabulary, source, grouped, rest)
@@ -149,6 +156,7 @@ export class ImageIndex {
 
   /** Writes the words of the images and the vocabulary into a folder, which is made if need be. */
   async save(folder: string): Promise<void> {
+    path(folder, 'the folder')
     const { ids } = this
     const bags = Array.from(ids, (id) => this.#require(id))
     const offsets = new Uint32Array(ids.length + 1)
@@ -237,6 +245,7 @@ export async function buildIndex(
  * ```
  */
 export async function loadIndex(folder: string): Promise<ImageIndex> {
+  path(folder, 'the folder')
   const vocabularyFolder = `${folder}/vocabulary`
   const { ids, offsets, words, counts, checkVocabulary } = await readIndexFolder(folder, INDEX_VERSION)
   const vocabulary = await loadModel(vocabularyFolder)

@@ -1,9 +1,10 @@
 /** Descriptors to words: the cluster of each, or the m nearest centres with a share of each. */
-import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame, type Frame, isIdentity } from '../clustering/frame.ts'
 import type { ClusterModel } from '../clustering/model.ts'
 import { exactNearest, type NearestResult, nearestInFrame } from '../clustering/nearest.ts'
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { abortSignal, callback, type OptionChecks, whole } from '../core/arguments.ts'
+import { badArgument, CentroidalError } from '../core/errors.ts'
 import { matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
@@ -34,6 +35,21 @@ export interface SoftWordOptions extends WordOptions {
   readonly sigma?: number
 }
 
+export const WORD_CHECKS: OptionChecks<WordOptions> = {
+  device: deviceChoice,
+  signal: abortSignal,
+  onProgress: callback,
+}
+
+export const SOFT_WORD_CHECKS: OptionChecks<SoftWordOptions> = {
+  ...WORD_CHECKS,
+  words: whole(1, MOST_NEAREST),
+  sigma(value, thing) {
+    if (typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY) return value
+    throw badArgument(thing, value, 'give a number above 0: about half as far as a descriptor is from its centre.')
+  },
+}
+
 /** The bag of every image, in the order of `grouped.ids`. */
 export async function bagsOf(
   model: ClusterModel,
@@ -41,12 +57,6 @@ export async function bagsOf(
   grouped: RowsByImage,
   { words = 1, sigma, ...options }: SoftWordOptions,
 ): Promise<Bag[]> {
-  if (!Number.isInteger(words) || words < 1 || words > MOST_NEAREST) {
-    throw badOption('words', words, `give a whole number from 1 to ${MOST_NEAREST}, such as 1, 3 or 5.`)
-  }
-  if (sigma !== undefined && !(sigma > 0 && sigma < Infinity)) {
-    throw badOption('sigma', sigma, 'give a number above 0: about half as far as a descriptor is from its centre.')
-  }
   const each = (bag: (rows: Uint32Array) => Bag): Bag[] =>
     Array.from(grouped.ids, (_, i) => bag(grouped.rows.subarray(grouped.offsets[i], grouped.offsets[i + 1])))
   if (source.cols !== model.centers.cols) {

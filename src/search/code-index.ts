@@ -2,13 +2,21 @@
  * Codes with numbers of their own: vectors are added and removed by id, and searched flat. For
  * millions of vectors see InvertedFile, which looks at a part of them only.
  */
+import { numberList, numberSet, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix, type VectorInput } from '../core/matrix.ts'
+import { denseMatrix, type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
 import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import { emptyCodes } from '../quantize/codes.ts'
-import { type CodingOptions, loadQuantizer, type Quantizer } from '../quantize/quantizer.ts'
-import type { CodeSearchOptions, RankedCodes } from '../quantize/scan.ts'
+import { emptyCodes, requireKnownCodes } from '../quantize/codes.ts'
+import {
+  CODING_CHECKS,
+  type CodingOptions,
+  loadQuantizer,
+  type Quantizer,
+  trainedQuantizer,
+} from '../quantize/quantizer.ts'
+import { MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
+import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/scan.ts'
 import { rerank } from './rerank.ts'
 
 export const INDEX_VERSION = 1
@@ -25,6 +33,14 @@ export interface IndexSearchOptions extends CodeSearchOptions {
   readonly rerank?: VectorInput
   /** Candidates to measure exactly. Default: ten times `nearest`. */
   readonly candidates?: number
+}
+
+export const ADD_CHECKS: OptionChecks<AddOptions> = { ...CODING_CHECKS, ids: numberList }
+
+export const INDEX_SEARCH_CHECKS: OptionChecks<IndexSearchOptions> = {
+  ...SEARCH_CHECKS,
+  rerank: (value, thing) => toSource(value as VectorInput, thing),
+  candidates: whole(1, MOST_RESULTS),
 }
 
 /**
@@ -52,10 +68,15 @@ export class CodeIndex {
   #ids: Uint32Array
 
   /** An index of codes that there are already, or an empty one; `ids` are 0, 1, 2 and so on unless told. */
-  constructor(quantizer: Quantizer, codes: Matrix = emptyCodes(quantizer.facts), ids?: Uint32Array) {
-    this.quantizer = quantizer
-    this.#codes = codes
-    this.#ids = ids ?? Uint32Array.from({ length: codes.rows }, (_, i) => i)
+  constructor(quantizer: Quantizer, codes?: Matrix, ids?: Uint32Array) {
+    this.quantizer = trainedQuantizer(quantizer, 'the quantizer')
+    this.#codes = codes === undefined ? emptyCodes(quantizer.facts) : denseMatrix(codes, 'the codes')
+    requireKnownCodes(this.#codes, quantizer.facts)
+    const { rows } = this.#codes
+    this.#ids =
+      ids === undefined
+        ? Uint32Array.from({ length: rows }, (_, i) => i)
+        : newIds(new Uint32Array(0), rows, uint32Array(ids, 'the list of ids'))
   }
 
   /** Vectors in it. */
@@ -75,7 +96,7 @@ export class CodeIndex {
 
   /** Encodes vectors and takes them in; gives back their ids. */
   async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
-    const { ids, ...coding } = options
+    const { ids, ...coding } = optionsOf('add', options, ADD_CHECKS)
     const codes = await this.quantizer.encode(vectors, coding)
     const numbers = newIds(this.#ids, codes.rows, ids)
     this.#codes = joined(this.#codes, codes)
@@ -85,7 +106,7 @@ export class CodeIndex {
 
   /** Takes vectors out; gives back how many of these ids there were. */
   remove(ids: Iterable<number>): number {
-    const gone = new Set(ids)
+    const gone = numberSet(ids, 'the list of ids')
     const kept: number[] = []
     this.#ids.forEach((id, i) => {
       if (!gone.has(id)) kept.push(i)
@@ -100,15 +121,18 @@ export class CodeIndex {
 
   /** The ids of the nearest vectors of each query. */
   async search(queries: VectorInput, options: IndexSearchOptions = {}): Promise<RankedCodes> {
-    const { rerank: vectors, candidates, ...rest } = options
-    const { nearest, wanted } = candidateCount(options)
-    const found = await this.quantizer.search(this.#codes, queries, { ...rest, nearest: wanted })
+    const asked = optionsOf('search', options, INDEX_SEARCH_CHECKS)
+    const { rerank: vectors, candidates, ...rest } = asked
+    const { nearest, wanted } = candidateCount(asked)
+    const source = toSource(queries, 'the queries')
+    const found = await this.quantizer.search(this.#codes, source, { ...rest, nearest: wanted })
     const named = { ...found, labels: found.labels.map((at) => (at === NO_LABEL ? NO_LABEL : this.#ids[at])) }
-    return vectors === undefined ? named : rerank(named, queries, vectors, nearest)
+    return vectors === undefined ? named : rerank(named, source, vectors, nearest)
   }
 
   /** Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. */
   async save(folder: string): Promise<void> {
+    path(folder, 'the folder')
     await this.quantizer.save(`${folder}/quantizer`)
     await writeArrayFolder(folder, {
       kind: 'code index',
@@ -120,6 +144,7 @@ export class CodeIndex {
 
   /** Loads what `save` wrote. */
   static async load(folder: string): Promise<CodeIndex> {
+    path(folder, 'the folder')
     const stored = await readArrayFolder(folder, 'code index', INDEX_VERSION)
     return new CodeIndex(await loadQuantizer(`${folder}/quantizer`), stored.matrix('codes'), stored.numbers('ids'))
   }
@@ -133,7 +158,7 @@ export function candidateCount({ nearest = 10, rerank: vectors, candidates }: In
   if (candidates !== undefined && vectors === undefined) {
     throw badOption('candidates', candidates, 'it is for exact re-ranking; give the vectors as rerank too.')
   }
-  const wanted = vectors === undefined ? nearest : (candidates ?? 10 * nearest)
+  const wanted = vectors === undefined ? nearest : (candidates ?? Math.min(10 * nearest, MOST_RESULTS))
   if (wanted < nearest) throw badOption('candidates', wanted, `give at least as many as nearest, ${nearest}.`)
   return { nearest, wanted }
 }
@@ -143,6 +168,13 @@ export function newIds(taken: Uint32Array, count: number, given: ArrayLike<numbe
   if (given === undefined) {
     let next = 0
     for (const id of taken) next = Math.max(next, id + 1)
+    if (next + count > NO_LABEL) {
+      throw badOption(
+        'ids',
+        undefined,
+        `the next id would be ${next}, and ids end at ${NO_LABEL - 1}; give ids that are free.`,
+      )
+    }
     return Uint32Array.from({ length: count }, (_, i) => next + i)
   }
   if (given.length !== count)

@@ -1,10 +1,11 @@
 /** Exact search: the m nearest of a set of vectors, by looking at all of them. */
 
-import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame } from '../clustering/frame.ts'
 import { exactNearest } from '../clustering/nearest.ts'
-import { badOption, CentroidalError } from '../core/errors.ts'
-import { type Matrix, toSource, type VectorInput } from '../core/matrix.ts'
+import { abortSignal, callback, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
+import { CentroidalError } from '../core/errors.ts'
+import { denseMatrix, type Matrix, toSource, type VectorInput } from '../core/matrix.ts'
 import type { RunControl } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 
@@ -14,6 +15,13 @@ export interface NeighborOptions extends RunControl {
   readonly m?: number
   /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
+}
+
+const CHECKS: OptionChecks<NeighborOptions> = {
+  m: whole(1, MOST_NEAREST),
+  device: deviceChoice,
+  signal: abortSignal,
+  onProgress: callback,
 }
 
 /** The nearest of each vector. */
@@ -40,11 +48,9 @@ export interface Neighbors {
  * ```
  */
 export async function nearest(vectors: VectorInput, among: Matrix, options: NeighborOptions = {}): Promise<Neighbors> {
-  const { m = 1, device: choice, ...rest } = options
-  if (!Number.isInteger(m) || m < 1 || m > MOST_NEAREST) {
-    throw badOption('m', m, `give a whole number from 1 to ${MOST_NEAREST}.`)
-  }
+  const { m = 1, device: choice, ...rest } = optionsOf('nearest', options, CHECKS)
   const source = toSource(vectors)
+  denseMatrix(among, 'the vectors to search')
   if (source.cols !== among.cols) {
     throw new CentroidalError(
       'bad-data',

@@ -7,30 +7,27 @@
  */
 import { acquireDevice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame } from '../clustering/frame.ts'
-import { type ClusterModel, loadModel } from '../clustering/model.ts'
+import { type ClusterModel, clusterModel, loadModel } from '../clustering/model.ts'
 import { exactNearest } from '../clustering/nearest.ts'
+import { choice, numberSet, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import { type Matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { denseMatrix, type Matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
 import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ScanTask } from '../kernels/scan-codes.ts'
-import { emptyCodes, paddedCodes } from '../quantize/codes.ts'
-import { type QuantizerOptions, wholeNumber } from '../quantize/options.ts'
-import { loadQuantizer, type Quantizer } from '../quantize/quantizer.ts'
-import {
-  checkDistance,
-  finishDistances,
-  queryPoints,
-  type RankedCodes,
-  rankedBuffer,
-  Scanner,
-} from '../quantize/scan.ts'
+import { emptyCodes, paddedCodes, requireKnownCodes } from '../quantize/codes.ts'
+import { type QuantizerOptions, readQuantizerOptions } from '../quantize/options.ts'
+import { loadQuantizer, type Quantizer, trainedQuantizer } from '../quantize/quantizer.ts'
+import { checkResults, finishDistances, padded, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
+import { checkDistance, queryPoints, Scanner } from '../quantize/scan.ts'
 import { trainQuantizer } from '../quantize/train.ts'
 import {
+  ADD_CHECKS,
   type AddOptions,
   candidateCount,
+  INDEX_SEARCH_CHECKS,
   INDEX_VERSION,
   type IndexSearchOptions,
   joined,
@@ -39,6 +36,7 @@ import {
   rowsOf,
 } from './code-index.ts'
 import { rerank } from './rerank.ts'
+import { leftOvers, repeated } from './residuals.ts'
 
 /** What can be asked of a search in an inverted file. */
 export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance'> {
@@ -46,6 +44,12 @@ export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distanc
   readonly probe?: number
   /** How to measure. Default `asymmetric`, the most accurate. */
   readonly distance?: 'asymmetric' | 'symmetric'
+}
+
+const SEARCH_CHECKS: OptionChecks<InvertedSearchOptions> = {
+  ...INDEX_SEARCH_CHECKS,
+  probe: whole(1),
+  distance: choice(['asymmetric', 'symmetric']),
 }
 
 /** Codes sorted by cluster, for as long as nothing is added or removed. */
@@ -86,8 +90,9 @@ export class InvertedFile {
   #filed: Filed | undefined
 
   /** Trains the quantizer on what is left of vectors after subtracting their centres. The file is empty then: add to it. */
-  static async train(vectors: VectorInput, model: ClusterModel, options: QuantizerOptions): Promise<InvertedFile> {
-    requireEuclidean(model)
+  static async train(vectors: VectorInput, model: ClusterModel, given: QuantizerOptions): Promise<InvertedFile> {
+    requireEuclidean(clusterModel(model, 'the model'))
+    const options = readQuantizerOptions(given)
     const source = toSource(vectors)
     const { device, release } = await acquireDevice(options.device)
     try {
@@ -103,13 +108,10 @@ export class InvertedFile {
   constructor(
     model: ClusterModel,
     quantizer: Quantizer,
-    content: { codes: Matrix; ids: Uint32Array; lists: Uint32Array } = {
-      codes: emptyCodes(quantizer.facts),
-      ids: new Uint32Array(0),
-      lists: new Uint32Array(0),
-    },
+    content?: { codes: Matrix; ids: Uint32Array; lists: Uint32Array },
   ) {
-    requireEuclidean(model)
+    requireEuclidean(clusterModel(model, 'the model'))
+    trainedQuantizer(quantizer, 'the quantizer')
     if (model.centers.cols !== quantizer.codec.cols) {
       throw new CentroidalError(
         'bad-data',
@@ -118,9 +120,13 @@ export class InvertedFile {
     }
     this.model = model
     this.quantizer = quantizer
-    this.#codes = content.codes
-    this.#ids = content.ids
-    this.#lists = content.lists
+    const { codes, ids, lists } =
+      content === undefined
+        ? { codes: emptyCodes(quantizer.facts), ids: new Uint32Array(0), lists: new Uint32Array(0) }
+        : checkedContent(content, model, quantizer)
+    this.#codes = codes
+    this.#ids = ids
+    this.#lists = lists
   }
 
   /** Vectors in it. */
@@ -135,9 +141,9 @@ export class InvertedFile {
 
   /** Encodes vectors and files them; gives back their ids. */
   async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
-    const { ids, device: choice, signal, onProgress } = options
+    const { ids, device: chosen, signal, onProgress } = optionsOf('add', options, ADD_CHECKS)
     const source = toSource(vectors, 'the vectors to add')
-    const { device, release } = await acquireDevice(choice)
+    const { device, release } = await acquireDevice(chosen)
     try {
       const numbers = newIds(this.#ids, source.rows, ids)
       const lists = await this.model.predict(source, { device, ...(signal ? { signal } : {}) })
@@ -155,7 +161,7 @@ export class InvertedFile {
 
   /** Takes vectors out; gives back how many of these ids there were. */
   remove(ids: Iterable<number>): number {
-    const gone = new Set(ids)
+    const gone = numberSet(ids, 'the list of ids')
     const kept: number[] = []
     this.#ids.forEach((id, i) => {
       if (!gone.has(id)) kept.push(i)
@@ -171,10 +177,11 @@ export class InvertedFile {
   }
 
   /** The ids of the nearest vectors of each query, among those in the clusters it looks into. */
-  async search(queries: VectorInput, options: InvertedSearchOptions = {}): Promise<RankedCodes> {
+  async search(queries: VectorInput, given: InvertedSearchOptions = {}): Promise<RankedCodes> {
+    const options = optionsOf('search', given, SEARCH_CHECKS)
     const source = toSource(queries, 'the queries')
     const { nearest, wanted } = candidateCount(options)
-    const probe = wholeNumber('probe', options.probe ?? Math.min(8, this.model.centers.rows), 1)
+    const probe = options.probe ?? Math.min(8, this.model.centers.rows)
     const most = Math.min(this.model.centers.rows, MOST_NEAREST)
     if (probe > most) throw badOption('probe', probe, `give at most ${most}: there are no more clusters to look into.`)
     if (source.cols !== this.model.centers.cols) {
@@ -183,23 +190,25 @@ export class InvertedFile {
         `${source.name} has ${source.cols} columns and the file ${this.model.centers.cols}: give queries like the vectors in it.`,
       )
     }
-    wholeNumber('nearest', wanted, 1)
+    checkResults(source.rows, wanted)
     const found = await withDevice(options.device, (device) => this.#search(device, source, probe, wanted, options))
-    return options.rerank === undefined ? found : rerank(found, queries, options.rerank, nearest)
+    return options.rerank === undefined ? found : rerank(found, source, options.rerank, nearest)
   }
 
   async #search(
     device: Device,
     source: VectorSource,
     probe: number,
-    nearest: number,
+    asked: number,
     { signal, onProgress, distance = 'asymmetric' }: InvertedSearchOptions,
   ): Promise<RankedCodes> {
     const { codec } = this.quantizer
     checkDistance(distance, codec)
-    const out = rankedBuffer(source.rows, nearest)
     const { codes, offsets, ids } = this.#file()
-    if (codes.rows === 0) return out
+    // A list longer than there are codes would cost time and stay empty at its end.
+    const nearest = Math.max(1, Math.min(asked, codes.rows))
+    const out = rankedBuffer(source.rows, nearest)
+    if (codes.rows === 0) return padded(out, asked)
     const frame = await chooseFrame(source, 'euclidean')
     const { labels: lists } = await exactNearest(device, source, this.model.centers, frame, probe, { signal })
     const scanner = new Scanner(device, codec)
@@ -224,7 +233,7 @@ export class InvertedFile {
       scanner.free()
     }
     finishDistances(out, undefined, codec.frame.scale)
-    return { ...out, labels: out.labels.map((at) => (at === NO_LABEL ? NO_LABEL : ids[at])) }
+    return padded({ ...out, labels: out.labels.map((at) => (at === NO_LABEL ? NO_LABEL : ids[at])) }, asked)
   }
 
   #file(): Filed {
@@ -244,6 +253,7 @@ export class InvertedFile {
 
   /** Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. */
   async save(folder: string): Promise<void> {
+    path(folder, 'the folder')
     await this.model.save(`${folder}/clusters`)
     await this.quantizer.save(`${folder}/quantizer`)
     await writeArrayFolder(folder, {
@@ -256,6 +266,7 @@ export class InvertedFile {
 
   /** Loads what `save` wrote. */
   static async load(folder: string): Promise<InvertedFile> {
+    path(folder, 'the folder')
     const stored = await readArrayFolder(folder, 'inverted file', INDEX_VERSION)
     return new InvertedFile(await loadModel(`${folder}/clusters`), await loadQuantizer(`${folder}/quantizer`), {
       codes: stored.matrix('codes'),
@@ -265,42 +276,31 @@ export class InvertedFile {
   }
 }
 
+function checkedContent(
+  content: { codes: Matrix; ids: Uint32Array; lists: Uint32Array },
+  model: ClusterModel,
+  quantizer: Quantizer,
+): { codes: Matrix; ids: Uint32Array; lists: Uint32Array } {
+  if (typeof content !== 'object' || content === null) {
+    throw badOption('content', content, 'give an object with codes, ids and lists, or leave it out.')
+  }
+  const codes = denseMatrix(content.codes, 'the codes')
+  requireKnownCodes(codes, quantizer.facts)
+  const ids = newIds(new Uint32Array(0), codes.rows, uint32Array(content.ids, 'the list of ids'))
+  const lists = uint32Array(content.lists, 'the list of clusters')
+  const k = model.centers.rows
+  if (lists.length !== codes.rows || lists.some((list) => list >= k)) {
+    throw new CentroidalError(
+      'bad-data',
+      `The list of clusters has ${lists.length} numbers for ${codes.rows} codes: give one below ${k} for each.`,
+    )
+  }
+  return { codes, ids, lists }
+}
+
 function requireEuclidean(model: ClusterModel): void {
   if (model.facts.metric === 'euclidean') return
-  throw badOption('model', `a clustering by ${model.facts.metric}`, 'files are kept by euclidean distance; cluster so.')
-}
-
-/** Vectors minus the centres of their clusters. */
-function leftOvers(source: VectorSource, centers: Matrix, labels: Uint32Array): VectorSource {
-  const { cols } = centers
-  return {
-    rows: source.rows,
-    cols,
-    type: 'f32',
-    name: source.name,
-    async read(start, end) {
-      const data = await source.read(start, end)
-      const out = new Float32Array(data.length)
-      for (let i = start; i < end; i++) {
-        const center = labels[i] * cols
-        const at = (i - start) * cols
-        for (let j = 0; j < cols; j++) out[at + j] = data[at + j] - centers.data[center + j]
-      }
-      return out
-    },
-  }
-}
-
-/** Each of some rows `times` times, one after the other. */
-async function repeated(source: VectorSource, first: number, end: number, times: number): Promise<VectorSource> {
-  const { cols } = source
-  const data = await source.read(first, end)
-  const out = new Float32Array((end - first) * times * cols)
-  for (let i = 0; i < (end - first) * times; i++) {
-    const row = Math.floor(i / times)
-    out.set(data.subarray(row * cols, (row + 1) * cols), i * cols)
-  }
-  return { ...toSource({ rows: (end - first) * times, cols, data: out }), name: source.name }
+  throw badOption('model', `a clustering by ${model.facts.metric}`, 'inverted files require a Euclidean model.')
 }
 
 /** Looks into the same cluster, four at a time. */

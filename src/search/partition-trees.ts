@@ -1,15 +1,16 @@
 /** Random partition trees over vectors: points that share a leaf are likely neighbours. */
-import { type DeviceChoice, withDevice } from '../clustering/device-choice.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame } from '../clustering/frame.ts'
 import { PointStore } from '../clustering/points.ts'
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
+import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
 import { BufferScope } from '../device/contract.ts'
-import { growTree } from '../trees/partition-tree.ts'
+import { growTree, treeSeed } from '../trees/partition-tree.ts'
 
 /** What trees to grow. */
 export interface PartitionTreeOptions {
-  /** How many trees. Default 1. */
+  /** How many trees, at most 1000. Default 1. */
   readonly trees?: number
   /** Most points of a leaf. Default 10. */
   readonly leafSize?: number
@@ -17,6 +18,16 @@ export interface PartitionTreeOptions {
   readonly seed?: number
   /** An open device (stays open), or what to open. Default `auto`. */
   readonly device?: DeviceChoice
+}
+
+/** Trees of one call: their leaves are kept in memory. */
+const MOST_TREES = 1000
+
+const CHECKS: OptionChecks<PartitionTreeOptions> = {
+  trees: whole(1, MOST_TREES),
+  leafSize: whole(1),
+  seed: whole(0),
+  device: deviceChoice,
 }
 
 /** Leaf i holds members[offsets[i]] to members[offsets[i + 1] - 1]. */
@@ -44,10 +55,7 @@ export interface TreeLeaves {
  * ```
  */
 export async function partitionTrees(vectors: VectorInput, options: PartitionTreeOptions = {}): Promise<TreeLeaves[]> {
-  const { trees = 1, leafSize = 10, seed = 0, device: choice } = options
-  if (!Number.isInteger(trees) || trees < 1) throw badOption('trees', trees, 'give a whole number, at least 1.')
-  if (!Number.isInteger(leafSize) || leafSize < 1)
-    throw badOption('leafSize', leafSize, 'give a whole number, at least 1.')
+  const { trees = 1, leafSize = 10, seed = 0, device: choice } = optionsOf('partitionTrees', options, CHECKS)
   const source = toSource(vectors)
   const frame = await chooseFrame(source, 'euclidean')
   return withDevice(choice, async (device) => {
@@ -64,7 +72,7 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
       const grown: TreeLeaves[] = []
       for (let t = 0; t < trees; t++) {
         const began = performance.now()
-        const tree = await growTree(device, scope, rows, leafSize, seed * 1009 + t + 1)
+        const tree = await growTree(device, scope, rows, leafSize, treeSeed(seed, t))
         const members = new Uint32Array(await device.read(tree.members)).slice(0, source.rows)
         const offsets = new Uint32Array(await device.read(tree.offsets)).slice(0, tree.leaves + 1)
         grown.push({ members, offsets, seconds: (performance.now() - began) / 1000 })

@@ -1,9 +1,10 @@
 /** Exact distances for a few candidates of each query, from the vectors themselves. */
 import { chunks } from '../clustering/frame.ts'
-import { CentroidalError } from '../core/errors.ts'
+import { badData, uint32Array, whole } from '../core/arguments.ts'
+import { CentroidalError, show } from '../core/errors.ts'
 import { readAll, toSource, type VectorInput } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import { type RankedCodes, rankedBuffer } from '../quantize/scan.ts'
+import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 
 /**
  * The nearest `nearest` of the candidates of each query, by their distance to the original vectors, row
@@ -25,8 +26,10 @@ export async function rerank(
   candidates: RankedCodes,
   queries: VectorInput,
   vectors: VectorInput,
-  nearest: number = candidates.m,
+  nearest?: number,
 ): Promise<RankedCodes> {
+  const { m, labels } = checkedCandidates(candidates)
+  const wanted = nearest === undefined ? m : whole(1, MOST_RESULTS)(nearest, 'the number of results')
   const asked = await readAll(toSource(queries, 'the queries'))
   const source = toSource(vectors, 'the vectors')
   const { cols } = asked
@@ -36,7 +39,10 @@ export async function rerank(
       `${source.name} has ${source.cols} columns and the queries ${cols}: give the vectors that were encoded.`,
     )
   }
-  const { m, labels } = candidates
+  if (asked.rows * m !== labels.length) {
+    throw badData(`There are ${labels.length} candidates for ${asked.rows} queries: give ${m} for each.`)
+  }
+  checkResults(asked.rows, wanted)
   const distances = new Float64Array(labels.length).fill(Number.POSITIVE_INFINITY)
   // Places in the order of the rows they name.
   const places = new Uint32Array(labels.length)
@@ -60,10 +66,15 @@ export async function rerank(
       `A candidate has number ${labels[places[next]]} and ${source.name} only ${source.rows} rows: give the vectors that were encoded.`,
     )
   }
-  return sorted(candidates, distances, asked.rows, nearest)
+  return sorted({ m, labels }, distances, asked.rows, wanted)
 }
 
-function sorted({ m, labels }: RankedCodes, distances: Float64Array, queries: number, nearest: number): RankedCodes {
+function sorted(
+  { m, labels }: Pick<RankedCodes, 'm' | 'labels'>,
+  distances: Float64Array,
+  queries: number,
+  nearest: number,
+): RankedCodes {
   const out = rankedBuffer(queries, nearest)
   for (let query = 0; query < queries; query++) {
     const order = Array.from({ length: m }, (_, i) => query * m + i)
@@ -75,4 +86,12 @@ function sorted({ m, labels }: RankedCodes, distances: Float64Array, queries: nu
     })
   }
   return out
+}
+
+function checkedCandidates(candidates: RankedCodes): Pick<RankedCodes, 'm' | 'labels'> {
+  if (typeof candidates !== 'object' || candidates === null) {
+    throw badData(`The candidates are ${show(candidates)}: give the result of a search.`)
+  }
+  const m = whole(1, MOST_RESULTS)(candidates.m, 'm of the candidates')
+  return { m, labels: uint32Array(candidates.labels, 'the list of candidates') }
 }

@@ -46,6 +46,19 @@ export async function growTree(
   return growCells(device, scope, points, Math.min(cells, points.rows), seed)
 }
 
+/** Stream of the seeds of trees, where the run's seed has more than 32 bits. */
+const TREES_STREAM = 0x7ee50000
+
+/** The seed of a run's tree by number. */
+export function treeSeed(seed: number, tree: number): number {
+  if (seed > 0xffffffff)
+    return createRandom(seed)
+      .fork(TREES_STREAM + tree)
+      .next()
+  const number = seed * 1009 + tree + 1
+  return ((number >>> 0) ^ Math.floor(number / 0x100000000)) >>> 0
+}
+
 /** Exactly `cells` leaves of sizes as equal as ranks allow. */
 export async function growCells(
   device: Device,

@@ -7,6 +7,7 @@ import { createRandom } from '../core/random.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { gram, matmul } from '../kernels/matmul.ts'
 import { allocateRows, type DeviceRows, denseType, readRows, rowBytesOf, writeRows } from '../kernels/rows.ts'
+import { inner } from '../math/orthogonal.ts'
 
 /** Columns of a sketch. Points with less than twice as many are their own. */
 const COLUMNS = 32
@@ -18,8 +19,14 @@ const RUNS = 64
 const RUN_ROWS = 32
 /** Subspace iterations; the subspace matters, not the single directions, so few do. */
 const STEPS = 5
-/** Rows that are projected at a time. */
+/** Rows that are projected at a time, and the numbers they may have. */
 const CHUNK_ROWS = 16384
+const CHUNK_NUMBERS = 2 ** 24
+/** Beyond this many columns the d x d matrix of the spread is not formed. */
+const MOST_SQUARE_COLUMNS = 1024
+/** Beyond that, the sample has at most this many numbers, but never fewer rows than this. */
+const WIDE_NUMBERS = 2 ** 22
+const WIDE_ROWS = 256
 
 /** Rows of the same order and number; the points themselves where they are narrow. Lives as long as `scope`. */
 export async function sketchRows(device: Device, scope: BufferScope, points: DeviceRows): Promise<DeviceRows> {
@@ -29,8 +36,10 @@ export async function sketchRows(device: Device, scope: BufferScope, points: Dev
     const sample = await sampleRows(device, points)
     const mean = columnMeans(sample, points.cols)
     const spread = await spreadOf(device, temporary, sample, mean, points.cols)
-    let basis = spreadingDirections(spread, COLUMNS)
-    if (shareHeld(spread, basis) < ENOUGH) basis = spreadingDirections(spread, MORE_COLUMNS)
+    let basis = await spreadingDirections(spread, points.cols, COLUMNS)
+    if ((await shareHeld(spread, basis)) < ENOUGH) {
+      basis = await spreadingDirections(spread, points.cols, MORE_COLUMNS)
+    }
     return await projectAll(device, scope, temporary, points, basis, byteScale(sample, mean, basis))
   } finally {
     temporary.free()
@@ -42,7 +51,7 @@ async function sampleRows(device: Device, points: DeviceRows): Promise<Float32Ar
   const { rows, cols, stride, buffer } = points
   const type = denseType(points)
   const length = Math.min(RUN_ROWS, rows)
-  const runs = Math.min(RUNS, Math.ceil(rows / length))
+  const runs = Math.min(mostRuns(cols), Math.ceil(rows / length))
   const rowBytes = rowBytesOf(cols, type)
   const sample = new Float32Array(runs * length * cols)
   for (let run = 0; run < runs; run++) {
@@ -56,6 +65,12 @@ async function sampleRows(device: Device, points: DeviceRows): Promise<Float32Ar
   return sample
 }
 
+/** Rows of wide vectors are few, so that the sample stays small against the points. */
+function mostRuns(cols: number): number {
+  if (cols <= MOST_SQUARE_COLUMNS) return RUNS
+  return Math.min(RUNS, Math.ceil(Math.max(WIDE_ROWS, WIDE_NUMBERS / cols) / RUN_ROWS))
+}
+
 function columnMeans(sample: Float32Array, cols: number): Float64Array {
   const mean = new Float64Array(cols)
   const rows = sample.length / cols
@@ -63,11 +78,12 @@ function columnMeans(sample: Float32Array, cols: number): Float64Array {
   return mean
 }
 
+/** The matrix A' A of a centred sample A. */
 interface Spread {
-  readonly cols: number
-  readonly stride: number
-  /** Sums of products of columns: [cols][stride]. */
-  readonly products: Float32Array
+  /** Its trace. */
+  readonly total: number
+  /** Its product with each of some vectors. */
+  turn(rows: readonly Float64Array[]): Promise<Float64Array[]>
 }
 
 async function spreadOf(
@@ -83,27 +99,20 @@ async function spreadOf(
     for (let j = 0; j < cols; j++) moved[at + j] = sample[at + j] - mean[j]
   }
   writeRows(device, centered, moved)
+  if (cols > MOST_SQUARE_COLUMNS) {
+    return wideSpread(device, centered, inner(moved, moved))
+  }
   const { stride } = centered
   const out = scope.allocate(stride * stride * 4, 'spread of the sample')
   await gram(device, { a: centered, b: centered, out })
-  return { cols, stride, products: new Float32Array(await device.read(out)) }
+  const products = new Float32Array(await device.read(out))
+  let total = 0
+  for (let a = 0; a < cols; a++) total += products[a * stride + a]
+  return { total, turn: async (rows) => rows.map((row) => turn(products, stride, row)) }
 }
 
-/** Orthonormal rows that span, nearly, the directions of largest spread. */
-function spreadingDirections(spread: Spread, count: number): Float64Array[] {
-  const random = createRandom(count)
-  let basis: Float64Array[] = Array.from({ length: count }, () =>
-    Float64Array.from({ length: spread.cols }, () => random.normal()),
-  )
-  orthonormalize(basis)
-  for (let step = 0; step < STEPS; step++) {
-    basis = basis.map((row) => turn(spread, row))
-    orthonormalize(basis)
-  }
-  return basis
-}
-
-function turn({ cols, stride, products }: Spread, row: Float64Array): Float64Array {
+function turn(products: Float32Array, stride: number, row: Float64Array): Float64Array {
+  const cols = row.length
   const next = new Float64Array(cols)
   for (let a = 0; a < cols; a++) {
     let sum = 0
@@ -113,25 +122,62 @@ function turn({ cols, stride, products }: Spread, row: Float64Array): Float64Arr
   return next
 }
 
+/** A' (A v) for all v at once: time and memory grow with the columns, not with their square. */
+function wideSpread(device: Device, sample: DeviceRows, total: number): Spread {
+  const { rows, cols, stride } = sample
+  return {
+    total,
+    async turn(basis) {
+      const scope = new BufferScope(device)
+      try {
+        const vectors = allocateRows(scope, basis.length, cols, 'f32', 'directions')
+        const along = allocateRows(scope, rows, basis.length, 'f32', 'sample along directions')
+        const out = scope.allocate(stride * along.stride * 4, 'next directions')
+        writeRows(device, vectors, concatenated(basis))
+        await matmul(device, { a: sample, b: vectors, out: along })
+        await gram(device, { a: sample, b: along, out })
+        const found = new Float32Array(await device.read(out))
+        return basis.map((row, i) => row.map((_, j) => found[j * along.stride + i]))
+      } finally {
+        scope.free()
+      }
+    },
+  }
+}
+
+/** Orthonormal rows that span, nearly, the directions of largest spread. */
+async function spreadingDirections(spread: Spread, cols: number, count: number): Promise<Float64Array[]> {
+  const random = createRandom(count)
+  let basis: Float64Array[] = Array.from({ length: count }, () =>
+    Float64Array.from({ length: cols }, () => random.normal()),
+  )
+  orthonormalize(basis)
+  for (let step = 0; step < STEPS; step++) {
+    basis = await spread.turn(basis)
+    orthonormalize(basis)
+  }
+  return basis
+}
+
 /** How much of all spread lies within the span of the rows. */
-function shareHeld(spread: Spread, basis: readonly Float64Array[]): number {
-  let all = 0
-  for (let a = 0; a < spread.cols; a++) all += spread.products[a * spread.stride + a]
+async function shareHeld(spread: Spread, basis: readonly Float64Array[]): Promise<number> {
+  const turned = await spread.turn(basis)
   let held = 0
-  for (const row of basis) held += turn(spread, row).reduce((sum, value, j) => sum + value * row[j], 0)
-  return all > 0 ? held / all : 1
+  basis.forEach((row, i) => {
+    held += inner(turned[i], row)
+  })
+  return spread.total > 0 ? held / spread.total : 1
 }
 
 /** Gram and Schmidt. What depends on those before becomes zero, and so does its column of the sketch. */
 function orthonormalize(rows: readonly Float64Array[]): void {
-  const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, value, i) => sum + value * b[i], 0)
   rows.forEach((row, i) => {
-    const before = Math.sqrt(dot(row, row))
+    const before = Math.sqrt(inner(row, row))
     for (const other of rows.slice(0, i)) {
-      const along = dot(row, other)
+      const along = inner(row, other)
       for (let j = 0; j < row.length; j++) row[j] -= along * other[j]
     }
-    const length = Math.sqrt(dot(row, row))
+    const length = Math.sqrt(inner(row, row))
     const scale = length > 1e-9 * before ? 1 / length : 0
     for (let j = 0; j < row.length; j++) row[j] *= scale
   })
@@ -172,9 +218,9 @@ async function projectAll(
   const type = denseType(points)
   const columns = basis.length
   const directions = allocateRows(temporary, columns, cols, 'f32', 'directions of the sketch')
-  writeRows(device, directions, Float32Array.from(basis.flatMap((row) => Array.from(row))))
+  writeRows(device, directions, concatenated(basis))
   const sketch = allocateRows(scope, rows, columns, 'u8', 'sketch')
-  const most = Math.min(CHUNK_ROWS, rows)
+  const most = Math.min(rows, CHUNK_ROWS, Math.max(WIDE_ROWS, Math.floor(CHUNK_NUMBERS / cols)))
   const from = allocateRows(temporary, most, cols, type, 'points for the sketch')
   const along = allocateRows(temporary, most, columns, 'f32', 'points along directions')
   const rowBytes = rowBytesOf(cols, type)
@@ -193,4 +239,12 @@ async function projectAll(
     writeRows(device, sketch, new Uint8Array(steps.buffer), first)
   }
   return sketch
+}
+
+function concatenated(rows: readonly Float64Array[]): Float32Array {
+  const out = new Float32Array(rows.length * (rows[0]?.length ?? 0))
+  rows.forEach((row, i) => {
+    out.set(row, i * row.length)
+  })
+  return out
 }

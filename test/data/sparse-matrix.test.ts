@@ -41,8 +41,8 @@ test('a source of sparse rows holds them', async () => {
 
 describe('what cannot be', () => {
   test.each([
-    [{}, 3, 0, /3 x 0 cannot be/],
-    [{}, 2.5, 3, /2.5 x 3 cannot be/],
+    [{}, 3, 0, /Invalid sparse matrix shape: 3 x 0/],
+    [{}, 2.5, 3, /Invalid sparse matrix shape: 2.5 x 3/],
     [{ values: [1] }, 3, 3, /3 columns for 1 values/],
     [{ offsets: [0, 3] }, 3, 3, /2 offsets for 3 rows: 4 are needed/],
     [{ offsets: [1, 2, 2, 3] }, 3, 3, /go from 1 to 3/],
@@ -51,7 +51,7 @@ describe('what cannot be', () => {
     [{ columns: [0, 3, 1] }, 3, 3, /Row 0 of the input has an entry in column 3: they go from 0 to 2/],
     [{ columns: [0, 2, -1] }, 3, 3, /Row 2 .* column -1/],
     [{ columns: [0, 1.5, 1] }, 3, 3, /column 1.5/],
-    [{ values: [1, 2, Number.NaN] }, 3, 3, /Row 2 of the input holds NaN in column 1: drop or mend it/],
+    [{ values: [1, 2, Number.NaN] }, 3, 3, /Row 2 of the input holds NaN in column 1: remove or fix the row/],
     [{ values: [1, 1e39, 3] }, 3, 3, /Row 0 of the input holds Infinity in column 2/],
     [{ columns: [0, 0, 1], values: [3e38, 3e38, 1] }, 3, 3, /Row 0 of the input holds Infinity in column 0/],
   ])('%#: %o', async (change, rows, cols, sentence) => {

@@ -64,11 +64,11 @@ describe('blobs', () => {
   })
 
   test.each([
-    [{ rows: 0 }, 'Option rows is 0: give a whole number of at least 1.'],
-    [{ cols: 1.5 }, 'Option cols is 1.5: give a whole number of at least 1.'],
+    [{ rows: 0 }, 'Option rows is 0: give a whole number from 1 to 268435456.'],
+    [{ cols: 1.5 }, 'Option cols is 1.5: give a whole number from 1 to 268435456.'],
     [{ clusters: 11 }, 'Option clusters is 11: give at most as many as rows, 10.'],
-    [{ spread: -1 }, 'Option spread is -1: give a number of at least 0.'],
-    [{ seed: 0.5 }, 'Option seed is 0.5: give a whole number of at least 0.'],
+    [{ spread: -1 }, 'Option spread is -1: give a number from 0 to 1e+30.'],
+    [{ seed: 0.5 }, 'Option seed is 0.5: give a whole number, 0 or more.'],
   ])('%j', async (wrong, sentence) => {
     const options = { rows: 10, cols: 2, clusters: 2, ...wrong }
     expect(await failure(() => blobs(options))).toBe(`bad-option: ${sentence}`)

@@ -1,4 +1,4 @@
-/** Jobs of the CPU device go to its threads in queues: they keep their order, fail and stop as one piece of work. */
+/** Jobs of the CPU device go to its threads in queues: they keep their order and stop as one piece of work. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BufferScope, type CpuJob, type CpuMemory, type Device, slice } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
@@ -22,14 +22,6 @@ function run(device: Device, cpu: (memory: CpuMemory) => Iterable<CpuJob>, signa
   return device.run({ name: 'queue', webgpu: () => [], cpu }, { signal })
 }
 
-/** A job that no memory is large enough for. */
-const FAILING: CpuJob = {
-  entry: 'distanceMatrix',
-  items: 40,
-  grain: 1,
-  args: [2 ** 31 - 64, 0, 4, 2 ** 31 - 64, 4, 16],
-}
-
 for (const { name, open } of DEVICES) {
   describe(`queues on ${name}`, () => {
     let device: Device
@@ -41,7 +33,7 @@ for (const { name, open } of DEVICES) {
     afterAll(() => device.close())
 
     /** Each job reads, for row i, what the job before it wrote for row i + 1, mostly on another thread. */
-    async function chain(jobs: number, rows: number, grain: number, spoiled?: number): Promise<number[]> {
+    async function chain(jobs: number, rows: number, grain: number): Promise<number[]> {
       const values = Float32Array.from({ length: rows * COLS }, (_, i) => startOf(Math.floor(i / COLS)))
       const buffers = [scope.upload(values, 'even'), scope.upload(values, 'odd')]
       const centers = scope.upload(new Float32Array(COLS * COLS).fill(CENTER), 'centres')
@@ -50,26 +42,24 @@ for (const { name, open } of DEVICES) {
         items: rows - 1 - i,
         grain,
         args: [
-          memory.address(slice(buffers[i % 2], ROW_BYTES, 0)),
+          memory.address(slice(buffers[i % 2], ROW_BYTES, (rows - 1) * ROW_BYTES), (rows - 1) * ROW_BYTES),
           0,
           COLS,
-          memory.address(centers),
+          memory.address(centers, centers.bytes),
           COLS,
-          memory.address(buffers[(i + 1) % 2]),
+          memory.address(buffers[(i + 1) % 2], rows * ROW_BYTES),
         ],
       })
       try {
         await run(device, function* (memory) {
-          for (let i = 0; i < jobs; i++) yield i === spoiled ? FAILING : job(memory, i)
+          for (let i = 0; i < jobs; i++) yield job(memory, i)
         })
-      } finally {
         const found = new Float32Array(await device.read(buffers[jobs % 2]))
-        last = Array.from({ length: rows - jobs }, (_, row) => found[row * COLS])
+        return Array.from({ length: rows - jobs }, (_, row) => found[row * COLS])
+      } finally {
         for (const buffer of [...buffers, centers]) buffer.free()
       }
-      return last
     }
-    let last: number[] = []
 
     function expected(jobs: number, rows: number): number[] {
       return Array.from({ length: rows - jobs }, (_, row) => {
@@ -98,17 +88,6 @@ for (const { name, open } of DEVICES) {
       await run(device, () => [])
     })
 
-    test('a job that fails ends the work with its error, wherever it stands, and the device goes on', async () => {
-      for (const spoiled of [0, 1, 20, 63, 64, 100]) {
-        for (let again = 0; again < 5; again++) {
-          await expect(chain(120, 140, 3, spoiled)).rejects.toThrow(/bounds/)
-          // What comes after it is left out: otherwise another 19 jobs at least would have been done.
-          if (again === 0) expect(last).not.toEqual(expected(120, 140))
-        }
-        expectSame(await chain(5, 60, 3), expected(5, 60))
-      }
-    })
-
     test('a signal stops within a queue, and the device goes on', async () => {
       const rows = 1500
       const big = scope.upload(new Float32Array(rows * 64).fill(1), 'rows')
@@ -119,13 +98,27 @@ for (const { name, open } of DEVICES) {
           entry: 'distanceMatrix',
           items: rows,
           grain: 10,
-          args: [memory.address(big), 0, 64, memory.address(big), rows, memory.address(out)],
+          args: [
+            memory.address(big, big.bytes),
+            0,
+            64,
+            memory.address(big, big.bytes),
+            rows,
+            memory.address(out, out.bytes),
+          ],
         })),
         {
           entry: 'distanceMatrix',
           items: 1,
           grain: 1,
-          args: [memory.address(big), 0, 4, memory.address(big), 1, memory.address(end)],
+          args: [
+            memory.address(big, big.bytes),
+            0,
+            4,
+            memory.address(big, big.bytes),
+            1,
+            memory.address(end, end.bytes),
+          ],
         },
       ]
       const reason = new Error('enough')

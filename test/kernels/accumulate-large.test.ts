@@ -70,8 +70,12 @@ onDevices(devices, (opened) => {
 
 describe('accumulate gives the same bits', () => {
   test.each([
-    ['whatever the threads', 'cpu with 3 threads', ['cpu with 1 thread', 'cpu in place']],
-    ['whatever the limits', 'webgpu in blocks', ['webgpu in tiles', 'webgpu with small limits']],
+    ['whatever the threads', 'cpu with 3 threads', ['cpu with 1 thread', 'cpu in place with filled memory']],
+    [
+      'whatever the limits',
+      'webgpu in blocks with filled memory',
+      ['webgpu in tiles', 'webgpu with small limits and filled memory'],
+    ],
   ])('%s', async (_, reference, others) => {
     const n = 3000
     const input = {

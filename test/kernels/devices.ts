@@ -3,12 +3,15 @@
  * page, so nothing here may import from node:.
  */
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { platform } from '#platform'
 import type { VectorData } from '../../src/core/matrix.ts'
 import { elementType } from '../../src/core/matrix.ts'
 import { BufferScope, type Device, type DeviceBuffer, type DeviceLimits } from '../../src/device/contract.ts'
 import { openCpuDevice } from '../../src/device/cpu/device.ts'
 import { openDevice } from '../../src/device/open.ts'
+import { openWebGpuDevice, type WebGpuDeviceOptions } from '../../src/device/webgpu/device.ts'
 import { allocateRows, type DeviceRows, paddedCols, writeRows } from '../../src/kernels/rows.ts'
+import { checked } from '../../wasm/build/checked.js'
 
 export interface TestDevice {
   readonly name: string
@@ -23,18 +26,43 @@ export interface TestDevice {
  */
 export const SMALL_LIMITS: Partial<DeviceLimits> = { bindingBytes: 16384, workgroups: 7, bindingAlignment: 256 }
 
+/** Opens a WebGPU device whose new memory is not zero. */
+export async function openFilledWebGpu(fill: number, options: WebGpuDeviceOptions = {}): Promise<Device> {
+  const { entry, whyNot } = await platform.findGpu({ software: true })
+  if (!entry) throw new Error(`No WebGPU adapter: ${whyNot}`)
+  return openWebGpuDevice(entry, { ...options, fill })
+}
+
+/**
+ * Most of them fill new memory with bytes that are NaN or a huge number as floats, so that a kernel that
+ * reads what nobody wrote shows. The checked one also stops a kernel that touches anything but what its
+ * job states.
+ */
 export const DEVICES: readonly TestDevice[] = [
   // More threads than most test machines have cores, so that slices are taken in a different order each time.
   { name: 'cpu with 3 threads', runs: 20, open: () => openDevice({ kind: 'cpu', threads: 3 }) },
   { name: 'cpu with 1 thread', runs: 12, open: () => openDevice({ kind: 'cpu', threads: 1 }) },
-  { name: 'cpu in place', runs: 12, open: () => openDevice({ kind: 'cpu', shared: false }) },
-  { name: 'cpu without relaxed SIMD', runs: 12, open: () => openCpuDevice({ threads: 2, relaxed: false }) },
-  { name: 'webgpu in blocks', runs: 12, open: () => openDevice({ kind: 'webgpu', tiled: false }) },
+  {
+    name: 'cpu with checked kernels and filled memory',
+    runs: 8,
+    open: () => openCpuDevice({ threads: 2, checks: { fill: 0xff, module: checked } }),
+  },
+  {
+    name: 'cpu in place with filled memory',
+    runs: 12,
+    open: () => openCpuDevice({ shared: false, checks: { fill: 0xff } }),
+  },
+  {
+    name: 'cpu without relaxed SIMD and with filled memory',
+    runs: 12,
+    open: () => openCpuDevice({ threads: 2, relaxed: false, checks: { fill: 0x7f } }),
+  },
+  { name: 'webgpu in blocks with filled memory', runs: 12, open: () => openFilledWebGpu(0xff, { tiled: false }) },
   { name: 'webgpu in tiles', runs: 6, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
   {
-    name: 'webgpu with small limits',
+    name: 'webgpu with small limits and filled memory',
     runs: 10,
-    open: () => openDevice({ kind: 'webgpu', tiled: false, limits: SMALL_LIMITS }),
+    open: () => openFilledWebGpu(0x7f, { tiled: false, limits: SMALL_LIMITS }),
   },
 ]
 

@@ -84,6 +84,6 @@ describe('imbalance', () => {
   test('needs counts', () => {
     expect(() => imbalance([0, 0])).toThrow(bad('The clusters are all empty: the imbalance of nothing is not defined.'))
     expect(() => imbalance([])).toThrow(CentroidalError)
-    expect(() => imbalance([1, -1])).toThrow(bad('The count of cluster 1 is -1: counts are finite and at least 0.'))
+    expect(() => imbalance([1, -1])).toThrow(bad('Entry 1 of the counts is -1: give finite numbers, 0 or more.'))
   })
 })

@@ -12,5 +12,7 @@ test('counts the queries whose nearest is among the first R', () => {
 })
 
 test('lists for other queries are refused', () => {
-  expect(() => recallAt({ ...found, rows: 3 }, truth, 1)).toThrow(/lists for 3 queries and the truth about 4/)
+  expect(() => recallAt({ rows: 3, cols: 1, data: [1, 2, 3] }, truth, 1)).toThrow(
+    /lists for 3 queries and the truth about 4/,
+  )
 })

@@ -184,7 +184,7 @@ describe('soft words', () => {
     await refused({ words: 0 }, /Option words is 0: give a whole number from 1 to 256/)
     await refused({ words: 2.5 }, /Option words is 2.5/)
     await refused({ words: 3, sigma: 0 }, /Option sigma is 0: give a number above 0/)
-    await refused({ top: 0 }, /Option top is 0: give a whole number of images/)
+    await refused({ top: 0 }, /Option top is 0: give a whole number, 1 or more/)
   })
 })
 

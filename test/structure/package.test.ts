@@ -31,7 +31,7 @@ describe('the packed package', () => {
     ]) {
       expect(files).toContain(`./${needed}`)
     }
-    expect(files.filter((file) => /\.(test|bench)\.|\/(test|demos|bench|wasm\/build)\//.test(file))).toEqual([])
+    expect(files.filter((file) => /\.(test|bench)\.|\/(test|demos|bench|fuzz|wasm\/build)\//.test(file))).toEqual([])
     const bytes = files.reduce((sum, file) => sum + statSync(join(installed, file)).size, 0)
     expect(bytes).toBe(project.unpackedBytes)
   })

@@ -80,7 +80,7 @@ describe('rooms', () => {
     }
   })
 
-  test.each([...sources('src/cli'), ...sources('demos'), ...sources('bench')])(
+  test.each([...sources('src/cli'), ...sources('demos'), ...sources('bench'), ...sources('fuzz')])(
     '$path uses the library by its door',
     ({ path, imports }) => {
       const own = path.startsWith('src/cli/') ? 'src/cli/' : `${path.split('/')[0]}/`
@@ -119,7 +119,7 @@ describe('what stands where', () => {
     expect(/createBuffer\(/.test(code) && !path.startsWith('src/device/webgpu/')).toBe(false)
   })
 
-  const everything = [...inSrc, ...['shaders', 'wasm', 'test', 'bench', 'demos', 'scripts'].flatMap(sources)]
+  const everything = [...inSrc, ...['shaders', 'wasm', 'test', 'bench', 'demos', 'fuzz', 'scripts'].flatMap(sources)]
   test.each(everything)('$path is short and well named', ({ path, lines }) => {
     expect(lines).toBeLessThanOrEqual(360)
     expect(path).not.toMatch(/util|helper|misc/i)

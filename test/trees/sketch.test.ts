@@ -1,5 +1,5 @@
 /** A sketch keeps who is near whom, in a quarter of the columns or less, whatever the data. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { BufferScope, type Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
@@ -65,6 +65,23 @@ for (const { name, options } of CLUSTERING_DEVICES) {
         for (let i = 1; i < n; i++) ratios.push(distance(bytes, 32, i, i - 1) / distance(data, cols, i, i - 1))
         if (ratios.length > 0) expect(Math.max(...ratios) / Math.min(...ratios)).toBeLessThan(1.25)
       })
+    })
+
+    test('wide vectors keep proportions too, without a square matrix of their columns', async () => {
+      const cols = 2003
+      const data = flatCloud(90, cols, 12)
+      const allocate = vi.spyOn(device, 'allocate')
+      try {
+        await sketched(data, cols, (_sketch, _points, bytes) => {
+          const ratios: number[] = []
+          for (let i = 1; i < 90; i++) ratios.push(distance(bytes, 32, i, i - 1) / distance(data, cols, i, i - 1))
+          expect(Math.max(...ratios) / Math.min(...ratios)).toBeLessThan(1.25)
+        })
+        // The points, or a copy of them, are the largest.
+        expect(Math.max(...allocate.mock.calls.map(([bytes]) => bytes))).toBeLessThan(4 * cols * 100)
+      } finally {
+        allocate.mockRestore()
+      }
     })
 
     test('bytes as well as floats, and rows beyond one chunk in their places', async () => {

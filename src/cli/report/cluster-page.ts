@@ -16,7 +16,7 @@ import {
 import { type Drawing, loadDrawing } from './charts/drawing.ts'
 import { sizeChart } from './charts/sizes.ts'
 import { card, howItWasMade, page, thinned } from './document.ts'
-import { gallery } from './gallery.ts'
+import { gallery, galleryStyle } from './gallery.ts'
 import { html, Markup } from './markup.ts'
 import { mixtureSection } from './mixture.ts'
 import { keyFigures, mixedClasses, summary } from './summary.ts'
@@ -44,6 +44,7 @@ ${image && order && gallery(run, image, order)}
 ${confusion && sizes && classSection(confusion, notes.agreement, sizes, drawing)}
 ${sizes && order && numbers(run, sizes, order)}
 ${howItWasMade(made, commandLine)}`,
+    image && order && galleryStyle(image, order.length),
   )
 }
 

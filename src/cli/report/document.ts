@@ -1,17 +1,21 @@
 /** The frame of every report: one file, no scripts, nothing loaded from anywhere. */
+import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { cannotWrite } from '../out-folder.ts'
 import { html, type Markup } from './markup.ts'
 import { STYLE } from './style.ts'
 
-export function page(title: string, body: Markup): string {
+/** `moreStyle` is CSS of this program, never data: the content security policy allows it by its hash. */
+export function page(title: string, body: Markup, moreStyle = ''): string {
+  const style = `${STYLE}${moreStyle}`
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy(style)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${html`<title>${title}</title>`.text}
-<style>${STYLE}</style>
+<style>${style}</style>
 </head>
 <body>
 <main>
@@ -21,6 +25,12 @@ ${body.text}
 </body>
 </html>
 `
+}
+
+/** One stylesheet and embedded images are all a report needs; scripts, requests and style attributes are blocked. */
+function policy(style: string): string {
+  const hash = createHash('sha256').update(style).digest('base64')
+  return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`
 }
 
 export async function savePage(path: string, text: string): Promise<void> {

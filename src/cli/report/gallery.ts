@@ -35,13 +35,18 @@ export function gallery(run: ClusterRun, { width, height }: ImageShape, order: r
       }<span class="soft">${number(size)}</span></li>`,
     )
   }
-  const tile = Math.max(1, Math.round((order.length > MANY ? SMALL_TILE : TILE) / width)) * width
   const left = order.length - items.length
   return html`<section><h2>Centres</h2>
 <p class="soft">The mean of each cluster as an image, largest cluster first${
     confusion ? ', with its most frequent class and that class’s share' : ''
   }; the number below counts its points.${left > 0 ? ` ${count(left, 'smaller cluster')} left out to keep this page small.` : ''}</p>
-<ol class="gallery" style="--tile:${tile}px">${items}</ol></section>`
+<ol class="gallery">${items}</ol></section>`
+}
+
+/** CSS for the size at which the images are shown. */
+export function galleryStyle({ width }: ImageShape, images: number): string {
+  const tile = Math.max(1, Math.round((images > MANY ? SMALL_TILE : TILE) / width)) * width
+  return `.gallery { --tile: ${tile}px; }\n`
 }
 
 /** Bytes are what they are; other numbers are stretched from black (zero, or the least if that is below) to white. */

@@ -34,6 +34,10 @@ figure { margin: 0; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1rem 1rem 0.6rem; min-width: 0; }
 .card h3 { font-size: 0.95rem; margin: 0 0 0.5rem; }
 .card svg { display: block; width: 100%; height: auto; color: var(--soft); font-size: 12px; }
+.plot { overflow: visible; }
+.card .plot { font-family: inherit; }
+.multiples .plot { overflow: hidden; }
+.plot text, .plot tspan { white-space: pre; }
 .card figcaption { font-size: 0.85rem; margin: 0.4rem 0; }
 .maps { grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); }
 .maps .card svg { font-size: 18px; }

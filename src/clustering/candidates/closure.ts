@@ -22,7 +22,7 @@ import {
 import { assignLists } from '../../kernels/assign-lists.ts'
 import type { PointGroups } from '../../kernels/move-gains.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
-import { growTree, type PartitionTree } from '../../trees/partition-tree.ts'
+import { growTree, type PartitionTree, treeSeed } from '../../trees/partition-tree.ts'
 import type { PointPart } from '../points.ts'
 import type { CandidateSource, Round, RunState } from '../run-state.ts'
 import { allCandidates } from './all.ts'
@@ -120,7 +120,7 @@ class ClosureSource implements CandidateSource {
     const trees = this.#trees.get(part) ?? []
     this.#trees.set(part, trees)
     while (trees.length < this.#wanted) {
-      const seed = state.seed * 1009 + trees.length + 1
+      const seed = treeSeed(state.seed, trees.length)
       const rows = await state.points.sketch(part)
       trees.push(await growTree(state.device, state.scope, rows, state.settings.leafSize as number, seed))
     }

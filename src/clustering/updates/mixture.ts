@@ -11,11 +11,10 @@
  * All in logarithms. Components that stay are numbered anew; points of one that goes are counted to the
  * one it overlapped most until the next round.
  */
-import { CentroidalError } from '../../core/errors.ts'
-import { BufferScope, type DeviceBuffer } from '../../device/contract.ts'
+import type { DeviceBuffer } from '../../device/contract.ts'
 import type { AccumulateWorkspace } from '../../kernels/accumulate.ts'
 import { accumulateSoft, createSoftWorkspace, softPairBytes, softSumsBytes } from '../../kernels/accumulate-soft.ts'
-import { assignLists, NO_LABEL } from '../../kernels/assign-lists.ts'
+import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { expand } from '../../kernels/expand.ts'
 import { respondAll, respondLists } from '../../kernels/respond.ts'
 import { type DeviceRows, firstRows } from '../../kernels/rows.ts'
@@ -24,9 +23,11 @@ import { tally } from '../../kernels/tally.ts'
 import type { Settings } from '../method-options.ts'
 import { FOUND, nextMixture, ownShares } from '../mixture/found.ts'
 import { joinComponents } from '../mixture/join.ts'
+import { ListsOfPoints } from '../mixture/lists-of-points.ts'
 import { considerOverlaps } from '../mixture/overlaps.ts'
 import { Purge } from '../mixture/purge.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
+import { squaresOf } from '../mixture/squares.ts'
 import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
 import type { PointPart } from '../points.ts'
 import {
@@ -104,51 +105,22 @@ class MixtureUpdate implements Update {
     this.#workspace = createSoftWorkspace(device, scope, rows * width, points.stride, k)
   }
 
-  /** The lists of the points, as few columns as hold them all. */
   async save(state: RunState): Promise<ResumeArrays> {
     if (this.#best.size === 0) return {}
     const { device, points } = state
-    const width = this.#width
-    const all = new Uint32Array(points.rows * width).fill(NO_LABEL)
-    let used = 1
+    const lists = new ListsOfPoints(points.rows, this.#width)
     for (const part of points.parts) {
-      const listed = this.#best.get(part)
-      if (listed === undefined) continue
-      const names = this.#listed.has(part) ? undefined : this.#names
-      const words = new Uint32Array(await device.read(listed))
-      for (let i = 0; i < part.count; i++) {
-        let filled = (part.first + i) * width
-        for (const word of words.subarray(i * width, (i + 1) * width)) {
-          const component = word === NO_LABEL || names === undefined ? word : names[word]
-          if (component !== NO_LABEL) all[filled++] = component
-        }
-        used = Math.max(used, filled - (part.first + i) * width)
-      }
+      const words = new Uint32Array(await device.read(this.#bestOf(state, part)))
+      lists.set(part, words, this.#listed.has(part) ? undefined : this.#names)
     }
-    const lists = new Uint32Array(points.rows * used)
-    for (let i = 0; i < points.rows; i++) lists.set(all.subarray(i * width, i * width + used), i * used)
-    return { lists }
+    return { lists: lists.pack() }
   }
 
   restore(state: RunState, { lists }: ResumeArrays): void {
     if (lists === undefined) return
     const { device, points, k } = state
-    const used = lists.length / points.rows
-    const fits = Number.isInteger(used) && used <= this.#width
-    if (!fits || !lists.every((component) => component < k || component === NO_LABEL)) {
-      throw new CentroidalError(
-        'bad-data',
-        'The lists of components in the model to resume do not fit its clusters: make the model again.',
-      )
-    }
-    for (const part of points.parts) {
-      const words = new Uint32Array(part.count * this.#width).fill(NO_LABEL)
-      for (let i = 0; i < part.count; i++) {
-        const from = (part.first + i) * used
-        words.set(lists.subarray(from, from + used), i * this.#width)
-      }
-      device.write(this.#bestOf(state, part), words)
-    }
+    const unpacked = ListsOfPoints.unpack(lists as Uint32Array, points.rows, this.#width, k)
+    for (const part of points.parts) device.write(this.#bestOf(state, part), unpacked.get(part))
   }
 
   /** Labels to begin with give means; widths come from there as from any start. */
@@ -235,7 +207,7 @@ class MixtureUpdate implements Update {
     return {
       gain: 0,
       empty: 0,
-      squares: await this.#squares(state),
+      squares: await squaresOf(state),
       looked: looked + points.rows,
       extra: {
         components: state.k,
@@ -363,35 +335,5 @@ class MixtureUpdate implements Update {
     const labels = await points.readLabels()
     points.writeLabels(labels.map((label) => heirs[label]))
     return looked
-  }
-
-  /** Sum of weighted squared distances to the centres as they stand now. */
-  async #squares(state: RunState): Promise<number> {
-    const { device, points, centers } = state
-    const scope = new BufferScope(device)
-    let squares = 0
-    try {
-      const own = scope.allocate(points.largestPart * 4, 'own components')
-      for (const part of points.parts) {
-        const { labels, distances, weights } = part
-        const bytes = part.count * 4
-        device.copy({ buffer: labels, offset: 0, bytes }, { buffer: own, offset: 0, bytes })
-        const vectors = await points.vectors(part)
-        await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
-        const { sums, differences } = part
-        const tallied = await tally(device, {
-          count: part.count,
-          values: distances,
-          weights,
-          left: labels,
-          sums,
-          differences,
-        })
-        squares += tallied.sum
-      }
-      return squares
-    } finally {
-      scope.free()
-    }
   }
 }

@@ -2,10 +2,11 @@
 
 import { platform } from '#platform'
 import { relaxedShared, relaxedSingle, simdShared, simdSingle } from '../../../wasm/build/modules.js'
-import { badOption, CentroidalError } from '../../core/errors.ts'
+import { CentroidalError } from '../../core/errors.ts'
 import {
   type BufferPart,
   type CpuMemory,
+  checkPart,
   DEFAULT_PART_BYTES,
   type Device,
   type DeviceBuffer,
@@ -15,8 +16,11 @@ import {
   type RunControl,
   type Work,
 } from '../contract.ts'
+import { spareMemory } from '../spare-memory.ts'
+import { AccessMap, MAP_BYTES, MAPPED_BYTES } from './access-map.ts'
 import { WasmHeap } from './heap.ts'
 import { InPlaceRunner, type JobRunner, ThreadPool } from './pool.ts'
+import { kernelImports } from './thread-script.ts'
 
 export interface CpuDeviceOptions {
   /** Threads to use. Default: as many as the machine runs at once. */
@@ -30,9 +34,21 @@ export interface CpuDeviceOptions {
   /** False takes the build without relaxed SIMD. */
   readonly relaxed?: boolean
   readonly reason?: string
+  /** For tests only. */
+  readonly checks?: CpuChecks
+}
+
+/** Ways to find kernels and host code that read or write where they must not. */
+export interface CpuChecks {
+  /** New memory holds this byte instead of zero, and so does scratch before every call of a kernel. */
+  readonly fill?: number
+  /** The checked build of the kernels (`wasm/build/checked.js`): touching what a job did not state is an error. */
+  readonly module?: string
 }
 
 const PAGE = 65536
+/** What kernels are compiled to find at least (`scripts/build-wasm.mjs`). */
+const FIRST_BYTES = 16 * PAGE
 const GIGABYTE = 2 ** 30
 /** WebAssembly's 32-bit memory ends here; the last page is left out so that no address wraps. */
 const ADDRESS_SPACE = 4 * GIGABYTE - PAGE
@@ -41,17 +57,18 @@ const VECTOR_SHARE = 0.75
 
 export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Device> {
   const threads = options.threads ?? platform.hardwareThreads()
-  if (!Number.isInteger(threads) || threads < 1 || threads > 256) {
-    throw badOption('threads', threads, 'give a whole number from 1 to 256.')
-  }
   const shared = (options.shared ?? true) && platform.sharedMemory()
-  const { module, relaxed } = await compile(shared, options.relaxed ?? true)
-  const memory = createMemory(shared)
-  const instance = await WebAssembly.instantiate(module, { env: { memory: memory.memory, abort } })
-  const firstFree = (instance.exports.heapBase as () => number)()
-  const heap = new WasmHeap(memory.memory, firstFree, memory.maximumBytes)
-  const runner = shared ? await ThreadPool.start(module, heap, threads) : new InPlaceRunner(instance.exports, heap)
-  const memoryBytes = options.memoryBytes ?? memory.maximumBytes * VECTOR_SHARE
+  const { checks = {} } = options
+  const { module, relaxed } = await compile(shared, options.relaxed ?? true, checks.module)
+  const memory = checks.module ? createMemory(shared, FIRST_BYTES + MAP_BYTES, [MAPPED_BYTES]) : createMemory(shared)
+  const instance = await WebAssembly.instantiate(module, kernelImports(memory.memory))
+  const base = (instance.exports.heapBase as () => number)()
+  const heap = new WasmHeap(memory.memory, checks.module ? base + MAP_BYTES : base, memory.maximumBytes, checks.fill)
+  const access = checks.module ? new AccessMap(heap, base) : undefined
+  const runner = shared
+    ? await ThreadPool.start(module, heap, threads, { fill: checks.fill, access })
+    : new InPlaceRunner(instance.exports, heap, { fill: checks.fill, access })
+  const memoryBytes = options.memoryBytes ?? spareMemory(memory.maximumBytes * VECTOR_SHARE)
   const info: DeviceInfo = {
     kind: 'cpu',
     name: `WebAssembly, ${runner.threads} ${runner.threads === 1 ? 'thread' : 'threads'}, ${relaxed ? 'relaxed SIMD' : 'SIMD'}`,
@@ -68,15 +85,17 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
       ...options.limits,
     },
   }
-  return new CpuDevice(info, heap, runner)
+  return new CpuDevice(info, heap, runner, access)
 }
 
 async function compile(
   shared: boolean,
   wantRelaxed: boolean,
+  checked?: string,
 ): Promise<{ module: WebAssembly.Module; relaxed: boolean }> {
+  if (wantRelaxed) await platform.enableRelaxedSimd()
+  if (checked) return { module: await WebAssembly.compile(decode(checked)), relaxed: true }
   if (wantRelaxed) {
-    await platform.enableRelaxedSimd()
     const bytes = decode(shared ? relaxedShared : relaxedSingle)
     if (WebAssembly.validate(bytes)) return { module: await WebAssembly.compile(bytes), relaxed: true }
   }
@@ -91,13 +110,17 @@ async function compile(
 }
 
 /** As much address space as the engine gives; phones give less than 4 GiB. */
-function createMemory(shared: boolean): { memory: WebAssembly.Memory; maximumBytes: number } {
-  for (const maximumBytes of [ADDRESS_SPACE, 2 * GIGABYTE, GIGABYTE]) {
+function createMemory(
+  shared: boolean,
+  firstBytes = FIRST_BYTES,
+  maxima = [ADDRESS_SPACE, 2 * GIGABYTE, GIGABYTE],
+): { memory: WebAssembly.Memory; maximumBytes: number } {
+  for (const maximumBytes of maxima) {
     try {
-      const memory = new WebAssembly.Memory({ initial: 16, maximum: maximumBytes / PAGE, shared })
+      const memory = new WebAssembly.Memory({ initial: firstBytes / PAGE, maximum: maximumBytes / PAGE, shared })
       return { memory, maximumBytes }
     } catch {
-      // Less, then.
+      // Try a smaller maximum.
     }
   }
   throw new CentroidalError(
@@ -113,10 +136,6 @@ function decode(base64: string): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-function abort(): never {
-  throw new Error('WebAssembly aborted')
-}
-
 function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
   let chunk: T[] = []
   for (const item of items) {
@@ -128,22 +147,41 @@ function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
   if (chunk.length > 0) yield chunk
 }
 
-interface HeapBuffer extends DeviceBuffer {
+class HeapBuffer implements DeviceBuffer {
+  readonly heap: WasmHeap
+  readonly label: string
+  readonly bytes: number
   readonly address: number
+  freed = false
+
+  constructor(heap: WasmHeap, bytes: number, label: string) {
+    this.heap = heap
+    this.label = label
+    this.bytes = bytes
+    this.address = heap.allocate(bytes, label)
+  }
+
+  free(): void {
+    // The address may have a new owner by the second call.
+    if (!this.freed) this.heap.release(this.address)
+    this.freed = true
+  }
 }
 
-class CpuDevice implements Device, CpuMemory {
+class CpuDevice implements Device {
   readonly info: DeviceInfo
   readonly #heap: WasmHeap
   readonly #runner: JobRunner
   /** Jobs run one after the other; a call that comes early waits its turn. */
   #turn: Promise<void> = Promise.resolve()
+  readonly #access: AccessMap | undefined
   #closed = false
 
-  constructor(info: DeviceInfo, heap: WasmHeap, runner: JobRunner) {
+  constructor(info: DeviceInfo, heap: WasmHeap, runner: JobRunner, access: AccessMap | undefined) {
     this.info = info
     this.#heap = heap
     this.#runner = runner
+    this.#access = access
   }
 
   get allocatedBytes(): number {
@@ -152,52 +190,52 @@ class CpuDevice implements Device, CpuMemory {
 
   allocate(bytes: number, label: string): DeviceBuffer {
     this.#checkOpen()
-    const address = this.#heap.allocate(bytes, label)
-    let held = true
-    const free = (): void => {
-      // The address may have a new owner by the second call.
-      if (held) this.#heap.release(address)
-      held = false
-    }
-    const buffer: HeapBuffer = { label, bytes, address, free }
-    return buffer
+    return new HeapBuffer(this.#heap, bytes, label)
   }
 
-  address(target: DeviceBuffer | BufferPart): number {
-    const part = partOf(target)
-    return (part.buffer as HeapBuffer).address + part.offset
+  #address(user: string, target: DeviceBuffer | BufferPart, bytes: number): number {
+    const address = this.#locate(user, partOf(target), bytes)
+    this.#access?.allow(address, bytes)
+    return address
   }
 
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset = 0): void {
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-    this.#view({ buffer, offset, bytes: bytes.length }).set(bytes)
+    this.#view('write', { buffer, offset, bytes: bytes.length }).set(bytes)
   }
 
   async read(target: DeviceBuffer | BufferPart): Promise<ArrayBuffer> {
     await this.#turn
-    return this.#view(partOf(target)).slice().buffer as ArrayBuffer
+    return this.#view('read', partOf(target)).slice().buffer as ArrayBuffer
   }
 
   clear(target: DeviceBuffer | BufferPart): void {
-    this.#view(partOf(target)).fill(0)
+    this.#view('clear', partOf(target)).fill(0)
   }
 
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void {
-    this.#view(partOf(to)).set(this.#view(partOf(from)))
+    this.#view('copy', partOf(to)).set(this.#view('copy', partOf(from)))
   }
 
   run(work: Work, control: RunControl = {}): Promise<void> {
     this.#checkOpen()
-    const jobs = work.cpu(this)
-    const done = this.#turn.then(async () => {
-      for (const queue of chunks(jobs, this.#runner.queue)) {
+    const done = this.#turn.then(() => this.#runNow(work, control))
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
+  async #runNow(work: Work, control: RunControl): Promise<void> {
+    this.#checkLost()
+    const memory: CpuMemory = { address: (target, bytes) => this.#address(work.name, target, bytes) }
+    try {
+      for (const queue of chunks(work.cpu(memory), this.#runner.queue)) {
         control.signal?.throwIfAborted()
         await this.#runner.run(queue, control)
         control.signal?.throwIfAborted()
       }
-    })
-    this.#turn = done.catch(() => {})
-    return done
+    } finally {
+      this.#access?.reset()
+    }
   }
 
   async close(): Promise<void> {
@@ -207,18 +245,27 @@ class CpuDevice implements Device, CpuMemory {
     await this.#runner.close()
   }
 
-  #view(part: BufferPart): Uint8Array {
+  #view(user: string, part: BufferPart): Uint8Array {
     this.#checkOpen()
-    if (part.offset < 0 || part.offset + part.bytes > part.buffer.bytes) {
-      throw new RangeError(
-        `${part.buffer.label}: bytes ${part.offset} to ${part.offset + part.bytes} of ${part.buffer.bytes}`,
-      )
+    return new Uint8Array(this.#heap.memory.buffer, this.#locate(user, part, part.bytes), part.bytes)
+  }
+
+  #locate(user: string, part: BufferPart, bytes: number): number {
+    checkPart(user, part, bytes)
+    const { buffer } = part
+    if (!(buffer instanceof HeapBuffer) || buffer.heap !== this.#heap) {
+      throw new RangeError(`${user}: ${buffer.label} belongs to another device`)
     }
-    return new Uint8Array(this.#heap.memory.buffer, this.address(part), part.bytes)
+    return buffer.address + part.offset
   }
 
   #checkOpen(): void {
     if (this.#closed)
       throw new CentroidalError('device-lost', 'The device is closed: open another one with openDevice().')
+    this.#checkLost()
+  }
+
+  #checkLost(): void {
+    if (this.#runner.lost) throw this.#runner.lost
   }
 }

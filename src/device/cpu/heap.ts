@@ -2,6 +2,9 @@
  * Memory of the CPU device: one WebAssembly memory, handed out in aligned blocks. First fit over a
  * list of free blocks sorted by address; neighbours merge when freed. Allocations are few and large,
  * so a list is enough.
+ *
+ * New blocks are zero. Memory that was never handed out is zero already, so only recycled blocks are
+ * cleared. Tests replace zero by another byte, to find code that reads memory it did not write.
  */
 import { CentroidalError } from '../../core/errors.ts'
 
@@ -14,10 +17,15 @@ export class WasmHeap {
   #free: { start: number; end: number }[] = []
   #sizes = new Map<number, number>()
   #allocated = 0
+  readonly #fill: number
+  /** Memory from here on was never handed out. */
+  #untouched: number
 
-  constructor(memory: WebAssembly.Memory, firstFree: number, maximumBytes: number) {
+  constructor(memory: WebAssembly.Memory, firstFree: number, maximumBytes: number, fill = 0) {
     this.memory = memory
     this.maximumBytes = maximumBytes
+    this.#fill = fill
+    this.#untouched = align(firstFree)
     this.#free = [{ start: align(firstFree), end: memory.buffer.byteLength }]
   }
 
@@ -26,6 +34,16 @@ export class WasmHeap {
   }
 
   allocate(bytes: number, label: string): number {
+    const before = this.#untouched
+    const address = this.allocateUncleared(bytes, label)
+    const end = address + (this.#sizes.get(address) as number)
+    const stale = this.#fill === 0 ? Math.min(end, before) : end
+    if (stale > address) new Uint8Array(this.memory.buffer, address, stale - address).fill(this.#fill)
+    return address
+  }
+
+  /** For memory that is always written before it is read. */
+  allocateUncleared(bytes: number, label: string): number {
     const size = align(Math.max(bytes, 1))
     let block = this.#free.find((candidate) => candidate.end - candidate.start >= size)
     if (block === undefined) {
@@ -37,6 +55,7 @@ export class WasmHeap {
     if (block.start === block.end) this.#free.splice(this.#free.indexOf(block), 1)
     this.#sizes.set(address, size)
     this.#allocated += size
+    this.#untouched = Math.max(this.#untouched, address + size)
     return address
   }
 

@@ -25,6 +25,7 @@ export const JOB = {
   grain: 2,
   next: 3, // first item nobody has taken
   argCount: 4,
+  scratchBytes: 5,
   words: 8,
 } as const
 
@@ -33,9 +34,28 @@ export const MAX_JOBS = 64
 export const JOB_BYTES = JOB.words * 4 + MAX_ARGS * 8
 export const CONTROL_BYTES = CONTROL.words * 4 + MAX_JOBS * JOB_BYTES
 
+/** What kernels import. Threads get the text of this function, so it uses nothing from outside. */
+export function kernelImports(memory: WebAssembly.Memory): WebAssembly.Imports {
+  return {
+    env: {
+      memory,
+      abort() {
+        throw new Error('an assertion does not hold')
+      },
+    },
+    // Only the checked build calls it.
+    checked: {
+      outside(address: number, bytes: number) {
+        throw new Error(`out of bounds: ${bytes} bytes at ${address >>> 0} belong to no argument of the kernel`)
+      },
+    },
+  }
+}
+
 export const THREAD_SCRIPT = `
-listen(({ module, memory, control, entries, threads, index }) => {
-  const instance = new WebAssembly.Instance(module, { env: { memory, abort() { throw new Error('abort') } } })
+const kernelImports = ${kernelImports}
+listen(({ module, memory, control, entries, threads, index, fill }) => {
+  const instance = new WebAssembly.Instance(module, kernelImports(memory))
   const functions = entries.map((name) => instance.exports[name])
   const words = new Int32Array(control)
   // A meeting is mostly over within microseconds; sleeping and waking would take longer than that.
@@ -56,9 +76,15 @@ listen(({ module, memory, control, entries, threads, index }) => {
     const grain = words[at + ${JOB.grain}]
     const args = Array.from(new Float64Array(control, (at + ${JOB.words}) * 4, words[at + ${JOB.argCount}]))
     const run = functions[words[at + ${JOB.entry}]]
+    const spoil = () => {
+      // Growing by nothing brings the view up to date after another thread grew the memory.
+      memory.grow(0)
+      new Uint8Array(memory.buffer, scratch, words[at + ${JOB.scratchBytes}]).fill(fill)
+    }
     while (Atomics.load(words, ${CONTROL.stop}) === 0) {
       const start = Atomics.add(words, at + ${JOB.next}, grain)
       if (start >= items) break
+      if (fill !== undefined) spoil()
       run(start, Math.min(start + grain, items), scratch, ...args)
     }
   }
@@ -71,12 +97,13 @@ listen(({ module, memory, control, entries, threads, index }) => {
     if (jobs < 0) break
     const scratch = (words[${CONTROL.scratch}] >>> 0) + index * words[${CONTROL.scratchBytes}]
     for (let job = 0; job < jobs; job++) {
+      const at = ${CONTROL.words} + job * ${JOB_BYTES / 4}
       try {
-        take(${CONTROL.words} + job * ${JOB_BYTES / 4}, scratch)
+        take(at, scratch)
       } catch (error) {
         Atomics.store(words, ${CONTROL.stop}, 1)
         Atomics.add(words, ${CONTROL.failures}, 1)
-        post({ failed: String(error) })
+        post({ failed: String(error), entry: words[at + ${JOB.entry}] })
       }
       if (job + 1 < jobs) meet((job + 1) * threads)
     }

@@ -9,6 +9,7 @@ import type { GpuEntry } from '../../platform/contract.ts'
 import {
   type BufferPart,
   type ComputePass,
+  checkPart,
   DEFAULT_PART_BYTES,
   type Device,
   type DeviceBuffer,
@@ -20,6 +21,7 @@ import {
   type ShaderFeatures,
   type Work,
 } from '../contract.ts'
+import { spareMemory } from '../spare-memory.ts'
 import { SubmitPacer } from './pacer.ts'
 import { PipelineCache } from './pipelines.ts'
 import { UniformRing } from './uniforms.ts'
@@ -32,6 +34,8 @@ export interface WebGpuDeviceOptions {
   /** Bytes of vectors to keep before streaming them. */
   readonly memoryBytes?: number
   readonly reason?: string
+  /** For tests only: new memory holds this byte instead of zero. */
+  readonly fill?: number
 }
 
 /** WebGPU does not say how much memory a GPU has; this is what a modest one can spare. */
@@ -50,17 +54,18 @@ export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOpt
       maxStorageBuffersPerShaderStage: adapter.limits.maxStorageBuffersPerShaderStage,
     },
   })
+  // The memory of a software adapter is that of the process.
+  const software = adapter.info.isFallbackAdapter
   const limits: DeviceLimits = {
     bufferBytes: gpu.limits.maxBufferSize,
     // Bindings are addressed in 32-bit words by 32-bit indices, and must be a multiple of 4.
     bindingBytes: Math.floor(gpu.limits.maxStorageBufferBindingSize / 256) * 256,
-    memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY,
+    memoryBytes: options.memoryBytes ?? (software ? spareMemory(DEFAULT_MEMORY) : DEFAULT_MEMORY),
     partBytes: DEFAULT_PART_BYTES,
     workgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
     bindingAlignment: gpu.limits.minStorageBufferOffsetAlignment,
     ...options.limits,
   }
-  const software = adapter.info.isFallbackAdapter
   const info: DeviceInfo = {
     kind: 'webgpu',
     name: `${describe(adapter.info)} (${origin})`,
@@ -69,7 +74,7 @@ export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOpt
     features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
     limits,
   }
-  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options.tiled ?? !software)
+  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options.tiled ?? !software, options.fill)
 }
 
 function describe(info: GPUAdapterInfo): string {
@@ -80,6 +85,7 @@ function describe(info: GPUAdapterInfo): string {
 
 interface GpuMemory extends DeviceBuffer {
   readonly gpu: GPUBuffer
+  readonly owner: WebGpuDevice
 }
 
 class WebGpuDevice implements Device, GpuTarget {
@@ -95,10 +101,12 @@ class WebGpuDevice implements Device, GpuTarget {
   /** Work is submitted in the order given, also where the first still compiles when the second is ready. */
   #turn: Promise<void> = Promise.resolve()
   #failure: CentroidalError | undefined
+  readonly #fill: number | undefined
   #closed = false
 
-  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, tiled: boolean) {
+  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, tiled: boolean, fill: number | undefined) {
     this.#gpu = gpu
+    this.#fill = fill
     this.info = info
     this.features = features
     this.tiled = tiled
@@ -142,16 +150,26 @@ class WebGpuDevice implements Device, GpuTarget {
       label,
       size,
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+      mappedAtCreation: this.#fill !== undefined,
     })
+    if (this.#fill !== undefined) {
+      new Uint8Array(buffer.getMappedRange()).fill(this.#fill)
+      buffer.unmap()
+    }
     this.#gpu.popErrorScope().then((error) => {
       if (error) this.#failure ??= memoryError(label, size, this.#allocated)
     }, ignore)
     this.#buffers.add(buffer)
     this.#allocated += size
+    const buffers = this.#buffers
     const memory: GpuMemory = {
       label,
       bytes: size,
       gpu: buffer,
+      owner: this,
+      get freed() {
+        return !buffers.has(buffer)
+      },
       free: () => {
         if (!this.#buffers.delete(buffer)) return
         this.#allocated -= size
@@ -169,7 +187,8 @@ class WebGpuDevice implements Device, GpuTarget {
       padded.set(bytes)
       bytes = padded
     }
-    this.#gpu.queue.writeBuffer(native(buffer), offset, bytes)
+    const part = this.#native('write', { buffer, offset, bytes: bytes.length })
+    this.#gpu.queue.writeBuffer(part.buffer, part.offset, bytes)
   }
 
   async read(target: DeviceBuffer | BufferPart): Promise<ArrayBuffer> {
@@ -177,6 +196,7 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#check()
     const part = partOf(target)
     const bytes = Math.ceil(part.bytes / 4) * 4
+    const source = this.#native('read', { ...part, bytes })
     const staging = this.#gpu.createBuffer({
       label: `read ${part.buffer.label}`,
       size: Math.max(4, bytes),
@@ -184,7 +204,7 @@ class WebGpuDevice implements Device, GpuTarget {
     })
     try {
       const encoder = this.#gpu.createCommandEncoder()
-      encoder.copyBufferToBuffer(native(part.buffer), part.offset, staging, 0, bytes)
+      encoder.copyBufferToBuffer(source.buffer, source.offset, staging, 0, bytes)
       this.#gpu.queue.submit([encoder.finish()])
       await staging.mapAsync(GPUMapMode.READ)
       const copy = staging.getMappedRange().slice(0, part.bytes)
@@ -203,18 +223,18 @@ class WebGpuDevice implements Device, GpuTarget {
 
   clear(target: DeviceBuffer | BufferPart): void {
     this.#check()
-    const part = partOf(target)
+    const part = this.#native('clear', partOf(target))
     const encoder = this.#gpu.createCommandEncoder()
-    encoder.clearBuffer(native(part.buffer), part.offset, part.bytes)
+    encoder.clearBuffer(part.buffer, part.offset, part.size)
     this.#gpu.queue.submit([encoder.finish()])
   }
 
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void {
     this.#check()
-    const source = partOf(from)
-    const target = partOf(to)
+    const source = this.#native('copy', partOf(from))
+    const target = this.#native('copy', partOf(to))
     const encoder = this.#gpu.createCommandEncoder()
-    encoder.copyBufferToBuffer(native(source.buffer), source.offset, native(target.buffer), target.offset, source.bytes)
+    encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, source.size)
     this.#gpu.queue.submit([encoder.finish()])
   }
 
@@ -262,10 +282,10 @@ class WebGpuDevice implements Device, GpuTarget {
     const recorder = encoder.beginComputePass({ label: name })
     passes.forEach((pass, index) => {
       const pipeline = this.#pipelines.get(pass)
-      const entries: GPUBindGroupEntry[] = pass.bindings.map((target, binding) => {
-        const part = partOf(target)
-        return { binding, resource: { buffer: native(part.buffer), offset: part.offset, size: part.bytes } }
-      })
+      const entries: GPUBindGroupEntry[] = pass.bindings.map((target, binding) => ({
+        binding,
+        resource: this.#native(name, partOf(target)),
+      }))
       entries.push({
         binding: pass.bindings.length,
         resource: this.#uniforms.binding(offsets[index], pass.params.length),
@@ -278,15 +298,19 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#gpu.queue.submit([encoder.finish()])
   }
 
+  /** A part as WebGPU knows it; `user` is named if it does not lie in its buffer. */
+  #native(user: string, part: BufferPart): { buffer: GPUBuffer; offset: number; size: number } {
+    checkPart(user, part)
+    const { gpu, owner } = part.buffer as GpuMemory
+    if (owner !== this) throw new RangeError(`${user}: ${part.buffer.label} belongs to another device`)
+    return { buffer: gpu, offset: part.offset, size: part.bytes }
+  }
+
   #check(): void {
     if (this.#closed)
       throw new CentroidalError('device-lost', 'The device is closed: open another one with openDevice().')
     if (this.#failure) throw this.#failure
   }
-}
-
-function native(buffer: DeviceBuffer): GPUBuffer {
-  return (buffer as GpuMemory).gpu
 }
 
 function explain(error: GPUError): CentroidalError {

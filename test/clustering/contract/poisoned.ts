@@ -1,22 +1,13 @@
-/** A device whose memory is never zero by chance: every allocation is filled with a pattern. */
+/** CPU devices whose new memory is not zero: what reads memory that nobody wrote gives another result on each. */
+
+import { openCpuDevice } from '../../../src/device/cpu/device.ts'
 import type { Device } from '../../../src/index.ts'
+import { checked } from '../../../wasm/build/checked.js'
 
-export function poisoned(device: Device, pattern: number): Device {
-  const allocate = device.allocate.bind(device)
-  return new Proxy(device, {
-    get(target, name) {
-      if (name === 'allocate') {
-        return (bytes: number, label: string) => {
-          const buffer = allocate(bytes, label)
-          target.write(buffer, new Uint32Array(buffer.bytes >>> 2).fill(pattern))
-          return buffer
-        }
-      }
-      const value = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+/** The first also stops a kernel that touches anything but what its job states. */
+export async function openPoisoned(limits = {}): Promise<Device[]> {
+  return [
+    await openCpuDevice({ threads: 1, limits, checks: { fill: 0xff, module: checked } }),
+    await openCpuDevice({ threads: 1, limits, checks: { fill: 0x4b } }),
+  ]
 }
-
-/** NaN, an index far outside, and minus a large number. */
-export const PATTERNS = [0x7fc00001, 0x3fffffff, 0xff000000] as const

@@ -10,16 +10,20 @@ import {
   openDevice,
 } from '../../../src/index.ts'
 import { distortionOf, isSound, unitRows } from './oracle.ts'
-import { PATTERNS, poisoned } from './poisoned.ts'
+import { openPoisoned } from './poisoned.ts'
 import { bitsOf, cloud, excused, K, SUBJECTS } from './subjects.ts'
 
 const WEIGHTED = SUBJECTS.filter((subject) => !excused('weights', subject))
 
 let device: Device
+let dirty: Device[]
 beforeAll(async () => {
   device = await openDevice({ kind: 'cpu', threads: 1 })
+  dirty = await openPoisoned()
 })
-afterAll(() => device.close())
+afterAll(async () => {
+  for (const opened of [device, ...dirty]) await opened.close()
+})
 
 const rowsOf = ({ data, cols }: Matrix, chosen: readonly number[]): Matrix =>
   matrix(
@@ -137,14 +141,11 @@ describe('clusters without points or weight', () => {
       if (weights && excused('weights', subject)) continue
       for (const empty of ['farthest', 'keep'] as const) {
         const asked = { ...settings, ...rest, ...(weights ? { weights } : {}), empty, ...(start ? {} : { k }) }
-        const [one, other, third] = [
-          await cluster(vectors, { ...asked, device }),
-          await cluster(vectors, { ...asked, device: poisoned(device, PATTERNS[0]) }),
-          await cluster(vectors, { ...asked, device: poisoned(device, PATTERNS[1]) }),
-        ]
+        const one = await cluster(vectors, { ...asked, device })
         expect(isSound(one), name).toBe(true)
-        expect(bitsOf(other), name).toEqual(bitsOf(one))
-        expect(bitsOf(third), name).toEqual(bitsOf(one))
+        for (const other of dirty) {
+          expect(bitsOf(await cluster(vectors, { ...asked, device: other })), name).toEqual(bitsOf(one))
+        }
         const inFrame = options.metric === 'cosine' ? unitRows(vectors) : vectors
         const exact = distortionOf(inFrame, one, weights as number[] | undefined)
         expect(one.distortion, name).toBeCloseTo(exact, 4)

@@ -27,7 +27,6 @@ export function circleChart({ draw }: Drawing, round: PlaneRound, points: ArrayL
     marginRight: MARGIN,
     marginBottom: MARGIN,
     marginLeft: MARGIN,
-    style: { background: 'none', overflow: 'hidden' },
     x: { domain: [left, right], axis: null },
     y: { domain: [bottom, top], axis: null },
     marks: [mixtureMark(round, points)],

@@ -27,11 +27,14 @@ export async function loadDrawing(): Promise<Drawing> {
         marginTop: 12,
         marginLeft: 58,
         marginBottom: 46,
-        style: { background: 'none', fontFamily: 'inherit', overflow: 'visible' },
         ...options,
         ariaLabel: label,
       })
       picture.setAttribute('role', 'img')
+      // The page's own stylesheet styles charts: its content security policy blocks styles inside the SVG.
+      for (const style of picture.querySelectorAll('style')) style.remove()
+      picture.removeAttribute('style')
+      picture.setAttribute('class', 'plot')
       return new Markup(shortened(picture.outerHTML))
     },
   }

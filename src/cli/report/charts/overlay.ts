@@ -24,7 +24,7 @@ function seriesDash(index: number): string {
 export function legend(names: readonly string[]): Markup {
   const items = names.map(
     (name, i) =>
-      html`<li><svg viewBox="0 0 24 8" aria-hidden="true"><path d="M1 4h22" style="stroke:${seriesColor(i)}" stroke-width="3" stroke-dasharray="${seriesDash(i)}"/></svg>${name}</li>`,
+      html`<li><svg viewBox="0 0 24 8" aria-hidden="true"><path d="M1 4h22" stroke="${seriesColor(i)}" stroke-width="3" stroke-dasharray="${seriesDash(i)}"/></svg>${name}</li>`,
   )
   return html`<ul class="legend">${items}</ul>`
 }

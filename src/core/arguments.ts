@@ -1,0 +1,222 @@
+/**
+ * Checks of what callers pass in, made before any work begins. A check takes a value and the words that name it in
+ * errors; it returns the value with its type, or throws a CentroidalError that names the thing, the value and the cure.
+ */
+import { badArgument, badOption, CentroidalError, capital, show } from './errors.ts'
+import { nearestName } from './nearest-name.ts'
+
+export type Check<T> = (value: unknown, thing: string) => T
+
+/** One check for each option of an interface. A name that is missing or unknown does not compile. */
+export type OptionChecks<T> = { readonly [K in keyof T]-?: Check<Exclude<T[K], undefined>> }
+
+/**
+ * The options a caller gave to `where`, checked. Every option is read once, into a new object, so that what was checked
+ * is what is used. Undefined means the default; `required` options must be there.
+ */
+export function optionsOf<T extends object>(
+  where: string,
+  given: unknown,
+  checks: OptionChecks<T>,
+  required: readonly (keyof T & string)[] = [],
+): T {
+  const options = recordOf(given === undefined ? {} : given, `the options of ${where}`)
+  const names = Object.keys(checks) as (keyof T & string)[]
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(checks, name)) continue
+    const value = options[name]
+    if (value !== undefined) throw badOption(shortName(name), value, unknownCure(name, where, names))
+  }
+  const found: Partial<T> = {}
+  for (const name of names) {
+    const value = options[name]
+    if (value === undefined && !required.includes(name)) continue
+    found[name] = checks[name](value, `option ${name}`) as T[typeof name]
+  }
+  return found as T
+}
+
+/** Options inside an option, such as `checkpoint.every`. */
+export function optionGroup<T extends object>(checks: OptionChecks<T>, required: readonly (keyof T & string)[] = []) {
+  return (value: unknown, thing: string): T => {
+    const options = recordOf(value, thing)
+    const inner = Object.fromEntries(
+      Object.entries<Check<unknown>>(checks).map(([name, check]) => [
+        name,
+        (given: unknown) => check(given, `${thing}.${name}`),
+      ]),
+    )
+    return optionsOf(thing.replace(/^option /, ''), options, inner as unknown as OptionChecks<T>, required)
+  }
+}
+
+function unknownCure(name: string, where: string, names: readonly string[]): string {
+  const near = nearestName(name, names)
+  const instead = near === undefined ? `${where} takes ${names.join(', ')}.` : `did you mean ${near}?`
+  return `there is no such option; ${instead}`
+}
+
+function shortName(name: string): string {
+  return name.length > 40 ? `${name.slice(0, 40)}...` : name
+}
+
+function recordOf(value: unknown, thing: string): Record<string, unknown> {
+  // A Map, a Promise or an array has other tags, and no options.
+  if (Object.prototype.toString.call(value) === '[object Object]') return value as Record<string, unknown>
+  const verb = thing.startsWith('the options') ? 'are' : 'is'
+  throw new CentroidalError('bad-option', `${capital(thing)} ${verb} ${show(value)}: give an object of options.`)
+}
+
+/** Whole numbers up to this are exact. */
+const LARGEST = Number.MAX_SAFE_INTEGER
+
+export function whole(least: number, most = LARGEST): Check<number> {
+  return (value, thing) => {
+    if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return value as number
+    const open = most === LARGEST && !(typeof value === 'number' && value > LARGEST)
+    throw badArgument(
+      thing,
+      value,
+      open ? `give a whole number, ${least} or more.` : `give a whole number from ${least} to ${most}.`,
+    )
+  }
+}
+
+export function real(least: number, most = Number.POSITIVE_INFINITY): Check<number> {
+  return (value, thing) => {
+    if (typeof value === 'number' && value >= least && value <= most) return value
+    const range = most === Number.POSITIVE_INFINITY ? `, ${least} or more` : ` from ${least} to ${most}`
+    throw badArgument(thing, value, `give a number${range}.`)
+  }
+}
+
+export function choice<const T extends string>(names: readonly T[]): Check<T> {
+  return (value, thing) => {
+    if ((names as readonly unknown[]).includes(value)) return value as T
+    throw badArgument(thing, value, `give one of ${names.join(', ')}.`)
+  }
+}
+
+export function flag(value: unknown, thing: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw badArgument(thing, value, 'give true or false.')
+}
+
+// The parameters of a callback cannot be checked at run time.
+export function callback<F extends (...values: never[]) => unknown>(value: unknown, thing: string): F {
+  if (typeof value === 'function') return value as F
+  throw badArgument(thing, value, 'give a function.')
+}
+
+export function abortSignal(value: unknown, thing: string): AbortSignal {
+  const signal = value as AbortSignal | null
+  const fits =
+    typeof signal === 'object' &&
+    typeof signal?.aborted === 'boolean' &&
+    typeof signal.throwIfAborted === 'function' &&
+    typeof signal.addEventListener === 'function'
+  if (fits) return signal
+  throw badArgument(thing, value, 'give the signal of an AbortController.')
+}
+
+/** The path of a file or folder. */
+export function path(value: unknown, thing: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw badArgument(thing, value, 'give a path as a string.')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a constructor of anything
+export function instance<T>(type: abstract new (...values: any[]) => T, cure: string): Check<T> {
+  return (value, thing) => {
+    if (value instanceof type) return value
+    throw badArgument(thing, value, cure)
+  }
+}
+
+/** What a number in a list has to be; `words` complete "give ..." in errors. */
+export interface NumberKind {
+  readonly fits: (value: number) => boolean
+  readonly words: string
+}
+
+export const ANY_NUMBER: NumberKind = { fits: () => true, words: 'numbers' }
+export const WHOLE_NUMBER: NumberKind = { fits: Number.isSafeInteger, words: 'whole numbers' }
+export const COUNT: NumberKind = {
+  fits: (value) => value >= 0 && value < Number.POSITIVE_INFINITY,
+  words: 'finite numbers, 0 or more',
+}
+
+/** An array, a typed array or another list of numbers. Holes, null and text inside it are refused. */
+export function numberList(value: unknown, thing: string, kind: NumberKind = ANY_NUMBER): ArrayLike<number> {
+  const list = value as ArrayLike<unknown> | null
+  const fits = typeof list === 'object' && list !== null && isCount(list.length) && !(list instanceof DataView)
+  if (!fits) throw badData(`${capital(thing)} is ${show(value)}: give an array of ${kind.words}.`)
+  if (ArrayBuffer.isView(list) && kind === ANY_NUMBER && !isBigIntArray(list)) return list as ArrayLike<number>
+  const { length } = list
+  for (let i = 0; i < length; i++) {
+    const element = list[i]
+    if (typeof element === 'number' && kind.fits(element)) continue
+    throw badData(`Entry ${i} of ${thing} is ${show(element)}: give ${kind.words}.`)
+  }
+  return list as ArrayLike<number>
+}
+
+export function isBigIntArray(list: unknown): boolean {
+  return list instanceof BigInt64Array || list instanceof BigUint64Array
+}
+
+function isCount(length: unknown): boolean {
+  return Number.isSafeInteger(length) && Number(length) >= 0
+}
+
+/** A Set cannot hold more. */
+const MOST_IN_SET = 2 ** 24
+
+/** The different numbers of an array, a Set or another iterable. An iterable that never ends is refused. */
+export function numberSet(value: unknown, thing: string, kind: NumberKind = ANY_NUMBER): Set<number> {
+  const iterable = value as Iterable<unknown> | null
+  if (typeof iterable !== 'object' || typeof iterable?.[Symbol.iterator] !== 'function') {
+    throw badData(`${capital(thing)} is ${show(value)}: give an array or a Set of ${kind.words}.`)
+  }
+  const found = new Set<number>()
+  let count = 0
+  for (const element of iterable) {
+    if (typeof element !== 'number' || !kind.fits(element)) {
+      throw badData(`Entry ${count} of ${thing} is ${show(element)}: give ${kind.words}.`)
+    }
+    if (++count > MOST_IN_SET) throw badData(`${capital(thing)} has more than ${MOST_IN_SET} numbers: give fewer.`)
+    found.add(element)
+  }
+  return found
+}
+
+/** An array (not an array-like object), such as one of lists. Its elements are still to be checked. */
+export function list(value: unknown, thing: string, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw badData(`${capital(thing)} is ${show(value)}: give an array of ${what}.`)
+}
+
+/** Whole numbers as the files and kernels take them. */
+export function uint32Array(value: unknown, thing: string): Uint32Array {
+  if (value instanceof Uint32Array) return value
+  throw badData(`${capital(thing)} is ${show(value)}: give a Uint32Array, such as Uint32Array.from(list).`)
+}
+
+export function badData(message: string): CentroidalError {
+  return new CentroidalError('bad-data', message)
+}
+
+/** A whole number of rows and at least one column. */
+export function checkShape(rows: unknown, cols: unknown, what: string): void {
+  if (isSize(rows, 0) && isSize(cols, 1)) return
+  throw badData(
+    `Invalid ${what} shape: ${show(rows)} x ${show(cols)}. Give whole numbers, at least one column and at most ${LARGEST_SIZE} of each.`,
+  )
+}
+
+/** Rows and columns are numbered in 32 bits. */
+const LARGEST_SIZE = 0xffffffff
+
+function isSize(value: unknown, least: number): boolean {
+  return Number.isInteger(value) && Number(value) >= least && Number(value) <= LARGEST_SIZE
+}

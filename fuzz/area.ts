@@ -41,7 +41,5 @@ export interface Area {
   readonly seconds: number
   /** Megabytes of resident memory at which a process counts as out of control. */
   readonly megabytes?: number
-  /** True where the case starts processes of its own, which take long to start. */
-  readonly slow?: boolean
   run(context: CaseContext): Promise<void>
 }

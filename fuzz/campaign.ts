@@ -57,17 +57,21 @@ export async function runCampaign(options: CampaignOptions): Promise<AreaTally[]
         const tally = nextArea(tallies)
         if (tally === undefined) return
         const left = (ends - performance.now()) / 1000
-        const count = Math.max(1, Math.min(batchSize(tally, left), options.cases - handedOut))
+        const count = Math.max(1, Math.min(MOST_PER_BATCH, options.cases - handedOut))
         const first = tally.next
         tally.next += count
         handedOut += count
-        const began = performance.now()
         // Counted before it is used, so that two processes do not both take the same area.
-        const expected = count * (tally.seconds / Math.max(tally.tries, 1))
+        const expected = Math.min(BATCH_SECONDS, Math.max(left, 0.1))
         tally.seconds += expected
-        await runner.run(tally.area, { area: tally.area.name, seed: options.seed, first, count }, (result) =>
-          take(tally, result),
-        )
+        const batch = { area: tally.area.name, seed: options.seed, first, count, seconds: expected }
+        const began = performance.now()
+        let done = 0
+        await runner.run(tally.area, batch, (result) => {
+          done++
+          take(tally, result)
+        })
+        handedOut += done - count
         tally.seconds += (performance.now() - began) / 1000 - expected
         options.onProgress(tallies)
       }
@@ -95,12 +99,6 @@ function kills(distinct: ReadonlyMap<string, DistinctFailure>): number {
   return sum
 }
 
-function batchSize({ tries, seconds, area }: AreaTally, left: number): number {
-  if (tries === 0) return area.slow ? 1 : 4
-  const each = Math.max(seconds / tries, 1e-4)
-  return Math.min(MOST_PER_BATCH, Math.ceil(Math.min(BATCH_SECONDS, Math.max(left, 0.1)) / each))
-}
-
 function take(tally: AreaTally, { area, number, failure }: CaseResult): void {
   tally.tries++
   if (failure === undefined) return
@@ -114,6 +112,7 @@ function take(tally: AreaTally, { area, number, failure }: CaseResult): void {
 /** Failures that differ in numbers and quoted values alone are one. */
 export function signature({ kind, message, stack }: Found): string {
   const text = message
+    .replace(/ differ[;:].*/s, ' differ')
     .replace(/"[^"]*"/g, '""')
     .replace(/\[[^\]]*\]/g, '[]')
     .replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '0')

@@ -14,6 +14,8 @@ export interface Batch {
   readonly seed: number
   readonly first: number
   readonly count: number
+  /** No further case begins after this time; the rest of the batch is left out. */
+  readonly seconds: number
 }
 
 export interface Found {
@@ -83,10 +85,11 @@ function found(error: unknown, note: string): Found {
   return { kind: 'raw error', message: String((error as Error)?.message ?? error), note, stack }
 }
 
-process.on('message', async ({ area: name, seed, first, count }: Batch) => {
+process.on('message', async ({ area: name, seed, first, count, seconds }: Batch) => {
   const area = AREAS.find((candidate) => candidate.name === name) as Area
   const send = (report: Report): void => void process.send?.(report)
-  for (let number = first; number < first + count; number++) {
+  const ends = performance.now() + seconds * 1000
+  for (let number = first; number < first + count && (number === first || performance.now() < ends); number++) {
     send({ begun: number })
     send({ ended: number, failure: await runCase(area, seed, number) })
   }

@@ -69,11 +69,15 @@ async function repeat(text: string, folder: string): Promise<number> {
   }
   const runner = new Runner(folder)
   let failed = false
-  await runner.run(area, { area: area.name, seed: Number(seed), first: Number(at), count: 1 }, ({ failure }) => {
-    failed = failure !== undefined
-    if (failure) console.log(`${failure.kind}: ${failure.message}\n${failure.note}\n${failure.stack}`)
-    else console.log('No failure.')
-  })
+  await runner.run(
+    area,
+    { area: area.name, seed: Number(seed), first: Number(at), count: 1, seconds: 1 },
+    ({ failure }) => {
+      failed = failure !== undefined
+      if (failure) console.log(`${failure.kind}: ${failure.message}\n${failure.note}\n${failure.stack}`)
+      else console.log('No failure.')
+    },
+  )
   await runner.close()
   return failed ? 1 : 0
 }

@@ -122,11 +122,11 @@ function nested(depth: number): unknown {
   return value
 }
 
-/** Edits a JSON value in one random place: replaces, removes, adds or swaps. Returns what was done. */
-export function editJson(draw: Draw, root: Record<string, unknown>): string {
+/** Edits a JSON value in one random place: replaces, removes, adds or swaps, or puts a given value there. */
+export function editJson(draw: Draw, root: Record<string, unknown>, given?: unknown): string {
   const places = placesOf(root)
   const { holder, key, path } = draw.pick(places)
-  const action = draw.below(10)
+  const action = given === undefined ? draw.below(10) : 9
   if (action === 0) {
     if (Array.isArray(holder)) holder.splice(Number(key), 1)
     else delete (holder as Record<string, unknown>)[key]
@@ -149,7 +149,7 @@ export function editJson(draw: Draw, root: Record<string, unknown>): string {
     ;(holder as Record<string, unknown>)[key] = kept
     return `${path} and ${other.path} swapped`
   }
-  const value = nastyJson(draw, holder[key as never])
+  const value = given ?? nastyJson(draw, holder[key as never])
   ;(holder as Record<string, unknown>)[key] = value
   return `${path} = ${JSON.stringify(value)?.slice(0, 80)}`
 }

@@ -34,7 +34,8 @@ export class Runner {
   async run(area: Area, batch: Batch, onResult: (result: CaseResult) => void): Promise<void> {
     let first = batch.first
     const end = batch.first + batch.count
-    while (first < end) {
+    const ends = performance.now() + batch.seconds * 1000
+    while (first < end && (first === batch.first || performance.now() < ends)) {
       const last = await this.#runUntilDeath(area, { ...batch, first, count: end - first }, onResult)
       first = last + 1
     }

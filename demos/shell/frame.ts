@@ -7,6 +7,21 @@ export const PAGES = [
   { folder: 'race', name: 'Race', about: 'All methods on the same data, from the same start.' },
 ] as const
 
+/**
+ * What a page may load: scripts, styles, workers and data from its own site, and the icon, which is a data: image.
+ * WebAssembly is compiled in workers only. A worker has the policy of its own response, not that of the page.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ')
+
 /** `path` as Vite gives it: /index.html or /race/index.html. */
 export function frame(html: string, path: string): string {
   const folder = path.split('/').at(-2) ?? ''
@@ -20,6 +35,7 @@ export function frame(html: string, path: string): string {
 
 function head(root: string): string {
   return `<meta charset="utf-8">
+    <meta http-equiv="Content-Security-Policy" content="${POLICY}">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='5' cy='5' r='3' fill='%232a6fdb'/%3E%3Ccircle cx='11' cy='11' r='3' fill='%23d9622b'/%3E%3C/svg%3E">

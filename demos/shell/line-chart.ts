@@ -111,9 +111,12 @@ function namesOf(
     const [x, y] = points[points.length - 1]
     return { x: placeX(x), y: placeY(y), width: LETTER * name.length }
   })
-  return placeLabels(ends, { ...room, top: TOP }).map(({ x, y }, i) =>
-    svg('text', { x, y, class: 'chart-name', style: `fill: ${ended[i].colour}` }, ended[i].name),
-  )
+  return placeLabels(ends, { ...room, top: TOP }).map(({ x, y }, i) => {
+    const label = svg('text', { x, y, class: 'chart-name' }, ended[i].name)
+    // Not a style attribute: the content security policy of the page blocks those.
+    label.style.fill = ended[i].colour
+    return label
+  })
 }
 
 type Range = readonly [low: number, high: number]

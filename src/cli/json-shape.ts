@@ -41,6 +41,16 @@ export function text(longest: number): Shape<string> {
   }
 }
 
+/** One line that is safe to print: control characters could rewrite what a terminal shows. */
+export function line(longest: number): Shape<string> {
+  const short = text(longest)
+  return (value, at) => {
+    const checked = short(value, at)
+    if (/\p{Cc}/u.test(checked)) throw new ShapeError(at, checked, 'text without control characters')
+    return checked
+  }
+}
+
 export function oneOf<T extends string>(...names: readonly T[]): Shape<T> {
   return (value, at) => {
     const found = names.find((name) => name === value)

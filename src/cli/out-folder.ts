@@ -1,36 +1,31 @@
 /** The folder a run is written to: tried before the long work, made when there is something to put in. */
-import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { CentroidalError, type ClusterModel } from '../index.ts'
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { CentroidalError, type SaveOptions } from '../index.ts'
+import { replaceFile } from './replace-file.ts'
 
-const ARRAYS = ['centers', 'labels', 'frame-centers', 'tree', 'weights', 'sigmas']
-const OWN_FILES = [...ARRAYS.map((name) => `${name}.npy`), 'model.json', 'run.json', 'report.html']
+/** A model or a quantizer. */
+interface Saveable {
+  save(folder: string, options: SaveOptions): Promise<void>
+}
 
 export class OutFolder {
   /** As it was typed. */
   readonly path: string
-  /** The outermost folder that was not there before, if any. */
-  readonly #created: string | undefined
   #saved = false
 
   /** Finds out whether files can be written there, and leaves everything as it was. */
   static async claim(path: string): Promise<OutFolder> {
-    const folder = resolve(path)
-    let created: string | undefined
     try {
-      created = await mkdir(folder, { recursive: true })
-      await rmdir(await mkdtemp(join(folder, '.centroidal-')))
+      await tryFolder(resolve(path))
     } catch (error) {
       throw cannotWrite(path, error)
-    } finally {
-      if (created !== undefined) await removeEmpty(folder, created)
     }
-    return new OutFolder(path, created)
+    return new OutFolder(path)
   }
 
-  private constructor(path: string, created: string | undefined) {
+  private constructor(path: string) {
     this.path = path
-    this.#created = created
   }
 
   /** True once there is a whole model in it. */
@@ -38,40 +33,44 @@ export class OutFolder {
     return this.#saved
   }
 
-  async saveModel(model: ClusterModel): Promise<void> {
-    try {
-      await model.save(this.path)
-      this.#saved = true
-    } catch (error) {
-      if (!this.#saved) await this.#discard()
-      throw error
-    }
+  /** Saves a model together with the texts that belong to it: readers find all of it, or all of what was there before. */
+  async save(model: Saveable, files: Readonly<Record<string, string>> = {}): Promise<void> {
+    await model.save(this.path, { files })
+    this.#saved = true
   }
 
   async saveText(name: string, text: string): Promise<void> {
     try {
-      await writeFile(join(this.path, name), text)
+      await replaceFile(join(this.path, name), text)
     } catch (error) {
       throw cannotWrite(join(this.path, name), error)
     }
   }
+}
 
-  /** Takes back what a failed save left in a folder that was not there before. Never touches anything else. */
-  async #discard(): Promise<void> {
-    if (this.#created === undefined) return
-    for (const name of OWN_FILES) await rm(join(this.path, name), { force: true })
-    await removeEmpty(resolve(this.path), this.#created)
+/**
+ * Does not make the folder itself: another process may be about to use it when this one removes it again. What is
+ * missing of the path is made inside a folder of a name that no other process has.
+ */
+async function tryFolder(folder: string): Promise<void> {
+  const there = await innermost(folder)
+  const probe = await mkdtemp(join(there, '.centroidal-'))
+  try {
+    await mkdir(join(probe, relative(there, folder)), { recursive: true })
+  } finally {
+    await rm(probe, { recursive: true, force: true })
   }
 }
 
-/** From the innermost folder outwards; a folder that somebody else put something into stays. */
-async function removeEmpty(innermost: string, outermost: string): Promise<void> {
-  for (let folder = innermost; folder.length >= outermost.length; folder = dirname(folder)) {
-    try {
-      await rmdir(folder)
-    } catch {
-      return
-    }
+/** The part of the path that is there. */
+async function innermost(folder: string): Promise<string> {
+  for (let path = folder; ; path = dirname(path)) {
+    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (found?.isDirectory()) return path
+    if (found) throw Object.assign(new Error('not a folder'), { code: path === folder ? 'EEXIST' : 'ENOTDIR' })
   }
 }
 

@@ -1,7 +1,5 @@
 /** Folders that cluster, vocabulary and quantize wrote: the model, and run.json with what a report needs besides. */
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   CentroidalError,
@@ -12,11 +10,12 @@ import {
   type Matrix,
   type ModelFacts,
   type Quantizer,
+  readSavedText,
   readVectors,
 } from '../index.ts'
 import { type Shape, ShapeError } from './json-shape.ts'
 import type { ImageShape } from './option-values.ts'
-import { cannotWrite } from './out-folder.ts'
+import type { OutFolder } from './out-folder.ts'
 import type { MixtureRounds } from './report/mixture.ts'
 import { clusteringFacts, MOST_COUNTS, type NotedModel, quantizerFacts, runNotes } from './run-schema.ts'
 import { readTextFile } from './text-file.ts'
@@ -74,20 +73,33 @@ export function runSeconds({ notes, ...run }: Run): number {
 }
 
 const NOTES_FORMAT = 'centroidal run'
-const NOTES_VERSION = 1
+const NOTES_VERSION = 2
 
-/** Called when the model is saved: notes belong to that one and no other. */
-export async function saveNotes(folder: string, notes: RunNotes): Promise<void> {
+/** The text of run.json, which is saved together with the model: see OutFolder. */
+export function notesText(notes: RunNotes): string {
   const { confusion, ...rest } = notes
   const kept = confusion && confusion.counts.length <= MOST_COUNTS
   const counts = kept ? { confusion: { ...confusion, counts: Array.from(confusion.counts) } } : {}
-  const model = markOf((await readTextFile(join(folder, 'model.json'))) ?? '')
-  const text = JSON.stringify({ format: NOTES_FORMAT, version: NOTES_VERSION, model, ...rest, ...counts })
+  return `${JSON.stringify({ format: NOTES_FORMAT, version: NOTES_VERSION, ...rest, ...counts })}\n`
+}
+
+/**
+ * Saves a model with its notes and report, all at once. If the report cannot be made the model is saved without: it took
+ * longer to compute.
+ */
+export async function saveRun(
+  out: OutFolder,
+  model: ClusterModel | Quantizer,
+  describe: () => Promise<{ notes: RunNotes; page: string }>,
+): Promise<void> {
+  let described: { notes: RunNotes; page: string }
   try {
-    await writeFile(join(folder, 'run.json'), `${text}\n`)
+    described = await describe()
   } catch (error) {
-    throw cannotWrite(join(folder, 'run.json'), error)
+    await out.save(model)
+    throw error
   }
+  await out.save(model, { 'run.json': notesText(described.notes), 'report.html': described.page })
 }
 
 /** Reads a run. Folders that the library saved have no notes; a report can be made without them. */
@@ -101,7 +113,7 @@ export async function loadRun(folder: string): Promise<Run> {
     checked(model, quantizerFacts, found)
     const quantizer = await loadQuantizer(folder)
     const { rows, m } = quantizer.facts
-    const notes = await readNotes(folder, modelJson, { rows, cols: quantizer.codec.cols, k: m, sizes: undefined })
+    const notes = await readNotes(folder, { rows, cols: quantizer.codec.cols, k: m, sizes: undefined })
     return { kind: 'quantizer', name: folder, quantizer, notes }
   }
   if (found.format !== 'centroidal clustering') throw notARun(folder, 'its model.json is of another kind')
@@ -114,7 +126,7 @@ export async function loadRun(folder: string): Promise<Run> {
       throw notARun(folder, `its ${name}.npy holds a number that is not finite`)
     }
   }
-  return { ...run, notes: await readNotes(folder, modelJson, { ...facts, sizes: run.sizes }) }
+  return { ...run, notes: await readNotes(folder, { ...facts, sizes: run.sizes }) }
 }
 
 /** "runs/a" and "runs/b" are a and b, unless two folders end in the same name. */
@@ -130,25 +142,19 @@ function notARun(folder: string, why: string): CentroidalError {
   )
 }
 
-/** Tells notes of this model from those of an earlier run, which a checkpoint leaves beside its own. */
-function markOf(modelJson: string): string {
-  return createHash('sha256').update(modelJson).digest('hex').slice(0, 16)
-}
-
 /**
- * Notes of another model are ignored: a checkpoint leaves those of an earlier run beside its own model. Anything else
- * that is wrong with run.json is an error, because a report without them would silently lack what the user noted.
+ * Notes that were not saved together with the model are those of another run and are ignored. Anything wrong with notes
+ * that were is an error, because a report without them would silently lack what the user noted.
  */
-async function readNotes(folder: string, modelJson: string, model: NotedModel): Promise<RunNotes> {
+async function readNotes(folder: string, model: NotedModel): Promise<RunNotes> {
   const path = join(folder, 'run.json')
-  const json = await readTextFile(path)
+  const json = await readSavedText(folder, 'run.json')
   if (json === undefined) return {}
   const notes = parsed(json)
   if (notes?.format !== NOTES_FORMAT) throw notUsable(path, `it is not a JSON object with "format": "${NOTES_FORMAT}"`)
   const { version } = notes
   if (!Number.isInteger(version) || (version as number) < 1) throw notUsable(path, 'its version is not a whole number')
   if ((version as number) > NOTES_VERSION) throw notUsable(path, `it was written by a later version of centroidal`)
-  if (notes.model !== markOf(modelJson)) return {}
   return checked(path, runNotes(model), notes)
 }
 

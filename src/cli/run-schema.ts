@@ -1,13 +1,25 @@
 /** What model.json and run.json must hold for a report. Both may have been edited, damaged or written by others. */
 import type { ElementType, ModelFacts, QuantizerFacts } from '../index.ts'
-import { either, list, number, object, oneOf, optional, type Shape, ShapeError, text, whole } from './json-shape.ts'
+import {
+  either,
+  line,
+  list,
+  number,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  ShapeError,
+  text,
+  whole,
+} from './json-shape.ts'
 import type { ImageShape } from './option-values.ts'
 import type { MixtureRounds } from './report/mixture.ts'
 import type { RunNotes } from './run-folder.ts'
 import { type Agreement, type Confusion, majorityOf } from './truth.ts'
 
 /** A report shows names in one line and a command line in a box. */
-const name = text(10_000)
+const name = line(10_000)
 const longText = text(1_000_000)
 /** Larger numbers overflow when charts subtract and scale them. No float32 data comes near. */
 const LARGEST = 1e100
@@ -52,7 +64,15 @@ const settings: Shape<Record<string, unknown>> = (value, at) => {
 const limit: Shape<number | undefined> = (value, at) =>
   value === null || value === undefined ? undefined : number(0, Number.MAX_VALUE)(value, at)
 
-const clusteringFields = object<ModelFacts>({
+interface Saved {
+  readonly version: number
+}
+
+/** Whether this program can read it is for the library to say. */
+const version = size
+
+const clusteringFields = object<ModelFacts & Saved>({
+  version,
   method: name,
   metric: oneOf('euclidean', 'cosine'),
   k: whole(1, 2 ** 32),
@@ -87,7 +107,9 @@ export const clusteringFacts: Shape<ModelFacts> = (value, at) => {
 }
 
 /** model.json of a quantizer: what reports read of it. */
-export const quantizerFacts = object<Omit<QuantizerFacts, 'tolerance'>>({
+export const quantizerFacts = object<Omit<QuantizerFacts, 'tolerance'> & Saved & { readonly cols: number }>({
+  version,
+  cols: whole(1, 2 ** 32),
   type: oneOf('ck', 'pq', 'ok', 'itq'),
   m: size,
   codewords: size,

@@ -99,7 +99,9 @@ export function startWords(facts: Pick<ModelFacts, 'method' | 'options'>): strin
   const name = startName(facts)
   if (name === 'all') return 'all vectors'
   if (/^\d+$/.test(name)) return count(Number(name), 'random vector')
-  return name === 'given' ? 'the given centres' : (START_WORDS[name as StartName] ?? name)
+  if (name === 'given') return 'the given centres'
+  // The name comes from a file: "constructor" is no start.
+  return Object.hasOwn(START_WORDS, name) ? START_WORDS[name as StartName] : name
 }
 
 /** Why this method, where nobody asked for it; empty where somebody did. */

@@ -5,7 +5,8 @@ import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { acquireDevice } from './device-choice.ts'
 import { requireDistinct } from './distinct.ts'
-import { chooseFrame, type Frame, intoFrame, outOfFrame } from './frame.ts'
+import { requireFiniteResult, requireWidths } from './finite.ts'
+import { type Frame, inspectVectors, intoFrame, LARGEST_FLOAT, outOfFrame, widenFrame } from './frame.ts'
 import { iterate } from './loop.ts'
 import { mixtureOf } from './mixture/predict.ts'
 import { ClusterModel, type ModelFacts, type ResumeState } from './model.ts'
@@ -18,6 +19,7 @@ import {
 } from './options.ts'
 import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
+import { roundingError } from './resolution.ts'
 import { arraysToResume, bestBefore, checkResume, exactMixture, restartsLeft, sameMethod, withBest } from './resume.ts'
 import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import { chooseStart, type Start, samplePoints, seedingRandom } from './seeding.ts'
@@ -84,8 +86,10 @@ export async function* clusterSteps(
   const began = performance.now()
   const { onProgress } = options
   const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
-  const found = await chooseFrame(source, resolved.metric, watch)
-  const frame = options.resume?.state.frame ?? found
+  const found = await inspectVectors(source, resolved.metric, watch)
+  const { start } = resolved
+  const frame = options.resume?.state.frame ?? (isMatrix(start) ? widenFrame(found.frame, start.data) : found.frame)
+  requireWidths(resolved.settings, frame)
   const method = METHODS[resolved.method]
   if (!method.findsCount) await requireDistinct(source, resolved.k, frame, { signal: options.signal })
   options.signal?.throwIfAborted()
@@ -99,11 +103,12 @@ export async function* clusterSteps(
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
     const { resume } = options
+    const run = { ...resolved, roundingError: roundingError(found, frame, cols) }
     let best = resume && bestBefore(resume)
     const { first, end } = resume ? restartsLeft(resume, resolved.restarts) : { first: 0, end: resolved.restarts }
     for (let restart = first; restart < end; restart++) {
       const from = restart === first ? resume : undefined
-      const model = yield* runOnce(device, points, resolved, options, { restart, from, best }, began)
+      const model = yield* runOnce(device, points, run, options, { restart, from, best }, began)
       if (model && (best === undefined || isBetter(model, best))) best = model
       if (options.signal?.aborted) break
     }
@@ -138,7 +143,7 @@ interface Attempt {
 async function* runOnce(
   device: Device,
   points: PointStore,
-  resolved: ResolvedOptions,
+  resolved: ResolvedOptions & { readonly roundingError: number },
   options: ClusterOptions,
   { restart, from, best }: Attempt,
   began: number,
@@ -154,6 +159,7 @@ async function* runOnce(
     settings: resolved.settings,
     weights,
     totalWeight,
+    weightScale: resolved.weightScale,
     control: {
       signal: options.signal,
       onProgress: options.onProgress && ((share) => options.onProgress?.(`round ${stats.length + 1}`, share)),
@@ -268,7 +274,7 @@ function givenCenters(start: Matrix, frame: Frame): Float32Array {
 
 async function readModel(
   state: RunState,
-  resolved: ResolvedOptions,
+  resolved: ResolvedOptions & { readonly roundingError: number },
   stats: readonly IterationStats[],
   stopped: StopReason,
   resumeState: ResumeState,
@@ -276,8 +282,16 @@ async function readModel(
   const { device, points, k, mixture } = state
   const inner = await readCenters(state)
   const centers = matrix(outOfFrame(inner, points.cols, points.frame), k, points.cols)
+  const sigmas = sigmasOf(state)
+  requireFiniteResult(inner, 'a centre')
+  requireFiniteResult(centers.data, 'a centre')
+  requireFiniteResult([stats[stats.length - 1]?.distortion ?? 0], 'the distortion')
+  if (mixture && sigmas) {
+    requireFiniteResult(mixture.weights, 'a weight of the mixture')
+    requireFiniteResult(sigmas, 'a standard deviation of the mixture')
+  }
   // No limit in time is no number in JSON.
-  const { start, weights, seconds, methodReason, ...plain } = resolved
+  const { start, weights, weightScale: _, seconds, methodReason, roundingError: __, ...plain } = resolved
   const chosen = methodReason === undefined ? {} : { methodReason }
   const limit = Number.isFinite(seconds) ? { seconds } : {}
   const facts: ModelFacts = {
@@ -304,7 +318,7 @@ async function readModel(
     facts,
     { centers: inner, frame: points.frame },
     state.tree,
-    mixture && { weights: Float32Array.from(mixture.weights), sigmas: sigmasOf(state) as Float32Array },
+    mixture && sigmas && { weights: Float32Array.from(mixture.weights), sigmas },
     resumeState,
   )
 }
@@ -316,5 +330,8 @@ async function centersOf(state: RunState): Promise<Matrix> {
 
 /** In the input's units. */
 function sigmasOf({ mixture, points }: RunState): Float32Array | undefined {
-  return mixture && Float32Array.from(mixture.variances, (variance) => Math.sqrt(variance) / points.frame.scale)
+  if (mixture === undefined) return undefined
+  const { scale } = points.frame
+  // Among the largest floats, components can lie farther apart than floats reach.
+  return Float32Array.from(mixture.variances, (variance) => Math.min(LARGEST_FLOAT, Math.sqrt(variance) / scale))
 }

@@ -23,6 +23,10 @@ const FAR_DEVIATIONS = 2
 /** Squares of larger (or smaller) values leave the comfortable range of 32-bit floats. */
 const LARGE = 2 ** 30
 const SMALL = 2 ** -30
+/** The largest value whose squared distances, summed over columns, stay finite in 32 bits. */
+const LARGEST_IN_FRAME = 2 ** 50
+export const LARGEST_FLOAT = (2 - 2 ** -23) * 2 ** 127
+const SMALLEST_FLOAT = 2 ** -149
 
 const WITHOUT_SIGN = 0x7fffffff
 const INFINITY_BITS = 0x7f800000
@@ -38,10 +42,25 @@ export async function chooseFrame(
   metric: 'euclidean' | 'cosine',
   control: Watch = {},
 ): Promise<Frame> {
+  return (await inspectVectors(source, metric, control)).frame
+}
+
+/** What a look at all vectors found. */
+export interface Inspection {
+  readonly frame: Frame
+  /** The largest absolute value. */
+  readonly largest: number
+}
+
+export async function inspectVectors(
+  source: VectorSource,
+  metric: 'euclidean' | 'cosine',
+  control: Watch = {},
+): Promise<Inspection> {
   if (source.rows === 0) throw new CentroidalError('bad-data', `${source.name} holds no vectors: give at least one.`)
   const unit = metric === 'cosine'
-  if (source.sparse) return chooseSparseFrame(source.sparse, unit, source.name)
-  if (source.type === 'u8' && !unit) return { shift: undefined, scale: 1, unit, type: 'u8' }
+  if (source.sparse) return inspectSparse(source.sparse, unit, source.name)
+  if (source.type === 'u8' && !unit) return { frame: { shift: undefined, scale: 1, unit, type: 'u8' }, largest: 255 }
   const moments = new Moments(source.cols)
   const every = Math.max(1, Math.floor(source.rows / SAMPLED_ROWS))
   let largest = 0
@@ -52,15 +71,60 @@ export async function chooseFrame(
     for (let row = (every - (first % every)) % every; row * cols < data.length; row += every)
       moments.add(data, row * cols)
   }
-  return { shift: unit ? undefined : moments.farMean(), scale: unit ? 1 : scaleFor(largest), unit, type: 'f32' }
+  const { shift, deviation } = unit ? { shift: undefined, deviation: 1 } : moments.farMean()
+  let scale = unit ? 1 : scaleFor(largest)
+  // Around a far mean, columns of one value can hide how small the others are.
+  if (shift && scale === 1 && deviation < SMALL) scale = scaleFor(await largestDeviation(source, shift, control))
+  return { frame: { shift, scale, unit, type: 'f32' }, largest }
 }
 
+async function largestDeviation(source: VectorSource, shift: Float64Array, control: Watch): Promise<number> {
+  const { cols } = source
+  let largest = 0
+  for await (const { data } of chunks(source, { signal: control.signal })) {
+    for (let at = 0; at < data.length; at++) largest = Math.max(largest, Math.abs(data[at] - shift[at % cols]))
+  }
+  return largest
+}
+
+/**
+ * Large data is brought to the upper end of what needs no scale, so that as much as possible of what is small against
+ * it stays above zero.
+ */
 function scaleFor(largest: number): number {
-  return largest > LARGE || (largest < SMALL && largest > 0) ? 2 ** -Math.round(Math.log2(largest)) : 1
+  if (largest > LARGE) return LARGE * 2 ** -Math.round(Math.log2(largest))
+  return largest < SMALL && largest > 0 ? 2 ** -Math.round(Math.log2(largest)) : 1
+}
+
+/** The frame for new vectors and what a model was made in; refuses vectors whose distances would overflow. */
+export async function frameOfNew(source: VectorSource, metric: 'euclidean' | 'cosine', frame: Frame): Promise<Frame> {
+  const own = await inspectVectors(source, metric)
+  if (!frame.unit && own.largest * frame.scale > LARGEST_IN_FRAME) {
+    throw new CentroidalError(
+      'bad-data',
+      `${source.name} holds ${own.largest}, and the model measures distances of values up to ${(LARGEST_IN_FRAME / frame.scale).toPrecision(3)}: remove such rows, or make a model from vectors that include them.`,
+    )
+  }
+  const raw = isIdentity(frame) && !frame.unit
+  return { ...frame, type: raw ? own.frame.type : 'f32' }
+}
+
+/** The frame made wide enough for other values too. */
+export function widenFrame(frame: Frame, values: VectorData): Frame {
+  if (frame.unit || values instanceof Uint8Array) return frame
+  let largest = 0
+  for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]))
+  if (largest * frame.scale <= LARGEST_IN_FRAME) return frame
+  return { ...frame, scale: scaleFor(largest), type: 'f32' }
+}
+
+/** How far apart 32-bit floats lie near a number. */
+export function floatStep(value: number): number {
+  return Math.max(SMALLEST_FLOAT, 2 ** (Math.floor(Math.log2(Math.abs(value))) - 23))
 }
 
 /** Sparse rows lie around zero, and a shift would leave no zeros. That all numbers are finite is known by now. */
-function chooseSparseFrame({ rows, offsets, values }: SparseMatrix, unit: boolean, name: string): Frame {
+function inspectSparse({ rows, offsets, values }: SparseMatrix, unit: boolean, name: string): Inspection {
   let largest = 0
   for (const value of values) largest = Math.max(largest, Math.abs(value))
   for (let row = 0; unit && row < rows; row++) {
@@ -68,7 +132,7 @@ function chooseSparseFrame({ rows, offsets, values }: SparseMatrix, unit: boolea
     while (at < offsets[row + 1] && values[at] === 0) at++
     if (at === offsets[row + 1]) throw noDirection(row, name)
   }
-  return { shift: undefined, scale: unit ? 1 : scaleFor(largest), unit, type: 'f32' }
+  return { frame: { shift: undefined, scale: unit ? 1 : scaleFor(largest), unit, type: 'f32' }, largest }
 }
 
 /**
@@ -139,8 +203,8 @@ class Moments {
     this.#rows++
   }
 
-  /** The mean if it lies so far from zero, against the spread, that digits would be lost. */
-  farMean(): Float64Array | undefined {
+  /** The mean if it lies so far from zero, against the spread, that digits would be lost; and the spread. */
+  farMean(): { shift: Float64Array | undefined; deviation: number } {
     const mean = this.#sums.map((sum) => sum / this.#rows)
     let offset = 0
     let spread = 0
@@ -148,7 +212,8 @@ class Moments {
       offset += mean[j] * mean[j]
       spread += Math.max(0, this.#squares[j] / this.#rows - mean[j] * mean[j])
     }
-    return offset > FAR_DEVIATIONS ** 2 * spread ? mean : undefined
+    const shift = offset > FAR_DEVIATIONS ** 2 * spread ? mean : undefined
+    return { shift, deviation: Math.sqrt(spread) }
   }
 }
 
@@ -175,7 +240,17 @@ export function intoFrame(data: VectorData, cols: number, frame: Frame): VectorD
 export function outOfFrame(centers: Float32Array, cols: number, frame: Frame): Float32Array {
   const { shift, scale } = frame
   if (shift === undefined && scale === 1) return centers
-  return centers.map((value, i) => value / scale + (shift ? shift[i % cols] : 0))
+  // Rounding can take a mean of the largest floats beyond them.
+  return centers.map((value, i) =>
+    Math.min(LARGEST_FLOAT, Math.max(-LARGEST_FLOAT, value / scale + (shift ? shift[i % cols] : 0))),
+  )
+}
+
+/** Squared distances back in the input's units, in place; those beyond the largest float become that. */
+export function squaresOutOfFrame(distances: Float32Array, { scale }: Frame): Float32Array {
+  const unscale = 1 / (scale * scale)
+  for (let i = 0; i < distances.length; i++) distances[i] = Math.min(LARGEST_FLOAT, distances[i] * unscale)
+  return distances
 }
 
 export function isIdentity(frame: Frame): boolean {

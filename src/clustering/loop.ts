@@ -6,6 +6,7 @@
 import { tally } from '../kernels/tally.ts'
 import type { PointPart } from './points.ts'
 import { refillEmpty } from './refill.ts'
+import { measureSquares, roundCenters, roundingCounts } from './resolution.ts'
 import { type CandidateSource, type Round, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import type { StopReason } from './stats.ts'
 
@@ -14,6 +15,8 @@ export interface LoopOptions {
   readonly tolerance: number
   readonly empty: 'farthest' | 'keep'
   readonly weights: Float32Array | undefined
+  /** What rounding centres to the input's units can add to a squared distance; see resolution.ts. */
+  readonly roundingError: number
   /** Rounds that were done before, when a run is resumed. */
   readonly history: readonly Round[]
   /** True where the method and options of those are the same: the run may then be over already. */
@@ -120,9 +123,15 @@ async function round(
     }
   }
   const { scale } = points.frame
+  const distortionOf = (sum: number): number => sum / state.totalWeight / (scale * scale)
+  let distortion = distortionOf(result.squares ?? Math.max(0, squares - gain))
+  if (roundingCounts(options.roundingError, distortion)) {
+    await roundCenters(state)
+    distortion = distortionOf(await measureSquares(state))
+  }
   return {
     iteration,
-    distortion: (result.squares ?? Math.max(0, squares - gain)) / state.totalWeight / (scale * scale),
+    distortion,
     moved: Math.min(moved, points.rows),
     candidates: (looked + (result.looked ?? 0)) / points.rows,
     ...(result.extra ? { extra: result.extra } : {}),

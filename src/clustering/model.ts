@@ -1,18 +1,24 @@
 /** The result of a clustering: centres, labels, how it came about; predicts, and is saved as a folder. */
-import { abortSignal, callback, flag, instance, type OptionChecks, optionsOf, path } from '../core/arguments.ts'
+import { abortSignal, callback, flag, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
-import { readModelFolder, writeModelFolder } from '../data/model-folder.ts'
+import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
+import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
+import type { SaveOptions } from '../data/saved-texts.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
 import { type DeviceChoice, deviceChoice, withDevice } from './device-choice.ts'
-import { type Frame, intoFrame } from './frame.ts'
+import type { Frame } from './frame.ts'
 import { predictShares } from './mixture/predict.ts'
 import { predictClusters } from './predict.ts'
 import type { ResumeArrays } from './run-state.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
-/** Written into model.json; a later format that this version cannot read has a higher number. */
-export const MODEL_VERSION = 1
+/** The format version in model.json; folders of other versions are refused. */
+export const MODEL_VERSION = 2
+
+/** @internal Folders of clusterings. */
+export const MODEL_KIND = modelKind(MODEL_VERSION)
 
 /** What model.json says besides the numbers in the .npy files. */
 export interface ModelFacts {
@@ -73,7 +79,7 @@ const CHECKS: OptionChecks<PredictOptions> = {
 export interface Prediction {
   /** The cluster of each vector. */
   readonly labels: Uint32Array
-  /** Squared distance to the centre, in the input's units. */
+  /** Squared distance to the centre, in the input's units. Squares above 3.4028235e38, the largest float, become that. */
   readonly distances: Float32Array
 }
 
@@ -186,12 +192,25 @@ export class ClusterModel {
     )
   }
 
-  /** Writes centers.npy, labels.npy and model.json (of a mixture weights.npy and sigmas.npy too) into a folder, which is made if need be. */
-  async save(folder: string): Promise<void> {
-    path(folder, 'the folder')
+  /**
+   * Writes centers.npy, labels.npy and model.json (for a mixture also weights.npy and sigmas.npy) into a folder, which is
+   * made if needed. An earlier save there is replaced as a whole: whoever loads the folder meanwhile, or after a crash,
+   * gets all of the old one or all of the new one.
+   */
+  async save(folder: string, options: SaveOptions = {}): Promise<void> {
+    await saveFolder(folder, this.folderContents(), options)
+  }
+
+  #resumeContents(): Pick<ModelContents, 'resume' | 'resumeState'> {
+    if (this.resumeState === undefined) return {}
+    const { arrays, ...resume } = this.resumeState
+    return { resumeState: arrays, ...(Object.keys(resume).length > 0 ? { resume } : {}) }
+  }
+
+  /** @internal What `save` writes. */
+  folderContents(): FolderContents {
     const { frame } = this.state
-    await writeModelFolder(folder, {
-      kind: 'clustering',
+    return modelFolder({
       version: MODEL_VERSION,
       facts: {
         ...this.facts,
@@ -205,6 +224,7 @@ export class ClusterModel {
       ...(this.state.centers === this.centers.data
         ? {}
         : { frameCenters: matrix(this.state.centers, this.centers.rows, this.centers.cols) }),
+      ...this.#resumeContents(),
     })
   }
 }
@@ -228,21 +248,15 @@ export const clusterModel = instance(ClusterModel, 'give a model from cluster() 
  * ```
  */
 export async function loadModel(folder: string): Promise<ClusterModel> {
-  path(folder, 'the folder')
-  const { facts, centers, labels, frameCenters, tree, mixture } = await readModelFolder(
-    folder,
-    'clustering',
-    MODEL_VERSION,
-  )
-  const {
-    frame: saved,
-    distortion: _,
-    ...rest
-  } = facts as unknown as ModelFacts & {
-    frame: Frame
-    distortion: number
-  }
-  const frame: Frame = { ...saved, shift: saved.shift && Float64Array.from(saved.shift) }
-  const state = frameCenters ?? intoFrame(centers.data, centers.cols, { ...frame, type: 'f32' })
-  return new ClusterModel(centers, labels, rest, { centers: state as Float32Array, frame }, tree, mixture)
+  return modelFrom(await loadFolder(folder, MODEL_KIND))
+}
+
+/** @internal A model in a folder that has been read, which may be inside another one. */
+export async function modelFrom(saved: SavedFolder): Promise<ClusterModel> {
+  const { facts, frame, centers, labels, frameCenters, tree, mixture, ...resumed } = await readModelFolder(saved)
+  // Centres of the frame are kept apart only where they differ.
+  const state = { centers: frameCenters ?? (centers.data as Float32Array), frame }
+  // What these hold is checked when a run is resumed.
+  const resumeState: ResumeState = { ...resumed.resume, arrays: resumed.resumeState ?? {} }
+  return new ClusterModel(centers, labels, facts, state, tree, mixture, resumeState)
 }

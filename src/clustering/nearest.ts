@@ -3,14 +3,14 @@ import { type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
-import { type Frame, intoFrame } from './frame.ts'
+import { type Frame, intoFrame, squaresOutOfFrame, widenFrame } from './frame.ts'
 import { PointStore } from './points.ts'
 
 export type NearestOptions = RunControl
 
 export interface NearestResult {
   readonly labels: Uint32Array
-  /** Squared, in the input's units. */
+  /** Squared, in the input's units; beyond 3.4e38, that. */
   readonly distances: Float32Array
 }
 
@@ -23,8 +23,9 @@ export function exactNearest(
   m: number,
   control: NearestOptions = {},
 ): Promise<NearestResult> {
-  const inner = intoFrame(centers.data, centers.cols, { ...frame, type: 'f32' })
-  return nearestInFrame(device, source, matrix(inner, centers.rows, centers.cols), frame, m, control)
+  const wide = widenFrame(frame, centers.data)
+  const inner = intoFrame(centers.data, centers.cols, { ...wide, type: 'f32' })
+  return nearestInFrame(device, source, matrix(inner, centers.rows, centers.cols), wide, m, control)
 }
 
 /** `centers` already in the frame. */
@@ -49,9 +50,7 @@ export async function nearestInFrame(
       await assign(device, args, { signal, onProgress: report })
       report?.(1)
     }
-    const distances = await points.readDistances()
-    const unscale = 1 / (frame.scale * frame.scale)
-    if (unscale !== 1) for (let i = 0; i < distances.length; i++) distances[i] *= unscale
+    const distances = squaresOutOfFrame(await points.readDistances(), frame)
     return { labels: await points.readLabels(), distances }
   } finally {
     scope.free()

@@ -94,7 +94,10 @@ export interface ResolvedOptions {
   readonly restarts: number
   readonly start: StartChoice
   readonly metric: 'euclidean' | 'cosine'
+  /** Multiplied by `weightScale`. */
   readonly weights: Float32Array | undefined
+  /** A power of two, so that nothing but overflow changes: 1 unless weights are very large or very small. */
+  readonly weightScale: number
   readonly empty: 'farthest' | 'keep'
   /** Options of the method. */
   readonly settings: Settings
@@ -125,15 +128,19 @@ export const CLUSTER_DEFAULTS = {
   empty: 'farthest',
 } as const
 
+/** More would not end. */
+const MOST_ITERATIONS = 1_000_000
+const MOST_RESTARTS = 10_000
+
 /** Options of every method. Those of single methods are in the tables of {@link METHODS}. */
 const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
   k: anything,
   method: (value, thing) => methodName(value, thing),
   seed: whole(0),
-  iterations: whole(1),
+  iterations: whole(1, MOST_ITERATIONS),
   tolerance: real(0),
   seconds: real(0),
-  restarts: whole(1),
+  restarts: whole(1, MOST_RESTARTS),
   start: anything,
   metric: choice(['euclidean', 'cosine']),
   weights: numberList,
@@ -178,8 +185,8 @@ export function resolveOptions(
 ): ResolvedOptions {
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
-  const weights = checkWeights(options.weights, rows)
-  const k = finds ? startCount(options, method, weightedRows(weights, rows)) : checkCount(options.k, rows)
+  const weighted = checkWeights(options.weights, rows)
+  const k = finds ? startCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
   const name = chosen?.method ?? (method as MethodName)
   checkNames(options, name)
@@ -197,7 +204,7 @@ export function resolveOptions(
     restarts,
     start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
     metric,
-    weights,
+    ...weighted,
     empty,
     settings: resolveSettings(name, METHODS[name].options, options),
   }
@@ -279,19 +286,32 @@ function checkStart(start: StartChoice, k: number, cols: number, finds: boolean)
   return start
 }
 
-function checkWeights(weights: ArrayLike<number> | undefined, rows: number): Float32Array | undefined {
-  if (weights === undefined) return undefined
+/** Weights beyond this, or below one over it, are scaled: sums of weighted squares stay finite. */
+const LARGE_WEIGHT = 2 ** 20
+/** A weight above 0 stays above 0, however small it is against the largest. */
+const LEAST_WEIGHT = 2 ** -100
+
+function checkWeights(
+  weights: ArrayLike<number> | undefined,
+  rows: number,
+): Pick<ResolvedOptions, 'weights' | 'weightScale'> {
+  if (weights === undefined) return { weights: undefined, weightScale: 1 }
   if (weights.length !== rows) {
     throw badOption('weights', `${weights.length} numbers`, `give one for each of the ${rows} vectors.`)
   }
   const checked = Float32Array.from(weights)
-  let total = 0
+  let largest = 0
   for (let i = 0; i < rows; i++) {
     if (!(checked[i] >= 0) || checked[i] === Number.POSITIVE_INFINITY) {
       throw new CentroidalError('bad-data', `Weight ${i} is ${weights[i]}: weights must be finite and not negative.`)
     }
-    total += checked[i]
+    largest = Math.max(largest, checked[i])
   }
-  if (total === 0) throw badOption('weights', 'all zero', 'give at least one point a weight above 0.')
-  return checked
+  if (largest === 0) throw badOption('weights', 'all zero', 'give at least one point a weight above 0.')
+  const ordinary = largest <= LARGE_WEIGHT && largest >= 1 / LARGE_WEIGHT
+  const weightScale = ordinary ? 1 : 2 ** -Math.round(Math.log2(largest))
+  for (let i = 0; i < rows; i++) {
+    if (checked[i] > 0) checked[i] = Math.max(LEAST_WEIGHT, checked[i] * weightScale)
+  }
+  return { weights: checked, weightScale }
 }

@@ -5,7 +5,7 @@ import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { searchTree } from '../kernels/search-tree.ts'
 import { TreeBuffers } from '../trees/flat-tree.ts'
 import { searchableTree } from '../trees/label-tree.ts'
-import { chooseFrame, type Frame, isIdentity } from './frame.ts'
+import { type Frame, frameOfNew, squaresOutOfFrame } from './frame.ts'
 import type { Settings } from './method-options.ts'
 import { predictShares } from './mixture/predict.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
@@ -18,11 +18,8 @@ export async function predictClusters(
   model: ClusterModel,
   { signal, onProgress, descend = !source.sparse && !isRefined(model) }: PredictOptions,
 ): Promise<Prediction> {
-  // Looks at the new vectors too, for NaN and zeros; the frame stays that of the centres.
-  const own = await chooseFrame(source, model.facts.metric)
   const { frame, centers } = model.state
-  const raw = isIdentity(frame) && !frame.unit
-  const fitting: Frame = { ...frame, type: raw ? own.type : 'f32' }
+  const fitting = await frameOfNew(source, model.facts.metric, frame)
   if (model.sigmas) return likeliest(device, source, model, { signal, onProgress })
   if (source.sparse && frame.shift) {
     // Sparse rows stay where they are; moving the centres instead changes no distance.
@@ -78,8 +75,7 @@ async function descendTree(
       )
       onProgress?.((part.first + part.count) / points.rows)
     }
-    const unscale = 1 / (frame.scale * frame.scale)
-    const distances = (await points.readDistances()).map((distance) => distance * unscale)
+    const distances = squaresOutOfFrame(await points.readDistances(), frame)
     return { labels: await points.readLabels(), distances }
   } finally {
     scope.free()

@@ -38,6 +38,9 @@ export function sameMethod({ facts }: ClusterModel, { method, settings, seed, em
 
 /** The restart a run goes on with; a model that is not a checkpoint is the result of all restarts, and only goes on itself. */
 export function restartsLeft({ resumeState, facts }: ClusterModel, restarts: number): { first: number; end: number } {
+  if (resumeState?.restart !== undefined && !(Number.isInteger(resumeState.restart) && resumeState.restart >= 0)) {
+    throw badOption('resume', `a checkpoint of restart ${resumeState.restart}`, 'make the model again.')
+  }
   const first = resumeState?.restart ?? facts.iterations[facts.iterations.length - 1]?.restart ?? 0
   return { first, end: resumeState?.restart === undefined ? first + 1 : Math.max(restarts, first + 1) }
 }
@@ -52,7 +55,7 @@ export async function arraysToResume(
   const { mixture } = state
   const over = stopped === 'converged' || stopped === 'tolerance'
   return {
-    ...(mixture && { mixtureWeights: mixture.weights.slice(), mixtureVariances: mixture.variances.slice() }),
+    ...(mixture && { 'mixture-weights': mixture.weights.slice(), 'mixture-variances': mixture.variances.slice() }),
     ...(await candidates.save?.(state)),
     ...(over ? {} : await update.save?.(state)),
   }
@@ -60,7 +63,7 @@ export async function arraysToResume(
 
 /** The components in 64 bits, in the frame. Undefined where the model does not have them so. */
 export function exactMixture({ resumeState, facts }: ClusterModel): Mixture | undefined {
-  const { mixtureWeights: weights, mixtureVariances: variances } = resumeState?.arrays ?? {}
+  const { 'mixture-weights': weights, 'mixture-variances': variances } = resumeState?.arrays ?? {}
   if (!(weights instanceof Float64Array && variances instanceof Float64Array)) return undefined
   const fits = weights.length === facts.k && variances.length === facts.k
   if (!fits || !weights.every((weight) => weight >= 0 && weight <= 1) || !variances.every((variance) => variance > 0)) {
@@ -92,7 +95,7 @@ export function withBest(arrays: ResumeArrays, restart: number, best: ClusterMod
 }
 
 /** The best of the restarts before the one the model is of. */
-export function bestBefore({ resumeState, state: { frame } }: ClusterModel): ClusterModel | undefined {
+export function bestBefore({ resumeState, facts: checked, state: { frame } }: ClusterModel): ClusterModel | undefined {
   if (resumeState?.best === undefined) return undefined
   const own: Record<string, ResumeArrays[string]> = {}
   for (const [name, values] of Object.entries(resumeState.arrays)) {
@@ -100,8 +103,10 @@ export function bestBefore({ resumeState, state: { frame } }: ClusterModel): Clu
   }
   const { centers, labels, tree, weights, sigmas, ...arrays } = own
   const facts: ModelFacts = resumeState.best
-  const fits = centers?.length === facts.k * facts.cols && labels?.length === facts.rows
-  if (!fits || !labels.every((label) => label < facts.k)) {
+  const { k, rows, cols, iterations } = facts
+  const shaped = rows === own.labels?.length && rows === checked.rows && cols === checked.cols
+  const fits = shaped && centers?.length === k * cols && Array.isArray(iterations) && iterations.length > 0
+  if (!fits || !labels.every((label) => label < k)) {
     throw new CentroidalError(
       'bad-data',
       'The best restart in the model to resume is incomplete: make the model again.',

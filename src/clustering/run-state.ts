@@ -27,7 +27,10 @@ export interface RunState {
   mixture: Mixture | undefined
   /** Weights of the points, on the host. Default: all 1. */
   readonly weights: Float32Array | undefined
+  /** Of the weights as the points carry them. */
   readonly totalWeight: number
+  /** The power of two that weights were multiplied by, see options.ts. */
+  readonly weightScale: number
   readonly control: RunControl
   /** Buffers that live as long as the run. */
   readonly scope: BufferScope
@@ -159,7 +162,7 @@ export function createRunState(
   device: Device,
   points: PointStore,
   k: number,
-  options: Pick<RunState, 'seed' | 'settings' | 'weights' | 'totalWeight' | 'control'>,
+  options: Pick<RunState, 'seed' | 'settings' | 'weights' | 'totalWeight' | 'weightScale' | 'control'>,
 ): RunState {
   const scope = new BufferScope(device)
   const centers = allocateRows(scope, k, points.cols, 'f32', 'centres')

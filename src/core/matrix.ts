@@ -3,7 +3,8 @@
  * Bytes stay bytes; nothing is widened until a kernel needs it.
  */
 
-import { badData, checkShape, choice, isBigIntArray } from './arguments.ts'
+import { badData, checkShape, isBigIntArray } from './arguments.ts'
+import { checkedSource, trustedSource } from './checked-source.ts'
 import { CentroidalError, capital, show } from './errors.ts'
 import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
@@ -108,68 +109,25 @@ export function rowsOf(m: Matrix, start: number, end: number): VectorData {
   return m.data.subarray(start * m.cols, end * m.cols)
 }
 
-/** Sources that were checked already: those made here, and those of callers that were wrapped. */
-const checked = new WeakSet<VectorSource>()
-
 /** Any accepted input as a source, checked; arrays of arrays become one Float32Array. */
 export function toSource(input: VectorInput, name = 'the input'): VectorSource {
-  if (isSource(input)) return checked.has(input) ? input : checkedSource(input, name)
+  if (isSource(input)) return checkedSource(input, name)
   if (isSparse(input)) return sparseSource(sparseMatrix(input, input.rows, input.cols, name), name)
   const m = isMatrix(input) ? matrix(input.data, input.rows, input.cols) : fromRows(input, name)
-  const source: VectorSource = {
+  return trustedSource({
     rows: m.rows,
     cols: m.cols,
     type: elementType(m.data),
     name,
     read: async (start, end) => rowsOf(m, start, end),
-  }
-  checked.add(source)
-  return source
-}
-
-/** A source of a caller: its shape is checked now, and everything it reads when it is read. */
-function checkedSource(given: VectorSource, thing: string): VectorSource {
-  const { rows, cols, sparse, close } = given
-  checkShape(rows, cols, `source (${thing})`)
-  const type = choice<ElementType>(['f32', 'u8'])(given.type, `the type of ${thing}`)
-  const name = typeof given.name === 'string' && given.name !== '' ? given.name : thing
-  if (close !== undefined && typeof close !== 'function') {
-    throw badData(`The close of ${thing} is ${show(close)}: give a function or leave it out.`)
-  }
-  const source: VectorSource = {
-    rows,
-    cols,
-    type,
-    name,
-    ...(sparse === undefined ? {} : { sparse: checkedSparse(sparse, rows, cols, name) }),
-    async read(start, end) {
-      const data: unknown = await given.read(start, end)
-      const expected = type === 'u8' ? data instanceof Uint8Array : data instanceof Float32Array
-      if (expected && (data as VectorData).length === (end - start) * cols) return data as VectorData
-      const wanted = `a ${type === 'u8' ? 'Uint8Array' : 'Float32Array'} of ${(end - start) * cols}`
-      throw badData(`read(${start}, ${end}) of ${name} gave ${show(data)}: it has to give ${wanted}.`)
-    },
-    ...(close === undefined ? {} : { close: () => given.close?.() ?? Promise.resolve() }),
-  }
-  checked.add(source)
-  return source
-}
-
-function checkedSparse(sparse: unknown, rows: number, cols: number, name: string): SparseMatrix {
-  if (!isSparse(sparse)) throw badData(`The sparse rows of ${name} are ${show(sparse)}: give a SparseMatrix.`)
-  if (sparse.rows === rows && sparse.cols === cols) return sparseMatrix(sparse, rows, cols, name)
-  throw badData(
-    `${capital(name)} is ${rows} x ${cols} and its sparse rows ${show(sparse.rows)} x ${show(sparse.cols)}: give the same shape.`,
-  )
+  })
 }
 
 /** A checked sparse matrix as a source. */
 export function sparseSource(sparse: SparseMatrix, name: string): VectorSource {
   const { rows, cols } = sparse
   const read = async (start: number, end: number): Promise<VectorData> => denseRows(sparse, start, end)
-  const source: VectorSource = { rows, cols, type: 'f32', name, sparse, read }
-  checked.add(source)
-  return source
+  return trustedSource({ rows, cols, type: 'f32', name, sparse, read })
 }
 
 function fromRows(rows: unknown, name: string): Matrix {

@@ -123,9 +123,9 @@ function inOrder({ rows, cols, offsets, columns, values }: SparseMatrix): Sparse
   const newValues = new Float32Array(values.length)
   let filled = 0
   for (let row = 0; row < rows; row++) {
-    const entries = Array.from({ length: offsets[row + 1] - offsets[row] }, (_, i) => offsets[row] + i)
-    entries.sort((a, b) => columns[a] - columns[b] || a - b)
-    for (const at of entries) {
+    const order = entriesByColumn(columns, offsets[row], offsets[row + 1])
+    for (let i = 0; i < order.length; i += 2) {
+      const at = order[i]
       if (filled > newOffsets[row] && newColumns[filled - 1] === columns[at]) newValues[filled - 1] += values[at]
       else {
         newColumns[filled] = columns[at]
@@ -135,6 +135,20 @@ function inOrder({ rows, cols, offsets, columns, values }: SparseMatrix): Sparse
     newOffsets[row + 1] = filled
   }
   return { rows, cols, offsets: newOffsets, columns: newColumns.slice(0, filled), values: newValues.slice(0, filled) }
+}
+
+/**
+ * The entries of a row by rising column, at every second place. Entries and columns are sorted as one 64-bit number,
+ * because a row may have as many entries as the file has bytes: an array of objects would not fit in memory.
+ */
+function entriesByColumn(columns: Uint32Array, start: number, end: number): Uint32Array {
+  const pairs = new Uint32Array(2 * (end - start))
+  for (let at = start; at < end; at++) {
+    pairs[2 * (at - start)] = at
+    pairs[2 * (at - start) + 1] = columns[at]
+  }
+  new BigUint64Array(pairs.buffer).sort()
+  return pairs
 }
 
 export function isSparse(value: unknown): value is SparseMatrix {

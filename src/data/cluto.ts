@@ -9,6 +9,9 @@ import { shortest } from './csv-write.ts'
 import { allocate, badFile } from './table.ts'
 
 const NEWLINE = 10
+/** Longer lines cannot be decoded at once. */
+const LONGEST_LINE_BYTES = 1 << 28
+const LONGEST_QUOTE = 40
 
 export async function readCluto(source: ByteSource): Promise<SparseMatrix | Matrix> {
   const lines = new Lines(source, await source.read(0, source.size))
@@ -17,7 +20,7 @@ export async function readCluto(source: ByteSource): Promise<SparseMatrix | Matr
     entries === undefined ? readDense(source, lines, rows, cols) : readSparse(source, lines, rows, cols, entries)
   while (lines.next()) {
     if (lines.text.trim() === '') continue
-    throw lines.bad(`there are more lines than the ${rows} rows the first line speaks of: mend the first line.`)
+    throw lines.bad(`there are more lines than the ${rows} rows that the first line announces: correct the first line.`)
   }
   return read
 }
@@ -30,7 +33,7 @@ function readHeader(source: ByteSource, lines: Lines): number[] {
       ' is a file of MATLAB, not of CLUTO: load it with scipy.io.loadmat and save the matrix with scipy.sparse.save_npz as .npz.',
     )
   }
-  const sizes = lines.numbers()
+  const sizes = lines.numbers(4)
   const whole = sizes.every((size) => Number.isInteger(size) && size >= 0)
   if ((sizes.length !== 2 && sizes.length !== 3) || !whole || sizes[1] === 0) {
     throw lines.bad(
@@ -50,16 +53,17 @@ function readSparse(source: ByteSource, lines: Lines, rows: number, cols: number
   let filled = 0
   for (let row = 0; row < rows; row++) {
     if (!lines.next()) throw tooShort(source, rows, row)
-    const numbers = lines.numbers()
-    if (numbers.length % 2 !== 0) throw lines.bad(`${numbers.length} numbers are no pairs of column and value.`)
-    for (let at = 0; at < numbers.length; at += 2) {
-      const column = numbers[at]
+    for (let column = lines.number(); column !== undefined; column = lines.number()) {
+      const value = lines.number()
+      if (value === undefined) throw lines.bad(`column ${column} has no value: pairs of column and value are needed.`)
       if (!(Number.isInteger(column) && column >= 1 && column <= cols)) {
-        throw lines.bad(`column ${column} cannot be: they go from 1 to ${cols}.`)
+        throw lines.bad(`column ${column} does not exist: columns go from 1 to ${cols}.`)
       }
-      if (filled === entries) throw lines.bad(`there are more than the ${entries} entries the first line speaks of.`)
+      if (filled === entries) {
+        throw lines.bad(`there are more than the ${entries} entries that the first line announces.`)
+      }
       columns[filled] = column - 1
-      values[filled++] = numbers[at + 1]
+      values[filled++] = value
     }
     offsets[row + 1] = filled
   }
@@ -78,8 +82,11 @@ function readDense(source: ByteSource, lines: Lines, rows: number, cols: number)
   const data = allocate('f32', rows * cols, source.name)
   for (let row = 0; row < rows; row++) {
     if (!lines.next()) throw tooShort(source, rows, row)
-    const numbers = lines.numbers()
-    if (numbers.length !== cols) throw lines.bad(`there are ${numbers.length} numbers, ${cols} are needed.`)
+    const numbers = lines.numbers(cols + 1)
+    if (numbers.length !== cols) {
+      const found = numbers.length > cols ? `more than ${cols}` : numbers.length
+      throw lines.bad(`there are ${found} numbers, ${cols} are needed.`)
+    }
     data.set(numbers, row * cols)
   }
   return matrix(data, rows, cols)
@@ -100,6 +107,8 @@ class Lines {
   readonly #decoder = new TextDecoder()
   #at = 0
   #line = 0
+  /** Characters of `text` that number() has read. */
+  #read = 0
 
   constructor(source: ByteSource, bytes: Uint8Array) {
     this.#source = source
@@ -111,25 +120,53 @@ class Lines {
     if (this.#at >= this.#bytes.length) return false
     const newline = this.#bytes.indexOf(NEWLINE, this.#at)
     const end = newline < 0 ? this.#bytes.length : newline
+    if (end - this.#at > LONGEST_LINE_BYTES) {
+      throw badFile(
+        this.#source,
+        `, byte ${this.#at}: no line break in ${LONGEST_LINE_BYTES} bytes; is it a text file?`,
+      )
+    }
     this.text = this.#decoder.decode(this.#bytes.subarray(this.#at, end))
     this.#at = end + 1
     this.#line++
+    this.#read = 0
     return true
   }
 
-  numbers(): number[] {
-    const text = this.text.trim()
-    if (text === '') return []
-    return text.split(/\s+/).map((word) => {
-      const value = Number(word)
-      if (!Number.isFinite(value)) throw this.bad(`${JSON.stringify(word)} is no number: all must be finite.`)
-      return value
-    })
+  /** The next number of the line; undefined at its end. */
+  number(): number | undefined {
+    const { text } = this
+    let start = this.#read
+    while (start < text.length && isBlank(text.charCodeAt(start))) start++
+    if (start === text.length) return undefined
+    let end = start
+    while (end < text.length && !isBlank(text.charCodeAt(end))) end++
+    this.#read = end
+    const word = text.slice(start, end)
+    const value = Number(word)
+    if (Number.isFinite(Math.fround(value))) return value
+    throw this.bad(`${JSON.stringify(word.slice(0, LONGEST_QUOTE))} is not a finite number of 32 bits.`)
+  }
+
+  /** The numbers that are left in the line, but not more than `most`. */
+  numbers(most: number): number[] {
+    const numbers: number[] = []
+    while (numbers.length < most) {
+      const value = this.number()
+      if (value === undefined) break
+      numbers.push(value)
+    }
+    return numbers
   }
 
   bad(rest: string) {
     return badFile(this.#source, `, line ${this.#line}: ${rest}`)
   }
+}
+
+/** Space, tab, line feed, vertical tab, form feed, carriage return. */
+function isBlank(code: number): boolean {
+  return code === 32 || (code >= 9 && code <= 13)
 }
 
 export function clutoBytes({ rows, cols, offsets, columns, values }: SparseMatrix): Uint8Array {

@@ -16,7 +16,8 @@ const SEMICOLON = 0x3b
 const EXACT_DIGITS = 15
 const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => 10 ** power)
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+/** Written so that a long run of digits can be matched in one way only, and takes linear time. */
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 const NOT_A_NUMBER = /^[+-]?nan$/i
 const INFINITE = /^([+-]?)inf(?:inity)?$/i
 
@@ -58,14 +59,23 @@ export function separatorOf(line: Line): number {
   return [SEMICOLON, TAB, COMMA].find((separator) => trimmed.includes(separator)) ?? SPACE
 }
 
-export function cellsOf(line: Line, separator: number): string[] {
-  const text = utf8.decode(line.bytes.subarray(line.start, line.end))
-  const cells = separator === SPACE ? text.trim().split(/[ \t\r]+/) : text.split(String.fromCharCode(separator))
-  return cells.map(bare)
+/** Counted in the bytes: a line may have millions of cells, and as strings they would not fit in memory. */
+export function countCells({ bytes, start, end }: Line, separator: number): number {
+  let count = separator === SPACE ? 0 : 1
+  for (let i = start, inside = false; i < end; i++) {
+    if (separator !== SPACE) {
+      if (bytes[i] === separator) count++
+      continue
+    }
+    const padding = isPadding(bytes[i], separator)
+    if (!padding && !inside) count++
+    inside = !padding
+  }
+  return count
 }
 
 /** The number a cell says, undefined if none. Spellings of NaN and infinity are those of NumPy. */
-export function numberIn(text: string): number | undefined {
+function numberIn(text: string): number | undefined {
   if (NUMBER.test(text)) return Number(text)
   if (NOT_A_NUMBER.test(text)) return Number.NaN
   const infinite = INFINITE.exec(text)
@@ -73,7 +83,10 @@ export function numberIn(text: string): number | undefined {
   return undefined
 }
 
-/** Parses a line into out[at .. at + cols]. Returns what is wrong with it, if anything. */
+/**
+ * Parses a line into out[at .. at + cols]; what lies outside `out` is checked only. Returns what is wrong with the line,
+ * if anything.
+ */
 export function parseLine(
   line: Line,
   separator: number,
@@ -117,7 +130,7 @@ export function parseLine(
       while (i < end && isPadding(bytes[i], separator)) i++
     }
     const last = column === cols - 1
-    if (i >= end !== last) return { cells: cellsOf(line, separator).length }
+    if (i >= end !== last) return { cells: countCells(line, separator) }
     if (separator !== SPACE) i++
   }
   return undefined

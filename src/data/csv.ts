@@ -4,13 +4,15 @@
  */
 import type { ByteSource } from '../core/bytes.ts'
 import type { Fault, Line } from './csv-cells.ts'
-import { cellsOf, hasCells, NEWLINE, numberIn, parseLine, separatorOf } from './csv-cells.ts'
+import { countCells, hasCells, NEWLINE, parseLine, separatorOf } from './csv-cells.ts'
 import type { Table } from './table.ts'
 import { allocate, badFile, checkRows } from './table.ts'
 
 const TEXT_PIECE_BYTES = 1 << 20
 const LONGEST_LINE_BYTES = 1 << 28
 const LONGEST_QUOTE = 40
+/** For lines that are only checked. */
+const NOWHERE = new Float64Array(0)
 
 /** The beginning of a line: lines count from 1, as editors do; rows count from 0. */
 interface Position {
@@ -32,6 +34,11 @@ interface Layout {
 export async function openCsv(source: ByteSource): Promise<Table> {
   const layout = await scan(source)
   const { rows, cols } = layout
+  // A number and what follows it take two bytes at least. If the file is too short for its rows, one of them has fewer
+  // numbers than the first: it is found now, before memory is asked for.
+  if (2 * rows * cols > source.size + 1) {
+    await parseRows(source, layout, layout.checkpoints[0], 0, rows, NOWHERE)
+  }
   return {
     rows,
     cols,
@@ -98,7 +105,7 @@ async function scan(source: ByteSource): Promise<Layout> {
       }
       if (firstRow === undefined) {
         const separator = separatorOf(line)
-        firstRow = { cols: cellsOf(line, separator).length, separator, firstLine: lineNumber }
+        firstRow = { cols: countCells(line, separator), separator, firstLine: lineNumber }
       }
       row++
     }
@@ -115,7 +122,8 @@ async function scan(source: ByteSource): Promise<Layout> {
 }
 
 function isHeader(line: Line): boolean {
-  return cellsOf(line, separatorOf(line)).some((cell) => numberIn(cell) === undefined)
+  const separator = separatorOf(line)
+  return parseLine(line, separator, NOWHERE, 0, countCells(line, separator)) !== undefined
 }
 
 /** After the byte order mark that some editors write. */

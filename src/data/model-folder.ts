@@ -1,175 +1,165 @@
 /**
- * A model on disk: a folder with centers.npy, labels.npy and model.json, readable by anything that
- * reads NumPy files and JSON. model.json is written last, so a folder that has it is complete.
+ * A model on disk: a folder with centers.npy, labels.npy and model.json, readable by anything that reads NumPy files and
+ * JSON. How it is saved and loaded: folder-save.ts and folder-load.ts.
  */
-import { platform } from '#platform'
-import type { ByteSink } from '../core/bytes.ts'
-import { CentroidalError } from '../core/errors.ts'
 import type { Matrix } from '../core/matrix.ts'
-import { readIntegers, readVectors } from './read.ts'
-import { stageLabels, stageVectors } from './write.ts'
+import { COUNT, checkedFrame, checkRounds, deviceFacts, type SavedFrame, SEED, shownOptions } from './folder-facts.ts'
+import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
+import type { FolderContents } from './folder-save.ts'
+import { listFile, matrixFile, type ResumeArray, savedList, savedMatrix, savedNumbers } from './saved-arrays.ts'
+import { type Checked, choice, list, optional, plainObject, real, record, text, whole } from './schema.ts'
+import { checkTree } from './tree-array.ts'
 
 export interface ModelContents {
-  readonly kind: string
   readonly version: number
   readonly facts: object
   readonly centers: Matrix
   readonly labels: Uint32Array
   /** Centres to the last bit in the frame they were found in, where that is not the input's. */
   readonly frameCenters?: Matrix
-  /** A tree over the clusters, word by word. */
+  /** A tree over the clusters: see trees/label-tree.ts. */
   readonly tree?: Uint32Array
   /** Weights and standard deviations of the clusters, where they are the components of a mixture. */
   readonly mixture?: ModelMixture
+  /** What the method needs to go on, as plain JSON. It checks that itself when it does. */
+  readonly resume?: Readonly<Record<string, unknown>>
+  /** Arrays that the method needs to go on, saved as resume-<name>.npy. Names match [a-z-]+. */
+  readonly resumeState?: ResumeState
 }
+
+export type ResumeState = Readonly<Record<string, ResumeArray>>
 
 export interface ModelMixture {
   readonly weights: Float32Array
   readonly sigmas: Float32Array
 }
 
-export async function writeModelFolder(folder: string, contents: ModelContents): Promise<void> {
-  await platform.makeFolder(folder)
-  const staged: ByteSink[] = []
-  try {
-    staged.push(await stageVectors(`${folder}/centers.npy`, contents.centers))
-    staged.push(await stageLabels(`${folder}/labels.npy`, contents.labels))
-    if (contents.frameCenters) staged.push(await stageVectors(`${folder}/frame-centers.npy`, contents.frameCenters))
-    if (contents.tree) staged.push(await stageLabels(`${folder}/tree.npy`, contents.tree))
-    for (const [name, data] of Object.entries(contents.mixture ?? {})) {
-      staged.push(await stageVectors(`${folder}/${name}.npy`, { data, rows: data.length, cols: 1 }))
-    }
-    staged.push(await stageJson(`${folder}/model.json`, contents))
-    // All is written: what is left is renaming, so a kill can hardly find an old and a new file side by side.
-    for (const sink of staged) await sink.close()
-  } catch (error) {
-    for (const sink of staged) await sink.abort()
-    throw error
-  }
-}
-
-async function stageJson(
-  path: string,
-  { kind, version, facts, centers, labels, tree, mixture }: ModelContents,
-): Promise<ByteSink> {
-  const fingerprint = fingerprintOf(centers.data, labels)
-  return stageFacts(path, {
-    format: `centroidal ${kind}`,
-    version,
-    fingerprint,
-    tree: tree !== undefined,
-    mixture: mixture !== undefined,
-    ...facts,
-  })
-}
-
-/** An object as JSON, written but not yet visible. */
-export function stageFacts(path: string, facts: object): Promise<ByteSink> {
-  return stageText(path, `${JSON.stringify(facts, undefined, 2)}\n`)
-}
-
-export async function stageText(path: string, text: string): Promise<ByteSink> {
-  const sink = await platform.createBytes(path)
-  try {
-    await sink.write(new TextEncoder().encode(text))
-    return sink
-  } catch (error) {
-    await sink.abort()
-    throw error
-  }
-}
-
-/** Tells files that belong together from files of two different saves. */
-export function fingerprintOf(...parts: readonly ArrayBufferView[]): string {
-  let hash = 0x811c9dc5
-  for (const part of parts) {
-    const words = new Uint32Array(part.buffer, part.byteOffset, part.byteLength >>> 2)
-    for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words[i] ^ (hash >>> 15), 0x01000193)
-  }
-  return (hash >>> 0).toString(16).padStart(8, '0')
-}
-
 export interface LoadedModel {
-  readonly facts: Record<string, unknown>
+  readonly facts: LoadedFacts
+  readonly frame: SavedFrame
   readonly centers: Matrix
   readonly labels: Uint32Array
   readonly frameCenters: Float32Array | undefined
   readonly tree: Uint32Array | undefined
   readonly mixture: ModelMixture | undefined
+  readonly resume: Readonly<Record<string, unknown>> | undefined
+  readonly resumeState: ResumeState | undefined
 }
 
-export async function readModelFolder(folder: string, kind: string, newest: number): Promise<LoadedModel> {
-  const { fingerprint, tree: hasTree, mixture, ...facts } = await readFacts(folder, kind, newest)
-  const centers = await readVectors(`${folder}/centers.npy`)
-  const labels = await readIntegers(`${folder}/labels.npy`)
-  checkShape(folder, 'centers.npy', [centers.rows, centers.cols], [facts.k, facts.cols])
-  checkShape(folder, 'labels.npy', [labels.rows * labels.cols], [facts.rows])
-  const ids = Uint32Array.from(labels.data)
-  if (fingerprint !== fingerprintOf(centers.data, ids)) {
-    throw new CentroidalError('bad-file', `${folder} holds files of two different saves: make the model again.`)
+const ARRAYS = ['centers', 'labels', 'frame-centers', 'tree', 'weights', 'sigmas']
+const RESUME_NAME = /^resume-[a-z-]+$/
+
+export function modelKind(version: number): FolderKind {
+  return {
+    json: 'model.json',
+    name: 'clustering',
+    version,
+    arrays: (name) => ARRAYS.includes(name) || RESUME_NAME.test(name),
   }
-  const moved = (facts.frame as { shift?: unknown; scale?: number })?.shift !== undefined
-  const scaled = ((facts.frame as { scale?: number })?.scale ?? 1) !== 1
-  const frameCenters = moved || scaled ? await readVectors(`${folder}/frame-centers.npy`) : undefined
+}
+
+export function modelFolder(contents: ModelContents): FolderContents {
+  const { version, facts, centers, labels, frameCenters, tree, mixture, resume, resumeState } = contents
+  const files: Record<string, readonly Uint8Array[]> = {
+    'centers.npy': matrixFile(centers),
+    'labels.npy': listFile(labels),
+  }
+  if (frameCenters) files['frame-centers.npy'] = matrixFile(frameCenters)
+  if (tree) files['tree.npy'] = listFile(tree)
+  for (const [name, data] of Object.entries(mixture ?? {})) {
+    files[`${name}.npy`] = matrixFile({ data, rows: data.length, cols: 1 })
+  }
+  for (const [name, data] of Object.entries(resumeState ?? {})) files[`resume-${name}.npy`] = listFile(data)
+  return {
+    json: 'model.json',
+    format: 'centroidal clustering',
+    version,
+    facts: { ...facts, ...(resume ? { resume } : {}) },
+    files,
+  }
+}
+
+const factsSchema = record({
+  method: text(/^[a-z][a-z-]*$/),
+  metric: choice('euclidean', 'cosine'),
+  k: COUNT,
+  rows: COUNT,
+  cols: COUNT,
+  seed: SEED,
+  options: shownOptions,
+  device: deviceFacts,
+  stopped: choice('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
+  iterations: list(
+    record({
+      iteration: whole(1),
+      distortion: real(0),
+      moved: whole(0),
+      candidates: real(0),
+      seconds: real(0),
+      restart: whole(0),
+      extra: optional(
+        record({ components: optional(whole(0)), logLikelihood: optional(real()), purged: optional(whole(0)) }),
+      ),
+    }),
+  ),
+  distortion: real(0),
+  frame: plainObject,
+  resume: optional(plainObject),
+})
+
+export type LoadedFacts = Omit<Checked<typeof factsSchema>, 'distortion' | 'frame' | 'resume'>
+
+export async function readModelFolder(saved: SavedFolder): Promise<LoadedModel> {
+  const at = `${saved.path}/model.json:`
+  const { distortion, frame: framed, resume, ...facts } = factsSchema(saved.facts, at)
+  const { k, rows, cols, metric, iterations } = facts
+  checkRounds(at, iterations, distortion)
+  const frame = checkedFrame(framed, `${at} frame`, cols, metric === 'cosine')
+  const has = (name: string): boolean => saved.arrays.includes(name)
+  if ((frame.shift !== undefined || frame.scale !== 1) && !has('frame-centers')) {
+    throw badFolder(
+      `${at} files does not have frame-centers.npy, which a shifted or scaled frame needs: save the folder again.`,
+    )
+  }
+  const tree = has('tree') ? await savedNumbers(saved, 'tree', { length: undefined }) : undefined
+  if (tree) checkTree(tree, k, `${saved.path}/tree.npy`)
+  const resumeState: Record<string, ResumeArray> = {}
+  for (const name of saved.arrays.filter((array) => RESUME_NAME.test(array))) {
+    resumeState[name.slice('resume-'.length)] = await savedList(saved, name)
+  }
   return {
     facts,
-    centers,
-    labels: ids,
-    frameCenters: frameCenters?.data as Float32Array | undefined,
-    mixture: mixture === true ? await readMixture(folder, centers.rows) : undefined,
-    tree: hasTree === true ? Uint32Array.from((await readIntegers(`${folder}/tree.npy`)).data) : undefined,
+    frame,
+    centers: await savedMatrix(saved, 'centers', { rows: k, cols }),
+    labels: await savedNumbers(saved, 'labels', { length: rows, limit: k }),
+    frameCenters: has('frame-centers')
+      ? ((await savedMatrix(saved, 'frame-centers', { rows: k, cols })).data as Float32Array)
+      : undefined,
+    tree,
+    mixture: has('weights') || has('sigmas') ? await readMixture(saved, k) : undefined,
+    resume,
+    resumeState: Object.keys(resumeState).length > 0 ? resumeState : undefined,
   }
 }
 
-async function readMixture(folder: string, k: number): Promise<ModelMixture> {
-  const read = async (name: string): Promise<Float32Array> => {
-    const { rows, data } = await readVectors(`${folder}/${name}.npy`)
-    checkShape(folder, `${name}.npy`, [rows], [k])
-    return Float32Array.from(data)
-  }
-  return { weights: await read('weights'), sigmas: await read('sigmas') }
-}
+/** What rounding makes of the sum of weights. */
+const WEIGHT_ERROR = 1e-3
 
-/** model.json of a folder that must hold a model of this kind and not of a later version; without format and version. */
-export async function readFacts(folder: string, kind: string, newest: number): Promise<Record<string, unknown>> {
-  const { format, version, ...facts } = await readJson(`${folder}/model.json`)
-  if (format !== `centroidal ${kind}`) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder}/model.json is not a ${kind} model of centroidal: format is ${JSON.stringify(format)}.`,
+async function readMixture(saved: SavedFolder, k: number): Promise<ModelMixture> {
+  const read = async (name: string): Promise<Float32Array> =>
+    (await savedMatrix(saved, name, { rows: k, cols: 1 })).data as Float32Array
+  const [weights, sigmas] = [await read('weights'), await read('sigmas')]
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  if (weights.some((weight) => weight < 0) || Math.abs(sum - 1) > WEIGHT_ERROR) {
+    throw badFolder(
+      `${saved.path}/weights.npy has the sum ${sum}, where weights of 0 or more that add up to 1 are needed: save the folder again.`,
     )
   }
-  if (typeof version !== 'number' || version > newest) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder} was written as version ${version}, this centroidal reads up to ${newest}: update it.`,
+  const wrong = sigmas.findIndex((sigma) => !(sigma > 0))
+  if (wrong >= 0) {
+    throw badFolder(
+      `${saved.path}/sigmas.npy holds ${sigmas[wrong]} at position ${wrong}, where more than 0 is needed: save the folder again.`,
     )
   }
-  return facts
-}
-
-function checkShape(folder: string, file: string, found: readonly number[], wanted: readonly unknown[]): void {
-  if (found.some((size, i) => size !== wanted[i])) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder}/${file} is ${found.join(' x ')} and model.json says ${wanted.join(' x ')}: the folder is mixed up, make the model again.`,
-    )
-  }
-}
-
-export async function readJson(path: string): Promise<Record<string, unknown>> {
-  const source = await platform.openBytes(path)
-  try {
-    const text = new TextDecoder().decode(await source.read(0, source.size))
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null) throw new SyntaxError('not an object')
-    return value as Record<string, unknown>
-  } catch (error) {
-    if (error instanceof CentroidalError) throw error
-    throw new CentroidalError('bad-file', `${path} is not JSON (${(error as Error).message}): make the folder again.`, {
-      cause: error,
-    })
-  } finally {
-    await source.close()
-  }
+  return { weights, sigmas }
 }

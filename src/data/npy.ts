@@ -7,19 +7,23 @@ const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59] // "\x93NUMPY"
 const ALIGNMENT = 64
 /** Headers hold three short entries: more than this is no header but a damaged length. */
 const LONGEST_HEADER = 1 << 20
+/** Of what the file says, in an error. */
+const LONGEST_QUOTE = 80
+const MOST_COLUMNS = 0x7fffffff
 
 /** int64 is what NumPy makes of whole numbers by default; it is read where the values fit in int32. */
 type FileType = StoredType | 'i64'
 
-const TYPES: Readonly<Record<string, FileType>> = {
-  '<f4': 'f32',
-  '<f8': 'f64',
-  '|u1': 'u8',
-  '<u1': 'u8',
-  '<i4': 'i32',
-  '<u4': 'u32',
-  '<i8': 'i64',
-}
+/** A Map, because the key comes from the file: an object would also know "constructor". */
+const TYPES: ReadonlyMap<string, FileType> = new Map([
+  ['<f4', 'f32'],
+  ['<f8', 'f64'],
+  ['|u1', 'u8'],
+  ['<u1', 'u8'],
+  ['<i4', 'i32'],
+  ['<u4', 'u32'],
+  ['<i8', 'i64'],
+])
 
 const DESCRIPTIONS: Readonly<Record<StoredType, string>> = {
   f32: '<f4',
@@ -100,7 +104,7 @@ function parseHeader(source: ByteSource, text: string): Omit<Header, 'dataStart'
   if (!description || fortran === undefined || shape === undefined) {
     throw badFile(
       source,
-      ` has a header without descr, fortran_order or shape: found ${JSON.stringify(text.trim().slice(0, 80))}.`,
+      ` has a header without descr, fortran_order or shape: found ${JSON.stringify(text.trim().slice(0, LONGEST_QUOTE))}.`,
     )
   }
   const type = typeOf(source, description[1])
@@ -110,34 +114,42 @@ function parseHeader(source: ByteSource, text: string): Omit<Header, 'dataStart'
       ' holds its array column by column (fortran_order): save it with np.save(file, np.ascontiguousarray(array)).',
     )
   }
-  const sizes = shape
-    .split(',')
-    .map((size) => size.replace('L', '').trim())
-    .filter((size) => size !== '')
-    .map(Number)
-  if (sizes.length !== 1 && sizes.length !== 2) {
-    throw badFile(
-      source,
-      ` has ${sizes.length} dimensions, shape (${shape.trim()}): save array.reshape(rows, columns), 1 or 2 dimensions.`,
-    )
-  }
-  const [rows, cols = 1] = sizes
-  if (cols === 0) throw badFile(source, ` has shape (${shape.trim()}): at least one column is needed.`)
+  const [rows, cols] = sizesIn(source, shape)
   return { type, rows, cols }
 }
 
+function sizesIn(source: ByteSource, shape: string): [rows: number, cols: number] {
+  const quoted = `shape (${shape.trim().slice(0, LONGEST_QUOTE)})`
+  // A comma may follow the last number; one must follow if it is the only one.
+  const words = shape.split(',').map((word) => word.trim())
+  if (words.at(-1) === '') words.pop()
+  const sizes = words.map((word) => (/^\d+L?$/.test(word) ? Number.parseInt(word, 10) : Number.NaN))
+  if (sizes.length !== 1 && sizes.length !== 2) {
+    throw badFile(
+      source,
+      ` has ${sizes.length} dimensions, ${quoted}: save array.reshape(rows, columns), 1 or 2 dimensions.`,
+    )
+  }
+  const [rows, cols = 1] = sizes
+  if (cols === 0) throw badFile(source, ` has ${quoted}: at least one column is needed.`)
+  if (!Number.isSafeInteger(rows) || !(cols <= MOST_COLUMNS)) {
+    throw badFile(source, ` has ${quoted}, which is not a possible shape: it was damaged, copy or save it again.`)
+  }
+  return [rows, cols]
+}
+
 function typeOf(source: ByteSource, description: string | undefined): FileType {
-  const type = description === undefined ? undefined : TYPES[description]
+  const type = description === undefined ? undefined : TYPES.get(description)
   if (type !== undefined) return type
   if (description === undefined) {
     throw badFile(source, ' holds a structured array: save its numbers as one float32 array.')
   }
-  if (description.startsWith('>') && TYPES[`<${description.slice(1)}`] !== undefined) {
+  if (description.startsWith('>') && TYPES.has(`<${description.slice(1)}`)) {
     throw badFile(source, ` is big-endian (${description}): save it with array.astype('<${description.slice(1)}').`)
   }
   throw badFile(
     source,
-    ` holds numbers of type ${JSON.stringify(description)}: save it with array.astype(np.float32), or np.uint8, or np.int32.`,
+    ` holds numbers of type ${JSON.stringify(description.slice(0, LONGEST_QUOTE))}: save it with array.astype(np.float32), or np.uint8, or np.int32.`,
   )
 }
 

@@ -22,7 +22,8 @@ export const platform: Platform = {
   },
   openBytes: openBlobOrUrl,
   createBytes: refuseToWrite,
-  makeFolder: refuseToWrite,
+  disk: undefined,
+  cannotWrite: notFromPages,
 }
 
 function startThread(script: string): Thread {
@@ -50,5 +51,12 @@ function startThread(script: string): Thread {
 }
 
 async function refuseToWrite(location: string): Promise<never> {
-  throw new CentroidalError('bad-file', `${location} cannot be written from a page: keep the result in memory instead.`)
+  throw notFromPages(location)
+}
+
+function notFromPages(location: string): CentroidalError {
+  return new CentroidalError(
+    'bad-file',
+    `${location} cannot be written from a page: keep the result in memory instead.`,
+  )
 }

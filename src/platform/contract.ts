@@ -3,6 +3,7 @@
  * browser.ts by the "browser" condition in package.json.
  */
 import type { ByteSink, ByteSource, Location } from '../core/bytes.ts'
+import type { CentroidalError } from '../core/errors.ts'
 
 /** A GPU entry point and where it came from, or why there is none. */
 export interface GpuEntry {
@@ -40,6 +41,49 @@ export interface Platform {
   findGpu(options: { software: boolean }): Promise<{ entry?: GpuEntry; whyNot?: string }>
   openBytes(location: Location): Promise<ByteSource>
   createBytes(location: string): Promise<ByteSink>
-  /** Makes sure a folder is there and can be written to. */
-  makeFolder(location: string): Promise<void>
+  /** File operations that saving a folder is made of. Undefined in a page, which has no folders to write to. */
+  readonly disk: Disk | undefined
+  /** An error of one of those operations as a sentence. */
+  cannotWrite(location: string, error: unknown): CentroidalError
+}
+
+/** What is known of a file or folder. */
+export interface FileFacts {
+  readonly mode: number
+  readonly mtimeMs: number
+  isFile(): boolean
+  isDirectory(): boolean
+}
+
+/** A file that is being written. */
+export interface OpenFile {
+  write(bytes: Uint8Array, offset: number, length: number): Promise<{ readonly bytesWritten: number }>
+  /** Returns when the bytes are on the disk. */
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Single operations on files. They fail with the errors of Node, whose `code` says why. */
+export interface Disk {
+  /** `wx` makes a file that must not be there yet. */
+  open(path: string, flags: 'wx', mode?: number): Promise<OpenFile>
+  /** The folder a path is in. */
+  parentOf(path: string): string
+  /** Does not follow a symbolic link. */
+  lstat(path: string): Promise<FileFacts>
+  /** A whole small file. */
+  read(path: string): Promise<Uint8Array>
+  readdir(path: string): Promise<string[]>
+  mkdir(path: string): Promise<void>
+  rmdir(path: string): Promise<void>
+  rename(from: string, to: string): Promise<void>
+  unlink(path: string): Promise<void>
+  requireWritable(path: string): Promise<void>
+  /** Returns when the names in the folder are on the disk. */
+  syncFolder(path: string): Promise<void>
+  /** Sets the time of the last change to now. */
+  touch(path: string): Promise<void>
+  /** The process that asks. */
+  self(): Promise<{ readonly pid: number; readonly thread: number; readonly host: string }>
+  isRunning(pid: number): Promise<boolean>
 }

@@ -1,24 +1,29 @@
 /** Files on disk as bytes to read and write, with errors that say what to do instead of an errno. */
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { access, constants, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ByteSink, ByteSource } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
+import { disk } from './disk.ts'
 
 /** A single read or write system call moves less than 2 GiB. */
 const LARGEST_TRANSFER = 1 << 30
 
+/** Files without a size, such as those in /proc, are read whole. */
+const LARGEST_UNSIZED = 1 << 26
+
 export async function openFile(path: string | URL): Promise<ByteSource> {
   const name = pathOf(path)
   try {
-    const file = await open(name, 'r')
+    // Opening a pipe would otherwise wait until somebody writes to it. Windows has no such flag.
+    const file = await disk.open(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       const found = await file.stat()
       if (found.isDirectory()) throw withCode('EISDIR')
       if (!found.isFile()) throw notRegular(name)
-      return fileSource(file, name, found.size)
+      return found.size === 0 ? await unsizedSource(file, name) : fileSource(file, name, found.size)
     } catch (error) {
       await file.close()
       throw error
@@ -28,15 +33,53 @@ export async function openFile(path: string | URL): Promise<ByteSource> {
   }
 }
 
+/** An empty file, or one that the system makes up while it is read. */
+async function unsizedSource(file: FileHandle, name: string): Promise<ByteSource> {
+  const bytes = new Uint8Array(await readToEnd(file, name))
+  await file.close()
+  return {
+    name,
+    size: bytes.length,
+    async read(start, end) {
+      if (end > bytes.length) throw endsAt(name, bytes.length, end)
+      return bytes.slice(start, end)
+    },
+    async close() {},
+  }
+}
+
+async function readToEnd(file: FileHandle, name: string): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let length = 0
+  for (;;) {
+    const piece = Buffer.alloc(1 << 16)
+    const { bytesRead } = await file.read(piece, 0, piece.length, length)
+    if (bytesRead === 0) return Buffer.concat(pieces)
+    pieces.push(piece.subarray(0, bytesRead))
+    length += bytesRead
+    if (length > LARGEST_UNSIZED) {
+      throw new CentroidalError(
+        'bad-file',
+        `${JSON.stringify(name)} has no size and more than ${LARGEST_UNSIZED} bytes: copy it to a file first.`,
+      )
+    }
+  }
+}
+
+function endsAt(name: string, at: number, end: number): CentroidalError {
+  return new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(name)} ends at byte ${at}: bytes up to ${end} were expected.`,
+  )
+}
+
 function fileSource(file: FileHandle, name: string, size: number): ByteSource {
-  const endsAt = (at: number, end: number): CentroidalError =>
-    new CentroidalError('bad-file', `${JSON.stringify(name)} ends at byte ${at}: bytes up to ${end} were expected.`)
   let open = true
   return {
     name,
     size,
     async read(start, end) {
-      if (end > size) throw endsAt(size, end)
+      if (end > size) throw endsAt(name, size, end)
       try {
         const bytes = new Uint8Array(end - start)
         let filled = 0
@@ -44,7 +87,7 @@ function fileSource(file: FileHandle, name: string, size: number): ByteSource {
           const length = Math.min(bytes.length - filled, LARGEST_TRANSFER)
           const { bytesRead } = await file.read(bytes, filled, length, start + filled)
           // Only a file that was cut while it was being read gets here.
-          if (bytesRead === 0) throw endsAt(start + filled, end)
+          if (bytesRead === 0) throw endsAt(name, start + filled, end)
           filled += bytesRead
         }
         return bytes
@@ -67,16 +110,16 @@ function fileSource(file: FileHandle, name: string, size: number): ByteSource {
 export async function createFile(path: string | URL): Promise<ByteSink> {
   const name = pathOf(path)
   try {
-    const existing = await stat(name).catch(() => undefined)
+    const existing = await disk.stat(name).catch(() => undefined)
     if (existing?.isDirectory()) throw withCode('EISDIR')
     // Renaming over /dev/null or a pipe would replace the device by a file: those are written directly.
-    if (existing && !existing.isFile()) return directSink(await open(name, 'w'), name)
+    if (existing && !existing.isFile()) return directSink(await disk.open(name, 'w'), name)
     // rename() asks only the folder for permission, so a read-only file has to be asked itself.
-    if (existing) await (await open(name, 'r+')).close()
+    if (existing) await (await disk.open(name, 'r+')).close()
     // A symbolic link stays a link: what it points to is replaced.
-    const target = existing ? await realpath(name) : name
+    const target = existing ? await disk.realpath(name) : name
     const temporary = `${target}.${randomUUID().slice(0, 8)}.partial`
-    const file = await open(temporary, 'wx', existing && existing.mode & 0o777)
+    const file = await disk.open(temporary, 'wx', existing && existing.mode & 0o777)
     return replacingSink(file, name, temporary, target)
   } catch (error) {
     throw explain(error, 'write', name)
@@ -89,7 +132,7 @@ function replacingSink(file: FileHandle, name: string, temporary: string, target
     if (!open) return
     open = false
     await file.close().catch(() => {})
-    await rm(temporary, { force: true })
+    await disk.unlink(temporary).catch(() => {})
   }
   return {
     name,
@@ -100,8 +143,9 @@ function replacingSink(file: FileHandle, name: string, temporary: string, target
         // Without this a power cut after the rename could leave an empty file under the final name.
         await file.datasync()
         await file.close()
-        await rename(temporary, target)
+        await disk.rename(temporary, target)
         open = false
+        await disk.syncFolder(dirname(target))
       } catch (error) {
         await abort()
         throw explain(error, 'write', name)
@@ -133,19 +177,6 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, name: string): Prom
   }
 }
 
-/** Makes sure a folder is there and takes files, so that a long run does not end in an error. */
-export async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true })
-    await access(path, constants.W_OK)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException)?.code === 'EEXIST') {
-      throw new CentroidalError('bad-file', `Cannot write into ${JSON.stringify(path)}: it is a file; name a folder.`)
-    }
-    throw explain(error, 'write', path)
-  }
-}
-
 function pathOf(path: string | URL): string {
   if (typeof path === 'string') return path
   if (path.protocol === 'file:') return fileURLToPath(path)
@@ -162,11 +193,11 @@ function withCode(code: string): Error {
 function notRegular(name: string): CentroidalError {
   return new CentroidalError(
     'bad-file',
-    `${JSON.stringify(name)} is a device or a pipe, which cannot be read in pieces: save it to a file first.`,
+    `${JSON.stringify(name)} is a device, a pipe or a socket, which cannot be read in parts: save its contents to a file first.`,
   )
 }
 
-function explain(error: unknown, action: 'read' | 'write', name: string): CentroidalError {
+export function explain(error: unknown, action: 'read' | 'write', name: string): CentroidalError {
   if (error instanceof CentroidalError) return error
   const code = (error as NodeJS.ErrnoException)?.code
   const reason = reasonFor(code, action, name) ?? (error instanceof Error ? error.message : String(error))
@@ -202,6 +233,10 @@ function reasonFor(code: string | undefined, action: 'read' | 'write', name: str
       return 'too many files are open; close some, or raise the limit with ulimit -n.'
     case 'ENAMETOOLONG':
       return 'the name is too long; choose a shorter one.'
+    case 'ENXIO':
+      return 'it is a socket or a device that is not there; name a file.'
+    case 'EAGAIN':
+      return 'it has nothing to read at the moment; save its contents to a file first.'
     case 'ELOOP':
       return 'its symbolic links go in a circle; check the path.'
     default:

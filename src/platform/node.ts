@@ -4,8 +4,9 @@ import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { CentroidalError } from '../core/errors.ts'
 import type { Platform, Thread } from './contract.ts'
+import { disk } from './disk.ts'
 import { memoryLimit } from './memory-limit.ts'
-import { createFile, makeFolder, openFile } from './node-files.ts'
+import { createFile, explain, openFile } from './node-files.ts'
 import { findNodeGpu } from './node-gpu.ts'
 
 export const platform: Platform = {
@@ -27,7 +28,8 @@ export const platform: Platform = {
     return openFile(location)
   },
   createBytes: (location) => createFile(location),
-  makeFolder,
+  disk,
+  cannotWrite: (location, error) => explain(error, 'write', location),
 }
 
 function startThread(script: string): Thread {

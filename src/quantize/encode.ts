@@ -1,5 +1,5 @@
 /** Vectors through a codec and back, in pieces that fit the device. */
-import { chooseFrame, type Frame, intoFrame, isIdentity, outOfFrame } from '../clustering/frame.ts'
+import { frameOfNew, intoFrame, outOfFrame } from '../clustering/frame.ts'
 import { elementBytes, type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { bookStride, codeBytes, codeStride, errorBytes } from '../kernels/encode.ts'
@@ -25,13 +25,6 @@ function pieceRows(device: Device, rows: number, codec: Codec): number {
   return Math.max(1, Math.min(rows, fitting, Math.ceil(PIECE_NUMBERS / codec.cols)))
 }
 
-/** The frame of the codec, with bytes kept as bytes where it changes nothing. */
-async function frameFor(source: VectorSource, codec: Codec): Promise<Frame> {
-  // Looks at the vectors too, for NaN and infinities.
-  const own = await chooseFrame(source, 'euclidean')
-  return { ...codec.frame, type: isIdentity(codec.frame) ? own.type : 'f32' }
-}
-
 /** Pieces of a source on the device, projected; good until the next is asked for. */
 export async function* projectedPieces(
   device: Device,
@@ -41,7 +34,7 @@ export async function* projectedPieces(
   piece: number,
   { signal, onProgress }: Watching = {},
 ): AsyncGenerator<{ first: number; count: number; framed: Float32Array | Uint8Array; projected: DeviceRows }> {
-  const frame = await frameFor(source, codec)
+  const frame = await frameOfNew(source, 'euclidean', codec.frame)
   const scope = new BufferScope(device)
   try {
     const rows = allocateRows(scope, piece, codec.cols, frame.type, 'vectors')

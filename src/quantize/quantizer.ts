@@ -1,10 +1,12 @@
 /** A trained quantizer: vectors to codes and back, search among codes, and a folder to keep it in. */
 import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
-import type { Frame } from '../clustering/frame.ts'
-import { abortSignal, callback, instance, type OptionChecks, optionsOf, path } from '../core/arguments.ts'
+import { abortSignal, callback, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
-import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
+import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import { quantizerFolder, quantizerKind, readQuantizerFolder } from '../data/quantizer-folder.ts'
+import type { SaveOptions } from '../data/saved-texts.ts'
 import type { DeviceInfo } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
 import type { Codec } from './codec.ts'
@@ -15,8 +17,11 @@ import type { RankedCodes } from './ranked.ts'
 import { type CodeSearchOptions, checkDistance, SEARCH_CHECKS, searchCodes } from './scan.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
-/** Written into model.json; a later format that this version cannot read has a higher number. */
-export const QUANTIZER_VERSION = 1
+/** The format version in model.json; folders of other versions are refused. */
+export const QUANTIZER_VERSION = 2
+
+/** @internal Folders of quantizers. */
+export const QUANTIZER_KIND = quantizerKind(QUANTIZER_VERSION)
 
 /** How a quantizer came about. */
 export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iterations'> {
@@ -143,26 +148,29 @@ export class Quantizer {
     })
   }
 
-  /** Writes books.npy, rotation.npy, offset.npy and model.json into a folder, which is made if need be. */
-  async save(folder: string): Promise<void> {
-    path(folder, 'the folder')
+  /**
+   * Writes books.npy, rotation.npy, offset.npy and model.json into a folder, which is made if needed. An earlier save
+   * there is replaced as a whole.
+   */
+  async save(folder: string, options: SaveOptions = {}): Promise<void> {
+    await saveFolder(folder, this.folderContents(), options)
+  }
+
+  /** @internal What `save` writes. */
+  folderContents(): FolderContents {
     const { cols, frame, ranges, codewords, rotation, offset, books } = this.codec
     const m = ranges.length - 1
-    await writeArrayFolder(folder, {
-      kind: 'quantizer',
-      version: QUANTIZER_VERSION,
-      facts: {
-        ...this.facts,
-        distortion: this.distortion,
-        cols,
-        ranges,
-        frame: { ...frame, shift: frame.shift && Array.from(frame.shift) },
-      },
-      arrays: {
-        books: matrix(books, m * codewords, bookStride(ranges)),
-        rotation: rotation && matrix(rotation, ranges[m], cols),
-        offset: offset && matrix(offset, 1, cols),
-      },
+    const facts = {
+      ...this.facts,
+      distortion: this.distortion,
+      cols,
+      ranges,
+      frame: { ...frame, shift: frame.shift && Array.from(frame.shift) },
+    }
+    return quantizerFolder(QUANTIZER_VERSION, facts, {
+      books: matrix(books, m * codewords, bookStride(ranges)),
+      rotation: rotation && matrix(rotation, ranges[m], cols),
+      offset: offset && matrix(offset, 1, cols),
     })
   }
 
@@ -195,40 +203,11 @@ export const trainedQuantizer = instance(Quantizer, 'give a quantizer from train
  * ```
  */
 export async function loadQuantizer(folder: string): Promise<Quantizer> {
-  path(folder, 'the folder')
-  const stored = await readArrayFolder(folder, 'quantizer', QUANTIZER_VERSION)
-  const {
-    cols,
-    ranges,
-    frame,
-    distortion: _,
-    ...facts
-  } = stored.facts as unknown as QuantizerFacts & {
-    cols: number
-    ranges: number[]
-    frame: Frame
-    distortion: number
-  }
-  const floats = (name: string): Float32Array | undefined =>
-    stored.has(name) ? (stored.matrix(name).data as Float32Array) : undefined
-  const books = stored.matrix('books')
-  const m = ranges.length - 1
-  if (books.rows !== m * facts.codewords || books.cols !== bookStride(ranges)) {
-    throw new CentroidalError(
-      'bad-file',
-      `${folder}/books.npy is ${books.rows} x ${books.cols} and model.json says ${m * facts.codewords} x ${bookStride(ranges)}: the folder is mixed up, train again.`,
-    )
-  }
-  return new Quantizer(
-    {
-      cols,
-      ranges,
-      codewords: facts.codewords,
-      frame: { ...frame, shift: frame.shift && Float64Array.from(frame.shift) },
-      rotation: floats('rotation'),
-      offset: floats('offset'),
-      books: books.data as Float32Array,
-    },
-    facts,
-  )
+  return quantizerFrom(await loadFolder(folder, QUANTIZER_KIND))
+}
+
+/** @internal A quantizer in a folder that has been read, which may be inside another one. */
+export async function quantizerFrom(saved: SavedFolder): Promise<Quantizer> {
+  const { facts, ...codec } = await readQuantizerFolder(saved)
+  return new Quantizer({ ...codec, codewords: facts.codewords }, facts)
 }

@@ -1,15 +1,19 @@
 /** Images by their words: built from descriptors, asked with descriptors, kept in a folder. */
-import { type ClusterModel, clusterModel, loadModel } from '../clustering/model.ts'
-import { numberList, type OptionChecks, optionsOf, path, whole } from '../core/arguments.ts'
+import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../clustering/model.ts'
+import { numberList, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
-import { readIndexFolder, writeIndexFolder } from '../data/index-folder.ts'
+import { imageFolder, imageKind, readImageIndex } from '../data/code-folder.ts'
+import { loadFolder } from '../data/folder-load.ts'
+import { saveFolder } from '../data/folder-save.ts'
 import { type Bag, checkedBags, requireId, rowsByImage } from './bags.ts'
 import { InvertedFile, type Ranking } from './inverted-file.ts'
 import { bagsOf, SOFT_WORD_CHECKS, type SoftWordOptions, WORD_CHECKS, type WordOptions } from './words.ts'
 
-/** Written into index.json; a later format that this version cannot read has a higher number. */
-export const INDEX_VERSION = 1
+/** The format version in index.json; folders of other versions are refused. */
+export const INDEX_VERSION = 2
+
+const KIND = imageKind(INDEX_VERSION, MODEL_KIND)
 
 /** What can be asked when images are added to an index. */
 export interface IndexOptions extends WordOptions {
@@ -154,9 +158,11 @@ export class ImageIndex {
     return bags.map((bag, i) => ({ query: grouped.ids[i], ...inverted.rank(bag, top) }))
   }
 
-  /** Writes the words of the images and the vocabulary into a folder, which is made if need be. */
+  /**
+   * Writes the words of the images and the vocabulary into a folder, which is made if needed. An earlier save there is
+   * replaced as a whole.
+   */
   async save(folder: string): Promise<void> {
-    path(folder, 'the folder')
     const { ids } = this
     const bags = Array.from(ids, (id) => this.#require(id))
     const offsets = new Uint32Array(ids.length + 1)
@@ -169,15 +175,9 @@ export class ImageIndex {
       words.set(bag.words, offsets[i])
       counts.set(bag.counts, offsets[i])
     })
-    await this.vocabulary.save(`${folder}/vocabulary`)
-    await writeIndexFolder(folder, {
-      version: INDEX_VERSION,
-      centers: this.vocabulary.centers,
-      ids,
-      offsets,
-      words,
-      counts,
-    })
+    const { centers } = this.vocabulary
+    const arrays = { ids, offsets, words, counts }
+    await saveFolder(folder, imageFolder(KIND, arrays, centers, this.vocabulary.folderContents()))
   }
 
   #prepared(): InvertedFile {
@@ -245,11 +245,9 @@ export async function buildIndex(
  * ```
  */
 export async function loadIndex(folder: string): Promise<ImageIndex> {
-  path(folder, 'the folder')
-  const vocabularyFolder = `${folder}/vocabulary`
-  const { ids, offsets, words, counts, checkVocabulary } = await readIndexFolder(folder, INDEX_VERSION)
-  const vocabulary = await loadModel(vocabularyFolder)
-  checkVocabulary(vocabulary.centers)
+  const saved = await loadFolder(folder, KIND)
+  const vocabulary = await modelFrom(saved.folder('vocabulary'))
+  const { ids, offsets, words, counts } = await readImageIndex(saved, vocabulary.centers)
   const bagAt = (i: number): Bag => ({
     words: words.subarray(offsets[i], offsets[i + 1]),
     counts: counts.subarray(offsets[i], offsets[i + 1]),

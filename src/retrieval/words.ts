@@ -1,6 +1,6 @@
 /** Descriptors to words: the cluster of each, or the m nearest centres with a share of each. */
 import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
-import { chooseFrame, type Frame, isIdentity } from '../clustering/frame.ts'
+import { frameOfNew } from '../clustering/frame.ts'
 import type { ClusterModel } from '../clustering/model.ts'
 import { exactNearest, type NearestResult, nearestInFrame } from '../clustering/nearest.ts'
 import { abortSignal, callback, type OptionChecks, whole } from '../core/arguments.ts'
@@ -86,10 +86,8 @@ async function nearestWords(
   m: number,
   control: WordOptions,
 ): Promise<NearestResult> {
-  // Looks at the new vectors too, for NaN and zeros.
-  const own = await chooseFrame(source, model.facts.metric)
   const { frame, centers } = model.state
-  const fitting: Frame = { ...frame, type: isIdentity(frame) && !frame.unit ? own.type : 'f32' }
+  const fitting = await frameOfNew(source, model.facts.metric, frame)
   const { signal, onProgress } = control
   if (source.sparse && frame.shift) {
     return exactNearest(device, source, model.centers, { ...fitting, shift: undefined }, m, { signal, onProgress })

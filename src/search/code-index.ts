@@ -2,24 +2,30 @@
  * Codes with numbers of their own: vectors are added and removed by id, and searched flat. For
  * millions of vectors see InvertedFile, which looks at a part of them only.
  */
-import { numberList, numberSet, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
+import { numberList, numberSet, type OptionChecks, optionsOf, uint32Array, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
-import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import { codeFolder, codeKind, readCodeIndex } from '../data/code-folder.ts'
+import { loadFolder } from '../data/folder-load.ts'
+import { saveFolder } from '../data/folder-save.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { emptyCodes, requireKnownCodes } from '../quantize/codes.ts'
 import {
   CODING_CHECKS,
   type CodingOptions,
-  loadQuantizer,
+  QUANTIZER_KIND,
   type Quantizer,
+  quantizerFrom,
   trainedQuantizer,
 } from '../quantize/quantizer.ts'
 import { MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
 import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/scan.ts'
 import { rerank } from './rerank.ts'
 
-export const INDEX_VERSION = 1
+/** The format version in model.json of indexes of codes; folders of other versions are refused. */
+export const INDEX_VERSION = 2
+
+const KIND = codeKind('code index', INDEX_VERSION, { quantizer: QUANTIZER_KIND })
 
 /** What can be asked when vectors are added to an index. */
 export interface AddOptions extends CodingOptions {
@@ -130,23 +136,23 @@ export class CodeIndex {
     return vectors === undefined ? named : rerank(named, source, vectors, nearest)
   }
 
-  /** Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. */
+  /**
+   * Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. An earlier save there
+   * is replaced as a whole.
+   */
   async save(folder: string): Promise<void> {
-    path(folder, 'the folder')
-    await this.quantizer.save(`${folder}/quantizer`)
-    await writeArrayFolder(folder, {
-      kind: 'code index',
-      version: INDEX_VERSION,
-      facts: { size: this.size },
-      arrays: { codes: this.#codes, ids: this.#ids },
-    })
+    const arrays = { codes: this.#codes, ids: this.#ids }
+    const quantizer = this.quantizer.folderContents()
+    await saveFolder(folder, codeFolder(KIND, { size: this.size }, arrays, { quantizer }))
   }
 
   /** Loads what `save` wrote. */
   static async load(folder: string): Promise<CodeIndex> {
-    path(folder, 'the folder')
-    const stored = await readArrayFolder(folder, 'code index', INDEX_VERSION)
-    return new CodeIndex(await loadQuantizer(`${folder}/quantizer`), stored.matrix('codes'), stored.numbers('ids'))
+    const saved = await loadFolder(folder, KIND)
+    const quantizer = await quantizerFrom(saved.folder('quantizer'))
+    const { codes, ids } = await readCodeIndex(saved, quantizer.codeBytes)
+    requireKnownCodes(codes, quantizer.facts)
+    return new CodeIndex(quantizer, codes, ids)
   }
 }
 

@@ -7,19 +7,21 @@
  */
 import { acquireDevice, withDevice } from '../clustering/device-choice.ts'
 import { chooseFrame } from '../clustering/frame.ts'
-import { type ClusterModel, clusterModel, loadModel } from '../clustering/model.ts'
+import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../clustering/model.ts'
 import { exactNearest } from '../clustering/nearest.ts'
-import { choice, numberSet, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
+import { choice, numberSet, type OptionChecks, optionsOf, uint32Array, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
-import { readArrayFolder, writeArrayFolder } from '../data/array-folder.ts'
+import { codeFolder, codeKind, readInvertedFile } from '../data/code-folder.ts'
+import { loadFolder } from '../data/folder-load.ts'
+import { saveFolder } from '../data/folder-save.ts'
 import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ScanTask } from '../kernels/scan-codes.ts'
 import { emptyCodes, paddedCodes, requireKnownCodes } from '../quantize/codes.ts'
 import { type QuantizerOptions, readQuantizerOptions } from '../quantize/options.ts'
-import { loadQuantizer, type Quantizer, trainedQuantizer } from '../quantize/quantizer.ts'
+import { QUANTIZER_KIND, type Quantizer, quantizerFrom, trainedQuantizer } from '../quantize/quantizer.ts'
 import { checkResults, finishDistances, padded, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import { checkDistance, queryPoints, Scanner } from '../quantize/scan.ts'
 import { trainQuantizer } from '../quantize/train.ts'
@@ -37,6 +39,8 @@ import {
 } from './code-index.ts'
 import { rerank } from './rerank.ts'
 import { leftOvers, repeated } from './residuals.ts'
+
+const KIND = codeKind('inverted file', INDEX_VERSION, { clusters: MODEL_KIND, quantizer: QUANTIZER_KIND })
 
 /** What can be asked of a search in an inverted file. */
 export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance'> {
@@ -251,28 +255,25 @@ export class InvertedFile {
     return this.#filed
   }
 
-  /** Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. */
+  /**
+   * Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. An earlier save in the
+   * folder is replaced as a whole.
+   */
   async save(folder: string): Promise<void> {
-    path(folder, 'the folder')
-    await this.model.save(`${folder}/clusters`)
-    await this.quantizer.save(`${folder}/quantizer`)
-    await writeArrayFolder(folder, {
-      kind: 'inverted file',
-      version: INDEX_VERSION,
-      facts: { size: this.size, clusters: this.model.centers.rows },
-      arrays: { codes: this.#codes, ids: this.#ids, lists: this.#lists },
-    })
+    const facts = { size: this.size, clusters: this.model.centers.rows }
+    const arrays = { codes: this.#codes, ids: this.#ids, lists: this.#lists }
+    const folders = { clusters: this.model.folderContents(), quantizer: this.quantizer.folderContents() }
+    await saveFolder(folder, codeFolder(KIND, facts, arrays, folders))
   }
 
   /** Loads what `save` wrote. */
   static async load(folder: string): Promise<InvertedFile> {
-    path(folder, 'the folder')
-    const stored = await readArrayFolder(folder, 'inverted file', INDEX_VERSION)
-    return new InvertedFile(await loadModel(`${folder}/clusters`), await loadQuantizer(`${folder}/quantizer`), {
-      codes: stored.matrix('codes'),
-      ids: stored.numbers('ids'),
-      lists: stored.numbers('lists'),
-    })
+    const saved = await loadFolder(folder, KIND)
+    const model = await modelFrom(saved.folder('clusters'))
+    const quantizer = await quantizerFrom(saved.folder('quantizer'))
+    const content = await readInvertedFile(saved, quantizer.codeBytes, model.centers.rows)
+    requireKnownCodes(content.codes, quantizer.facts)
+    return new InvertedFile(model, quantizer, content)
   }
 }
 

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createFile, openFile } from '../../src/platform/node-files.ts'
@@ -55,10 +57,38 @@ describe('openFile', () => {
     )
   })
 
+  const notAFile = (name: string) =>
+    `bad-file: ${JSON.stringify(name)} is a device, a pipe or a socket, which cannot be read in parts: save its contents to a file first.`
+
   test('a device', async () => {
-    expect(await failure(() => openFile('/dev/null'))).toBe(
-      'bad-file: "/dev/null" is a device or a pipe, which cannot be read in pieces: save it to a file first.',
-    )
+    expect(await failure(() => openFile('/dev/null'))).toBe(notAFile('/dev/null'))
+  })
+
+  test('a pipe that nobody writes to is refused at once', async () => {
+    execFileSync('mkfifo', [path('pipe.npy')])
+    expect(await failure(() => openFile(path('pipe.npy')))).toBe(notAFile(path('pipe.npy')))
+  }, 5000)
+
+  test('a socket', async () => {
+    const server = createServer()
+    await new Promise<void>((ready) => server.listen(path('socket.npy'), ready))
+    expect(await failure(() => openFile(path('socket.npy')))).toMatch(/socket\.npy": it is a socket/)
+    server.close()
+  })
+
+  test.runIf(process.platform === 'linux')('a file of the system that has no size is read to its end', async () => {
+    const file = await openFile('/proc/self/status')
+    expect(file.size).toBeGreaterThan(100)
+    expect(new TextDecoder().decode(await file.read(0, 5))).toBe('Name:')
+    expect(await failure(() => file.read(0, file.size + 1))).toContain(`ends at byte ${file.size}: bytes up to`)
+    await file.close()
+  })
+
+  test('an empty file', async () => {
+    await writeFile(path('empty.npy'), '')
+    const file = await openFile(path('empty.npy'))
+    expect(file.size).toBe(0)
+    await file.close()
   })
 
   test('a file in the place of a folder', async () => {

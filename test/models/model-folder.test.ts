@@ -44,7 +44,7 @@ test('the files are what others read', async () => {
   const facts = JSON.parse(readFileSync(join(path, 'model.json'), 'utf8'))
   expect(facts).toMatchObject({
     format: 'centroidal clustering',
-    version: 1,
+    version: 2,
     method: 'lloyd',
     k: 4,
     rows: 500,
@@ -61,10 +61,17 @@ test('folders that are no model, too new, or mixed up are refused in a sentence'
     writeFileSync(join(path, 'model.json'), text)
     await expect(loadModel(path)).rejects.toThrow(message)
   }
-  await refuse(json.replace('"version": 1', '"version": 99'), /was written as version 99.*reads up to 1/)
-  await refuse(json.replace('centroidal clustering', 'something else'), /is not a clustering model/)
-  await refuse(json.replace('"k": 4', '"k": 5'), /centers\.npy is 4 x 7 and model\.json says 5 x 7/)
-  await refuse('{ oops', /is not JSON/)
+  await refuse(json.replace('"version": 2', '"version": 99'), /has format version 99.*reads version 2: update/)
+  await refuse(
+    json.replace('"version": 2', '"version": 1'),
+    /has format version 1.*checksums: make the clustering again/,
+  )
+  await refuse(
+    json.replace('centroidal clustering', 'something else'),
+    /does not belong to a clustering: its format is "so/,
+  )
+  await refuse(json.replace('"k": 4', '"k": 5'), /model\.json was changed or damaged after it was saved/)
+  await refuse('{ oops', /is not a JSON object/)
   await expect(loadModel(join(folder, 'nowhere'))).rejects.toThrow(/there is no such file/)
 })
 

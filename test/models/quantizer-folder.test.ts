@@ -53,7 +53,7 @@ describe('quantizers', () => {
     expect((await readdir(path('files'))).sort()).toEqual(['books.npy', 'model.json', 'offset.npy', 'rotation.npy'])
     expect(JSON.parse(await readFile(path('files/model.json'), 'utf8'))).toMatchObject({
       format: 'centroidal quantizer',
-      version: 1,
+      version: 2,
       type: 'ck',
       m: 2,
       codewords: 8,
@@ -68,12 +68,14 @@ describe('quantizers', () => {
     await first.save(path('first'))
     await second.save(path('second'))
     await writeFile(path('second/books.npy'), await readFile(path('first/books.npy')))
-    await expect(loadQuantizer(path('second'))).rejects.toThrow(/two different saves/)
+    await expect(loadQuantizer(path('second'))).rejects.toThrow(
+      /books\.npy does not have the checksum it was saved with/,
+    )
     const facts = JSON.parse(await readFile(path('first/model.json'), 'utf8'))
     await writeFile(path('first/model.json'), JSON.stringify({ ...facts, version: 99 }))
-    await expect(loadQuantizer(path('first'))).rejects.toThrow(/version 99, this centroidal reads up to 1/)
+    await expect(loadQuantizer(path('first'))).rejects.toThrow(/format version 99, this centroidal reads version 2/)
     await (await cluster(vectors, { k: 3, device })).save(path('clusters'))
-    await expect(loadQuantizer(path('clusters'))).rejects.toThrow(/is not a quantizer model/)
+    await expect(loadQuantizer(path('clusters'))).rejects.toThrow(/does not belong to a quantizer/)
     await expect(loadQuantizer(path('nowhere'))).rejects.toThrow(/nowhere/)
   })
 })

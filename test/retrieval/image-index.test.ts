@@ -307,13 +307,16 @@ describe('saved and loaded', () => {
       writeFileSync(file, text)
       await expect(loadIndex(path('bad'))).rejects.toThrow(message)
     }
-    await refuse(json.replace('"version": 1', '"version": 99'), /was written as version 99.*reads up to 1/)
-    await refuse(json.replace('centroidal image index', 'x'), /index\.json is no index of images: format is "x"/)
-    await refuse('{ oops', /is not JSON/)
+    await refuse(json.replace('"version": 2', '"version": 99'), /format version 99.*reads version 2: update/)
+    await refuse(
+      json.replace('centroidal image index', 'x'),
+      /index\.json does not belong to an image index: its format is "x"/,
+    )
+    await refuse('{ oops', /is not a JSON object/)
     writeFileSync(file, json)
     const other = await cluster(vectors, { k: K, seed: 2, iterations: 1, device })
     await other.save(path('bad/vocabulary'))
-    await expect(loadIndex(path('bad'))).rejects.toThrow(/files of two different saves: make the index again/)
+    await expect(loadIndex(path('bad'))).rejects.toThrow(/vocabulary\/.* was changed or damaged/)
     await expect(loadIndex(path('nowhere'))).rejects.toThrow(/there is no such file/)
   })
 })

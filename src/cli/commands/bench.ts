@@ -10,7 +10,7 @@ import { badValue, oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
 import { type BenchFacts, benchPage, FAIRNESS } from '../report/bench-page.ts'
-import { saveNotes } from '../run-folder.ts'
+import { notesText } from '../run-folder.ts'
 import { Interrupted, type Session } from '../session.ts'
 import { count, fineDuration, number, percent } from '../words.ts'
 import {
@@ -172,13 +172,12 @@ async function saveModel(
   { method, model, rounds }: RaceResult,
 ): Promise<void> {
   if (model === undefined) return
-  const folder = join(out.path, method)
-  await model.save(folder)
-  await saveNotes(folder, {
+  const notes = notesText({
     ...{ title: `${basename(file)}, ${method}`, file, commandLine: session.commandLine, elements: source.type },
     ...(source.sparse === undefined ? {} : { sparseEntries: source.sparse.values.length }),
     seconds: rounds[rounds.length - 1].seconds,
   })
+  await model.save(join(out.path, method), { files: { 'run.json': notes } })
 }
 
 async function tellAll(contest: Contest, results: readonly RaceResult[]): Promise<void> {

@@ -7,7 +7,7 @@ import { ClusterProgress } from '../progress/cluster-progress.ts'
 import { createProgressView } from '../progress/view.ts'
 import { clusterPage } from '../report/cluster-page.ts'
 import { MixtureCourse } from '../report/mixture.ts'
-import { clusterRun, type RunNotes, saveNotes } from '../run-folder.ts'
+import { clusterRun, type RunNotes, saveRun } from '../run-folder.ts'
 import { Interrupted, quoted, type Session } from '../session.ts'
 import { agreement, confusionOf } from '../truth.ts'
 import { count } from '../words.ts'
@@ -52,18 +52,18 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
     const model = await run(session, source, inputs, flags, out, circles)
     const seconds = (performance.now() - began) / 1000
     const interrupted = session.interrupted
-    await out.saveModel(model)
     const { truth } = inputs
     const agreed = truth && agreement(model.labels, truth)
     const { title = basename(file), image } = flags
-    const mixture = await circles.drawn()
-    const notes: RunNotes = {
-      ...defined({ image, mixture, agreement: agreed, sparseEntries: source.sparse?.values.length }),
-      ...(truth ? { confusion: confusionOf(model.labels, truth, model.facts.k) } : {}),
-      ...{ title, file, commandLine: session.commandLine, elements: source.type, seconds },
-    }
-    await saveNotes(out.path, notes)
-    await out.saveText('report.html', await clusterPage(title, clusterRun(out.path, model, notes)))
+    await saveRun(out, model, async () => {
+      const notes: RunNotes = {
+        ...defined({ image, agreement: agreed, sparseEntries: source.sparse?.values.length }),
+        ...defined({ mixture: await circles.drawn() }),
+        ...(truth ? { confusion: confusionOf(model.labels, truth, model.facts.k) } : {}),
+        ...{ title, file, commandLine: session.commandLine, elements: source.type, seconds },
+      }
+      return { notes, page: await clusterPage(title, clusterRun(out.path, model, notes)) }
+    })
     const result = { model, seconds, out: out.path, agreement: agreed }
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
@@ -92,7 +92,7 @@ async function run(
       onProgress: (phase, share) => progress.phase(phase, share),
       ...(flags.checkpointEvery === undefined
         ? {}
-        : { checkpoint: { every: flags.checkpointEvery, save: (model) => out.saveModel(model) } }),
+        : { checkpoint: { every: flags.checkpointEvery, save: (model) => out.save(model) } }),
     })
     for (;;) {
       const step = await steps.next()

@@ -16,7 +16,7 @@ import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
 import { quantizerPage, STOP_WORDS } from '../report/quantizer-page.ts'
-import { saveNotes } from '../run-folder.ts'
+import { saveRun } from '../run-folder.ts'
 import { Interrupted, type Output, type Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
 import {
@@ -106,12 +106,12 @@ async function quantize(session: Session, file: string, flags: QuantizeFlags): P
     const began = performance.now()
     const quantizer = await train(session, source, flags)
     const seconds = (performance.now() - began) / 1000
-    await quantizer.save(out.path)
     const { title = basename(file) } = flags
-    const notes = { title, file, commandLine: session.commandLine, elements: source.type, seconds }
-    await saveNotes(out.path, notes)
-    const run = { kind: 'quantizer', name: out.path, quantizer, notes } as const
-    await out.saveText('report.html', await quantizerPage(title, run))
+    await saveRun(out, quantizer, async () => {
+      const notes = { title, file, commandLine: session.commandLine, elements: source.type, seconds }
+      const page = await quantizerPage(title, { kind: 'quantizer', name: out.path, quantizer, notes })
+      return { notes, page }
+    })
     if (flags.json) session.stdout.json(resultObject(quantizer, seconds, out.path))
     else if (!flags.quiet) tellResult(session.stdout, quantizer, seconds, out.path)
     if (session.interrupted) {

@@ -1,7 +1,7 @@
 /** The frame of every report: one file, no scripts, nothing loaded from anywhere. */
 import { createHash } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
 import { cannotWrite } from '../out-folder.ts'
+import { replaceFile } from '../replace-file.ts'
 import { html, type Markup } from './markup.ts'
 import { STYLE } from './style.ts'
 
@@ -35,7 +35,7 @@ function policy(style: string): string {
 
 export async function savePage(path: string, text: string): Promise<void> {
   try {
-    await writeFile(path, text)
+    await replaceFile(path, text)
   } catch (error) {
     throw cannotWrite(path, error)
   }

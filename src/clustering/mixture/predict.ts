@@ -5,7 +5,7 @@ import { BufferScope, type Device, type RunControl } from '../../device/contract
 import { MOST_ANSWERS, respondAll } from '../../kernels/respond.ts'
 import { allocateRows, writeRows } from '../../kernels/rows.ts'
 import { sharesOfLists } from '../../kernels/shares.ts'
-import { chooseFrame, isIdentity } from '../frame.ts'
+import { frameOfNew, squaresOutOfFrame } from '../frame.ts'
 import type { ClusterModel, Responsibilities } from '../model.ts'
 import { PointStore } from '../points.ts'
 import type { Mixture } from '../run-state.ts'
@@ -44,10 +44,8 @@ export async function predictShares(
   const most = Math.min(k, MOST_ANSWERS)
   if (!Number.isInteger(r) || r < 1 || r > most) throw badOption('r', r, `give a whole number from 1 to ${most}.`)
   const { frame, centers } = model.state
-  // Looks at the new vectors too, for NaN and zeros; the frame stays that of the centres.
-  const own = await chooseFrame(source, model.facts.metric)
-  const type = isIdentity(frame) && !frame.unit ? own.type : 'f32'
-  const points = await PointStore.open(device, source, { frame: { ...frame, type }, pointBytes: 4 * r })
+  const fitting = await frameOfNew(source, model.facts.metric, frame)
+  const points = await PointStore.open(device, source, { frame: fitting, pointBytes: 4 * r })
   const scope = new BufferScope(device)
   try {
     const { values, constant } = logScales(mixture, cols)
@@ -80,8 +78,7 @@ export async function predictShares(
         part.first,
       )
     }
-    const unscale = 1 / (frame.scale * frame.scale)
-    const distances = (await points.readDistances()).map((distance) => distance * unscale)
+    const distances = squaresOutOfFrame(await points.readDistances(), frame)
     return { components, shares, logLikelihoods, distances }
   } finally {
     scope.free()

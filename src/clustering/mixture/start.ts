@@ -17,7 +17,9 @@ const STREAM = 0x5bead
 const LEAST_SHARE_OF_SPREAD = 1e-6
 /** Nor than rounding lets it be, against the size of the data. */
 const LEAST_SHARE_OF_SIZE = 1e-10
-const LEAST = 1e-20
+const LEAST = 1e-30
+/** The least that can be asked for, against the size of the data: ranks of components stay finite in 32 bits. */
+const LEAST_ASKED = 2 ** -80
 
 export interface Spread {
   /** Mean variance of a column. */
@@ -50,7 +52,7 @@ export async function spreadOf({ points, seed, settings, weights: given }: RunSt
   }
   const asked = ((settings.floor as number) * points.frame.scale) ** 2
   const least = Math.max(LEAST_SHARE_OF_SPREAD * variance, LEAST_SHARE_OF_SIZE * size, LEAST)
-  return { variance, floor: asked > 0 ? asked : least }
+  return { variance, floor: asked > 0 ? Math.max(asked, LEAST_ASKED * size, LEAST) : least }
 }
 
 export async function startMixture(

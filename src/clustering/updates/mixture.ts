@@ -27,9 +27,9 @@ import { ListsOfPoints } from '../mixture/lists-of-points.ts'
 import { considerOverlaps } from '../mixture/overlaps.ts'
 import { Purge } from '../mixture/purge.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
-import { squaresOf } from '../mixture/squares.ts'
 import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
 import type { PointPart } from '../points.ts'
+import { measureSquares } from '../resolution.ts'
 import {
   type CandidateSource,
   type Mixture,
@@ -207,7 +207,7 @@ class MixtureUpdate implements Update {
     return {
       gain: 0,
       empty: 0,
-      squares: await squaresOf(state),
+      squares: await measureSquares(state),
       looked: looked + points.rows,
       extra: {
         components: state.k,
@@ -312,7 +312,10 @@ class MixtureUpdate implements Update {
     if (this.#tau === undefined || this.#source === undefined) return 0
     const mixture = state.mixture as Mixture
     const centers = await readCenters(state)
-    const purge = new Purge({ ...mixture, ownShares, cols: points.cols, points: state.totalWeight }, this.#tau)
+    const purge = new Purge(
+      { ...mixture, ownShares, cols: points.cols, points: state.totalWeight / state.weightScale },
+      this.#tau,
+    )
     const looked = await considerOverlaps(state, this.#source, purge, centers, this.#round)
     const { renamed, heirs, kept, joined } = purge.result()
     joinComponents(mixture, centers, joined, state.unit)

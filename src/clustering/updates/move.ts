@@ -17,7 +17,14 @@ import { createMovingClusters, type MovingClusters } from '../../kernels/move-ga
 import { measurePoints, moveThrough } from '../../kernels/move-through.ts'
 import { allocateRows, type DeviceRows } from '../../kernels/rows.ts'
 import type { PointPart } from '../points.ts'
-import type { CandidateSource, RunState, Update, UpdateResult } from '../run-state.ts'
+import {
+  type CandidateSource,
+  type RunState,
+  readCenters,
+  type Update,
+  type UpdateResult,
+  writeCenters,
+} from '../run-state.ts'
 import { clusterSums } from './mean.ts'
 
 /** Random numbers of their own for each round: a resumed run draws what the unbroken one does. */
@@ -56,8 +63,11 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
     async begin() {
       if (!state.labelled) return
       if (!prepared) {
+        // Centres may have been rounded since they were means; a resumed run goes on from the same.
+        const centers = await readCenters(state)
         for (const part of points.parts) await sums.take(part, await points.vectors(part))
         await finish()
+        writeCenters(state, centers)
       }
       if (began) device.copy(state.centers.buffer, began.buffer)
     },

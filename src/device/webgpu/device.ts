@@ -103,6 +103,10 @@ class WebGpuDevice implements Device, GpuTarget {
   #failure: CentroidalError | undefined
   readonly #fill: number | undefined
   #closed = false
+  readonly #onError = (event: GPUUncapturedErrorEvent): void => {
+    event.preventDefault()
+    this.#failure ??= explain(event.error)
+  }
 
   constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, tiled: boolean, fill: number | undefined) {
     this.#gpu = gpu
@@ -113,10 +117,7 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#pipelines = new PipelineCache(gpu, features)
     this.#uniforms = new UniformRing(gpu)
     this.#pacer = new SubmitPacer(gpu.queue)
-    gpu.addEventListener('uncapturederror', (event) => {
-      event.preventDefault()
-      this.#failure ??= explain(event.error)
-    })
+    gpu.addEventListener('uncapturederror', this.#onError)
     gpu.lost.then((lost) => {
       if (!this.#closed) this.#failure ??= lostError(lost)
     })
@@ -273,6 +274,8 @@ class WebGpuDevice implements Device, GpuTarget {
     for (const buffer of this.#buffers) buffer.destroy()
     this.#buffers.clear()
     this.#allocated = 0
+    // Dawn would keep the listener, and with it this device, its pipelines and a thread, for as long as the process lives.
+    this.#gpu.removeEventListener('uncapturederror', this.#onError)
     this.#gpu.destroy()
   }
 

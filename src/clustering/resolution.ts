@@ -1,0 +1,51 @@
+/**
+ * Centres are kept in the frame with more digits than 32-bit floats have in the input's units. Where that
+ * difference counts against the distortion (vectors a few float steps apart), centres are rounded to what the
+ * caller gets after every round, and the distortion is measured anew, so that it is that of the model's centres.
+ */
+import { BufferScope } from '../device/contract.ts'
+import { assignLists } from '../kernels/assign-lists.ts'
+import { tally } from '../kernels/tally.ts'
+import { type Frame, floatStep, type Inspection, intoFrame, isIdentity, outOfFrame } from './frame.ts'
+import { type RunState, readCenters, writeCenters } from './run-state.ts'
+
+/** Rounding that adds less than this share to the distortion is ignored. */
+const IGNORED = 2 ** -20
+
+/** The most that rounding a centre to the input's units can add to a squared distance; 0 where it changes nothing. */
+export function roundingError({ largest }: Inspection, frame: Frame, cols: number): number {
+  return isIdentity(frame) || frame.unit ? 0 : cols * (floatStep(largest) / 2) ** 2
+}
+
+export function roundingCounts(error: number, distortion: number): boolean {
+  return error > IGNORED * distortion
+}
+
+export async function roundCenters(state: RunState): Promise<void> {
+  const { frame, cols } = state.points
+  const rounded = outOfFrame(await readCenters(state), cols, frame)
+  writeCenters(state, intoFrame(rounded, cols, { ...frame, type: 'f32' }) as Float32Array)
+}
+
+/** Sum of weighted squared distances to the centres as they stand now, in the frame. */
+export async function measureSquares(state: RunState): Promise<number> {
+  const { device, points, centers } = state
+  const scope = new BufferScope(device)
+  let squares = 0
+  try {
+    const own = scope.allocate(points.largestPart * 4, 'own labels')
+    for (const part of points.parts) {
+      const { labels, distances, weights, sums, differences } = part
+      const bytes = part.count * 4
+      device.copy({ buffer: labels, offset: 0, bytes }, { buffer: own, offset: 0, bytes })
+      const vectors = await points.vectors(part)
+      await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
+      squares += (
+        await tally(device, { count: part.count, values: distances, weights, left: labels, sums, differences })
+      ).sum
+    }
+    return squares
+  } finally {
+    scope.free()
+  }
+}

@@ -1,0 +1,149 @@
+/** Codes on disk with their ids, for inverted files also with the cluster of each; quantizer and clusters are in folders inside. */
+import type { Matrix } from '../core/matrix.ts'
+import { COUNT } from './folder-facts.ts'
+import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
+import type { FolderContents } from './folder-save.ts'
+import { badArray, listFile, matrixFile, savedMatrix, savedNumbers } from './saved-arrays.ts'
+import { record, whole, wrongValue } from './schema.ts'
+
+export interface CodeArrays {
+  readonly codes: Matrix
+  readonly ids: Uint32Array
+  /** The cluster of each code, in an inverted file. */
+  readonly lists?: Uint32Array
+}
+
+/** Marks the end of lists that devices return, so it is no id. */
+const NO_ID = 0xffffffff
+
+export function codeKind(
+  name: 'code index' | 'inverted file',
+  version: number,
+  folders: Readonly<Record<string, FolderKind>>,
+): FolderKind {
+  const arrays = name === 'code index' ? ['codes', 'ids'] : ['codes', 'ids', 'lists']
+  return { json: 'model.json', name, version, arrays: (array) => arrays.includes(array), folders }
+}
+
+export function codeFolder(
+  { name, version }: FolderKind,
+  facts: object,
+  { codes, ids, lists }: CodeArrays,
+  folders: Readonly<Record<string, FolderContents>>,
+): FolderContents {
+  return {
+    json: 'model.json',
+    format: `centroidal ${name}`,
+    version,
+    facts,
+    files: {
+      'codes.npy': matrixFile(codes),
+      'ids.npy': listFile(ids),
+      ...(lists ? { 'lists.npy': listFile(lists) } : {}),
+    },
+    folders,
+  }
+}
+
+const indexFacts = record({ size: whole(0, 2 ** 32 - 1) })
+const fileFacts = record({ size: whole(0, 2 ** 32 - 1), clusters: COUNT })
+
+/** `width` is the number of bytes of a code. */
+export async function readCodeIndex(saved: SavedFolder, width: number): Promise<CodeArrays> {
+  const { size } = indexFacts(saved.facts, `${saved.path}/model.json:`)
+  return readCodes(saved, size, width)
+}
+
+/** `k` is the number of clusters. */
+export async function readInvertedFile(saved: SavedFolder, width: number, k: number): Promise<Required<CodeArrays>> {
+  const at = `${saved.path}/model.json:`
+  const { size, clusters } = fileFacts(saved.facts, at)
+  if (clusters !== k) throw wrongValue(`${at} clusters`, clusters, `that of the folder clusters, ${k},`)
+  const lists = await savedNumbers(saved, 'lists', { length: size, limit: k })
+  return { ...(await readCodes(saved, size, width)), lists }
+}
+
+async function readCodes(saved: SavedFolder, size: number, width: number): Promise<CodeArrays> {
+  const codes = await savedMatrix(saved, 'codes', { rows: size, cols: width, type: 'u8' })
+  const ids = await savedNumbers(saved, 'ids', { length: size, limit: NO_ID })
+  const sorted = ids.slice().sort()
+  const twice = sorted.findIndex((id, i) => i > 0 && id === sorted[i - 1])
+  if (twice >= 0) throw badArray(saved, 'ids', `holds ${sorted[twice]} twice, where ids must differ`)
+  return { codes, ids }
+}
+
+export interface ImageArrays {
+  /** Ascending. */
+  readonly ids: Uint32Array
+  /** The words of image ids[i] and their counts are from offsets[i] to offsets[i + 1]. */
+  readonly offsets: Uint32Array
+  readonly words: Uint32Array
+  readonly counts: Uint32Array
+}
+
+const IMAGE_ARRAYS = ['ids', 'offsets', 'words', 'counts'] as const
+
+export function imageKind(version: number, vocabulary: FolderKind): FolderKind {
+  const arrays: readonly string[] = IMAGE_ARRAYS
+  return {
+    json: 'index.json',
+    name: 'image index',
+    version,
+    arrays: (name) => arrays.includes(name),
+    folders: { vocabulary },
+  }
+}
+
+export function imageFolder(
+  { version }: FolderKind,
+  arrays: ImageArrays,
+  { rows: k, cols }: Pick<Matrix, 'rows' | 'cols'>,
+  vocabulary: FolderContents,
+): FolderContents {
+  return {
+    json: 'index.json',
+    format: 'centroidal image index',
+    version,
+    facts: { images: arrays.ids.length, entries: arrays.words.length, k, cols },
+    files: Object.fromEntries(IMAGE_ARRAYS.map((name) => [`${name}.npy`, listFile(arrays[name])])),
+    folders: { vocabulary },
+  }
+}
+
+const imageFacts = record({ images: whole(0, 2 ** 32 - 1), entries: whole(0, 2 ** 32 - 1), k: COUNT, cols: COUNT })
+
+export async function readImageIndex(
+  saved: SavedFolder,
+  vocabulary: Pick<Matrix, 'rows' | 'cols'>,
+): Promise<ImageArrays> {
+  const at = `${saved.path}/index.json:`
+  const { images, entries, k, cols } = imageFacts(saved.facts, at)
+  if (k !== vocabulary.rows) throw wrongValue(`${at} k`, k, `that of the vocabulary, ${vocabulary.rows},`)
+  if (cols !== vocabulary.cols) throw wrongValue(`${at} cols`, cols, `that of the vocabulary, ${vocabulary.cols},`)
+  const ids = await savedNumbers(saved, 'ids', { length: images })
+  const offsets = await savedNumbers(saved, 'offsets', { length: images + 1 })
+  const words = await savedNumbers(saved, 'words', { length: entries, limit: k })
+  const counts = await savedNumbers(saved, 'counts', { length: entries })
+  requireAscending(saved, 'ids', ids, 0, images)
+  if (offsets[0] !== 0 || offsets[images] !== entries) {
+    throw badFolder(
+      `${saved.path}/offsets.npy goes from ${offsets[0]} to ${offsets[images]}, where 0 to ${entries} is needed: save the folder again.`,
+    )
+  }
+  for (let i = 0; i < images; i++) {
+    if (offsets[i + 1] < offsets[i] || offsets[i + 1] > entries)
+      throw badArray(saved, 'offsets', `falls at position ${i + 1}`)
+    requireAscending(saved, 'words', words, offsets[i], offsets[i + 1])
+  }
+  const none = counts.indexOf(0)
+  if (none >= 0) throw badArray(saved, 'counts', `holds 0 at position ${none}, where 1 or more is needed`)
+  return { ids, offsets, words, counts }
+}
+
+function requireAscending(saved: SavedFolder, name: string, values: Uint32Array, start: number, end: number): void {
+  for (let i = start + 1; i < end; i++) {
+    if (values[i] <= values[i - 1]) {
+      throw badArray(saved, name, `holds ${values[i]} after ${values[i - 1]} at position ${i}, where values must rise`)
+    }
+  }
+}

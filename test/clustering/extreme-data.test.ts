@@ -1,0 +1,74 @@
+/** Data of extreme kinds through every method: results are finite, and what they claim is true in 64 bits. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cluster } from '../../src/clustering/cluster.ts'
+import { METHODS, type MethodName } from '../../src/clustering/presets.ts'
+import { createRandom } from '../../src/core/random.ts'
+import type { Device } from '../../src/device/contract.ts'
+import { openDevice } from '../../src/device/open.ts'
+import { distinctRows, hasZeroRow, judge, KINDS } from './extreme-kinds.ts'
+
+declare const process: { env: Record<string, string | undefined> } | undefined
+const env = typeof process === 'undefined' ? {} : process.env
+const seed = Number(env.CENTROIDAL_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 32))
+
+/** Whose centres are the means of their points when they stop. */
+const MEANS = new Set<MethodName>([
+  'lloyd',
+  'akm',
+  'rakm',
+  'hkm',
+  'closures',
+  'closures-sharp',
+  'sharp',
+  'bisecting',
+  'canopy',
+])
+
+describe(`extreme data, CENTROIDAL_FUZZ_SEED=${seed}`, () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openDevice({ kind: 'cpu', threads: 1 })
+  })
+  afterAll(() => device.close())
+
+  describe.each(Object.keys(KINDS))('%s', (kind) => {
+    test.each(Object.keys(METHODS) as MethodName[])('%s', async (method) => {
+      const random = createRandom(seed).fork(Object.keys(KINDS).indexOf(kind))
+      const vectors = KINDS[kind](random)
+      const { findsCount, weights: weighable } = METHODS[method]
+      for (const metric of ['euclidean', 'cosine'] as const) {
+        const unit = metric === 'cosine'
+        if (unit && hasZeroRow(vectors)) continue
+        const distinct = distinctRows(vectors, unit)
+        const counts = [...new Set([1, Math.min(3, distinct), distinct])]
+        for (const k of findsCount ? [undefined] : counts) {
+          for (const size of weighable === false ? [0] : [0, random.below(2) ? 1e38 : 1e-40]) {
+            const weights =
+              size === 0 ? undefined : Float32Array.from({ length: vectors.rows }, () => size * (1 + random.below(3)))
+            const model = await cluster(vectors, {
+              ...(k === undefined ? {} : { k }),
+              ...(weights ? { weights } : {}),
+              method,
+              metric,
+              device,
+              seed: random.next(),
+              iterations: 20,
+            })
+            const judged = judge(vectors, model, weights, unit)
+            const what = `${metric} k=${k} of ${distinct} weights=${size}: ${JSON.stringify(judged)}`
+            expect(model.centers.data.every(Number.isFinite), what).toBe(true)
+            expect(
+              model.labels.every((label) => label < model.centers.rows),
+              what,
+            ).toBe(true)
+            expect(Math.abs(judged.root - judged.reported), what).toBeLessThanOrEqual(judged.allowed)
+            if (MEANS.has(method)) expect(judged.meanError, what).toBeLessThanOrEqual(judged.meanAllowed)
+            if (method === 'lloyd' && model.facts.stopped === 'converged') {
+              expect(judged.nearestError, what).toBeLessThanOrEqual(judged.nearestAllowed)
+            }
+          }
+        }
+      }
+    })
+  })
+})

@@ -29,6 +29,7 @@ describe('the packed package', () => {
       'dist/types/src/index.d.ts',
       'README.md',
       'LICENSE',
+      'SECURITY.md',
     ]) {
       expect(files).toContain(`./${needed}`)
     }

@@ -1,11 +1,13 @@
 /** A file that results go to, tried before the long work. */
+import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CentroidalError } from '../index.ts'
 
 /** A little of the kind is written beside the wanted file and removed again: what would fail at the end fails at once. */
 export async function tryFile(out: string, write: (probe: string) => Promise<void>): Promise<void> {
-  const probe = join(dirname(out), `.centroidal-${process.pid}-${basename(out)}`)
+  // Nobody can know the name before, and put a link there.
+  const probe = join(dirname(out), `.centroidal-${randomBytes(6).toString('hex')}-${basename(out)}`)
   try {
     await write(probe)
     await rm(probe, { force: true })

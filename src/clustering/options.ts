@@ -5,7 +5,6 @@ import {
   choice,
   numberList,
   type OptionChecks,
-  optionGroup,
   optionsOf,
   real,
   whole,
@@ -69,7 +68,11 @@ export interface ClusterOptions extends MethodOptions {
   readonly onProgress?: (phase: string, share: number) => void
   /** Called with the state so far every `every` rounds, for example to save it. Default: none, as reading it takes time. */
   readonly checkpoint?: { readonly every: number; save(model: ClusterModel): Promise<void> | void }
-  /** A model to go on from: centres, labels and the count of rounds are taken over. Default: none. */
+  /**
+   * A model to go on from: centres, labels and the count of rounds are taken over. With the same vectors, options and device
+   * the result is that of a run that was not interrupted, bit for bit; a run that had converged returns at once. A checkpoint
+   * goes on with the restart it was taken in and those after it. Default: none.
+   */
   readonly resume?: ClusterModel
 }
 
@@ -160,10 +163,13 @@ function methodName(value: unknown, thing: string): 'auto' | MethodName {
 }
 
 function checkCheckpoint(value: unknown, thing: string): NonNullable<ClusterOptions['checkpoint']> {
-  type Checkpoint = NonNullable<ClusterOptions['checkpoint']>
-  const { every, save } = optionGroup<Checkpoint>({ every: whole(1), save: callback }, ['every', 'save'])(value, thing)
-  // Called as the method that it may be.
-  return { every, save: (model) => save.call(value as Checkpoint, model) }
+  if (typeof value !== 'object' || value === null) {
+    throw badArgument(thing, value, 'give an object with every and save.')
+  }
+  // An object of the caller's own, with more in it perhaps: save is called as its method.
+  const { every, save } = value as { every: unknown; save: unknown }
+  const call = callback<(model: ClusterModel) => Promise<void> | void>(save, `${thing}.save`)
+  return { every: whole(1)(every, `${thing}.every`), save: (model) => call.call(value, model) }
 }
 
 /** What a caller gave to `cluster`: known options only, each read once. */
@@ -181,7 +187,8 @@ export function resolveOptions(
 ): ResolvedOptions {
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
-  const k = finds ? startCount(options, method, rows) : checkCount(options.k, rows)
+  const weighted = checkWeights(options.weights, rows)
+  const k = finds ? startCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
   const name = chosen?.method ?? (method as MethodName)
   checkNames(options, name)
@@ -199,7 +206,7 @@ export function resolveOptions(
     restarts,
     start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
     metric,
-    ...checkWeights(options.weights, rows),
+    ...weighted,
     empty,
     settings: resolveSettings(name, METHODS[name].options, options),
   }
@@ -227,6 +234,10 @@ function checkCount(k: number | undefined, rows: number): number {
     throw badOption('k', k, 'give a whole number of clusters, at least 1.')
   if (k > rows) throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
   return k
+}
+
+function weightedRows(weights: Float32Array | undefined, rows: number): number {
+  return weights ? weights.reduce((count, weight) => count + Number(weight > 0), 0) : rows
 }
 
 /** Components to begin with, for methods that find how many there are. */

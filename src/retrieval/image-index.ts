@@ -85,6 +85,7 @@ export class ImageIndex {
 
   /** Whether an image is in it. */
   has(id: number): boolean {
+    requireId(id, '')
     return this.#bags.has(id)
   }
 

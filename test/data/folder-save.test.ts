@@ -109,7 +109,7 @@ test('arrays to resume from keep their type and bits, facts to resume from their
     state: Float32Array.of(0.1),
     empty: new Float64Array(0),
   }
-  const resume = { restart: 2, best: { k: 3 } }
+  const resume = { restart: 2 }
   await save('resume', { ...plain, resume, resumeState })
   const loaded = await readModelFolder(await loadFolder(path('resume'), modelKind(2)))
   expect(loaded.resumeState).toEqual(resumeState)

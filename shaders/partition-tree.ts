@@ -64,9 +64,17 @@ fn main(${threadBuiltins}) {
       for (var t = 0u; t < quads; t++) { weight += dot(xPart(row, t, quads) - notes[mean + t], directions[direction + t]); }
       for (var t = 0u; t < quads; t++) { notes[sum + t] += weight * (xPart(row, t, quads) - notes[mean + t]); }
     }
-    var squares = 0.0;
-    for (var t = 0u; t < quads; t++) { squares += dot(notes[sum + t], notes[sum + t]); }
-    if (squares > 0.0) {
+    // By a power of two near the largest, which changes no digit: squares of the sums of large rows would overflow.
+    var largest = vec4f();
+    for (var t = 0u; t < quads; t++) { largest = max(largest, abs(notes[sum + t])); }
+    let most = max(max(largest.x, largest.y), max(largest.z, largest.w));
+    if (most > 0.0) {
+      let unit = bitcast<f32>(0x7f000000u - (bitcast<u32>(most) & 0x7f800000u));
+      var squares = 0.0;
+      for (var t = 0u; t < quads; t++) {
+        notes[sum + t] *= unit;
+        squares += dot(notes[sum + t], notes[sum + t]);
+      }
       let scale = inverseSqrt(squares);
       for (var t = 0u; t < quads; t++) { directions[direction + t] = notes[sum + t] * scale; }
     }

@@ -234,8 +234,21 @@ function powerStep(rows: usize, count: u32, stride: u32, direction: usize, sum: 
       v128.store(sum + place, madd(weight, v128.load(row + place), v128.load(sum + place)))
     }
   }
+  // By a power of two near the largest, which changes no digit: squares of the sums of large rows would overflow.
+  let largest = f32x4.splat(0)
+  for (let place: usize = 0; place < width; place += 16) {
+    largest = f32x4.max(largest, f32x4.abs(v128.load(sum + place)))
+  }
+  const most = max(
+    max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)),
+    max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)),
+  )
+  const unit = f32x4.splat(reinterpret<f32>(0x7f000000 - (reinterpret<u32>(most) & 0x7f800000)))
+  if (!(most > 0)) return
+  for (let place: usize = 0; place < width; place += 16) {
+    v128.store(sum + place, f32x4.mul(v128.load(sum + place), unit))
+  }
   const squares = dotProduct(sum, 0, sum, stride)
-  if (!(squares > 0)) return
   const scale = f32x4.splat(<f32>1 / Mathf.sqrt(squares))
   for (let place: usize = 0; place < width; place += 16) {
     v128.store(direction + place, f32x4.mul(v128.load(sum + place), scale))

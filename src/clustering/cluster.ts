@@ -1,6 +1,6 @@
 /** The two ways in: `cluster` for the result, `clusterSteps` for the same loop step by step. */
-import { badOption, CentroidalError } from '../core/errors.ts'
-import { isMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { CentroidalError } from '../core/errors.ts'
+import { isMatrix, type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { acquireDevice } from './device-choice.ts'
@@ -9,7 +9,7 @@ import { requireFiniteResult, requireWidths } from './finite.ts'
 import { type Frame, inspectVectors, intoFrame, LARGEST_FLOAT, outOfFrame, widenFrame } from './frame.ts'
 import { iterate } from './loop.ts'
 import { mixtureOf } from './mixture/predict.ts'
-import { ClusterModel, type ModelFacts } from './model.ts'
+import { ClusterModel, type ModelFacts, type ResumeState } from './model.ts'
 import {
   type ClusterOptions,
   type ResolvedOptions,
@@ -20,9 +20,11 @@ import {
 import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
+import { arraysToResume, bestBefore, checkResume, exactMixture, restartsLeft, sameMethod, withBest } from './resume.ts'
 import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import { chooseStart, type Start, samplePoints, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
+import { labelNearest, unweightedMeans } from './weightless.ts'
 
 /** A round, and a look at what stands after it. The looks are good until the next step is asked for. */
 export interface ClusterStep extends IterationStats {
@@ -89,7 +91,7 @@ export async function* clusterSteps(
   const frame = options.resume?.state.frame ?? (isMatrix(start) ? widenFrame(found.frame, start.data) : found.frame)
   requireWidths(resolved.settings, frame)
   const method = METHODS[resolved.method]
-  if (!method.findsCount) await requireDistinct(source, resolved.k, { signal: options.signal })
+  if (!method.findsCount) await requireDistinct(source, resolved.k, frame, { signal: options.signal })
   options.signal?.throwIfAborted()
   const { device, release } = await acquireDevice(options.device)
   let points: PointStore | undefined
@@ -100,10 +102,13 @@ export async function* clusterSteps(
       pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
-    let best: ClusterModel | undefined
-    for (let restart = 0; restart < resolved.restarts; restart++) {
-      const rounding = roundingError(found, frame, cols)
-      const model = yield* runOnce(device, points, { ...resolved, roundingError: rounding }, options, restart, began)
+    const { resume } = options
+    const run = { ...resolved, roundingError: roundingError(found, frame, cols) }
+    let best = resume && bestBefore(resume)
+    const { first, end } = resume ? restartsLeft(resume, resolved.restarts) : { first: 0, end: resolved.restarts }
+    for (let restart = first; restart < end; restart++) {
+      const from = restart === first ? resume : undefined
+      const model = yield* runOnce(device, points, run, options, { restart, from, best }, began)
       if (model && (best === undefined || isBetter(model, best))) best = model
       if (options.signal?.aborted) break
     }
@@ -125,24 +130,34 @@ function isBetter(model: ClusterModel, best: ClusterModel): boolean {
   return own !== undefined && other !== undefined ? own > other : model.distortion < best.distortion
 }
 
+interface Attempt {
+  /** Which one, from 0. */
+  readonly restart: number
+  /** Where it goes on from; it begins anew otherwise. */
+  readonly from: ClusterModel | undefined
+  /** The best of those before. */
+  readonly best: ClusterModel | undefined
+}
+
 /** One start, run to its end. Undefined if it was stopped before the first round was done. */
 async function* runOnce(
   device: Device,
   points: PointStore,
   resolved: ResolvedOptions & { readonly roundingError: number },
   options: ClusterOptions,
-  restart: number,
+  { restart, from, best }: Attempt,
   began: number,
 ): AsyncGenerator<ClusterStep, ClusterModel | undefined> {
   const { k, weights } = resolved
-  const { resume } = options
   const elapsed = (): number => (performance.now() - began) / 1000
   const totalWeight = weights ? weights.reduce((sum, weight) => sum + weight, 0) : points.rows
-  const stats: IterationStats[] = restart === 0 && resume ? [...resume.facts.iterations] : []
+  const history = from?.facts.iterations ?? []
+  const stats: IterationStats[] = [...history]
   const before = stats[stats.length - 1]?.seconds ?? 0
   const state = createRunState(device, points, k, {
     seed: resolved.seed,
     settings: resolved.settings,
+    weights,
     totalWeight,
     weightScale: resolved.weightScale,
     control: {
@@ -150,19 +165,26 @@ async function* runOnce(
       onProgress: options.onProgress && ((share) => options.onProgress?.(`round ${stats.length + 1}`, share)),
     },
   })
-  const snapshot = (reason: StopReason): Promise<ClusterModel> => readModel(state, resolved, stats, reason)
   try {
     const method = METHODS[resolved.method]
     const candidates = method.candidates(state)
     const update = method.update(state)
-    // What a resumed run had learned from its rounds, it learns again.
-    for (const step of stats) await candidates.settled?.(step)
-    if (!(await prepare(state, update, resolved, options, restart))) return undefined
-    const last = stats[stats.length - 1]
+    const snapshot = async (stopped: StopReason, best?: ClusterModel, checkpoint = false): Promise<ClusterModel> => {
+      const arrays = await arraysToResume(state, candidates, update, stopped)
+      return readModel(state, resolved, stats, stopped, checkpoint ? withBest(arrays, restart, best) : { arrays })
+    }
+    const same = from !== undefined && sameMethod(from, resolved)
+    if (from) takeOver(state, from)
+    else if (!(await prepare(state, update, resolved, options, restart))) return undefined
+    if (same) {
+      const saved = from.resumeState?.arrays ?? {}
+      candidates.restore?.(state, saved)
+      update.restore?.(state, saved)
+    }
     const loop = iterate(state, candidates, update, {
       ...resolved,
-      done: last?.iteration ?? 0,
-      distortion: last?.distortion,
+      history,
+      sameMethod: same,
       timeIsUp: () => elapsed() >= resolved.seconds,
     })
     for (;;) {
@@ -172,7 +194,7 @@ async function* runOnce(
       stats.push(step)
       options.onIteration?.(step)
       if (options.checkpoint && step.iteration % options.checkpoint.every === 0) {
-        await options.checkpoint.save(await snapshot('iterations'))
+        await options.checkpoint.save(await snapshot('iterations', best, true))
       }
       yield {
         ...step,
@@ -186,6 +208,15 @@ async function* runOnce(
   }
 }
 
+/** Centres and labels as the model has them. */
+function takeOver(state: RunState, from: ClusterModel): void {
+  writeCenters(state, from.state.centers)
+  state.mixture = exactMixture(from) ?? mixtureOf(from)
+  state.points.writeLabels(from.labels)
+  state.labelled = true
+  state.tree = from.tree
+}
+
 /** Centres and labels as they are before the first round. False if it was stopped. */
 async function prepare(
   state: RunState,
@@ -195,15 +226,6 @@ async function prepare(
   restart: number,
 ): Promise<boolean> {
   const { points } = state
-  const { resume } = options
-  if (restart === 0 && resume) {
-    writeCenters(state, resume.state.centers)
-    state.mixture = mixtureOf(resume)
-    points.writeLabels(resume.labels)
-    state.labelled = true
-    state.tree = resume.tree
-    return true
-  }
   try {
     const start = await firstState(state, resolved, options, restart)
     if ('centers' in start) {
@@ -213,11 +235,13 @@ async function prepare(
     }
     if (METHODS[resolved.method].keepsTree) state.tree = start.tree
     points.writeLabels(start.labels)
+    if (resolved.weights?.includes(0)) await unweightedMeans(state)
     if (update.adopt) await update.adopt(state)
     else {
       for (const part of points.parts) await update.take(state, part, await points.vectors(part))
       await update.finish(state)
     }
+    await labelNearest(state, start.labels)
     state.labelled = true
     return true
   } catch (error) {
@@ -248,28 +272,12 @@ function givenCenters(start: Matrix, frame: Frame): Float32Array {
   return intoFrame(data, start.cols, { ...frame, type: 'f32' }) as Float32Array
 }
 
-function checkResume(model: ClusterModel, source: VectorSource, resolved: ResolvedOptions): void {
-  const { rows, cols, k, metric } = model.facts
-  const wanted = { rows: source.rows, cols: source.cols, k: resolved.k, metric: resolved.metric }
-  if (METHODS[resolved.method].pointBytes && model.sigmas === undefined) {
-    throw badOption('resume', `a model of ${model.facts.method}`, `${resolved.method} goes on from mixtures alone.`)
-  }
-  for (const [name, value] of Object.entries({ rows, cols, k, metric })) {
-    const asked = wanted[name as keyof typeof wanted]
-    if (value !== asked) {
-      throw new CentroidalError(
-        'bad-option',
-        `The model to resume has ${name} ${value}, this run has ${asked}: resume with the same vectors and options.`,
-      )
-    }
-  }
-}
-
 async function readModel(
   state: RunState,
   resolved: ResolvedOptions & { readonly roundingError: number },
   stats: readonly IterationStats[],
   stopped: StopReason,
+  resumeState: ResumeState,
 ): Promise<ClusterModel> {
   const { device, points, k, mixture } = state
   const inner = await readCenters(state)
@@ -311,6 +319,7 @@ async function readModel(
     { centers: inner, frame: points.frame },
     state.tree,
     mixture && sigmas && { weights: Float32Array.from(mixture.weights), sigmas },
+    resumeState,
   )
 }
 

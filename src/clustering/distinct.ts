@@ -1,12 +1,21 @@
-/** Telling equal rows apart: for starts without duplicates, and for the error when there are too few different points. */
+/**
+ * Telling equal rows apart: for starts without duplicates, and for the error when there are too few different points. Rows are
+ * compared in the frame they are clustered in: with cosine, multiples of one row are the same point.
+ */
 import { CentroidalError } from '../core/errors.ts'
 import type { VectorData, VectorSource } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import { chunks, type Watch } from './frame.ts'
+import { chunks, type Frame, intoFrame, type Watch } from './frame.ts'
+import { sparseIntoFrame } from './sparse-points.ts'
 
 /** Remembers rows by a 53-bit hash of their numbers; two different rows that collide are one in 10^15. */
 export class RowSet {
   readonly #seen = new Set<number>()
+  readonly #frame: Frame
+
+  constructor(frame: Frame) {
+    this.#frame = frame
+  }
 
   get size(): number {
     return this.#seen.size
@@ -14,9 +23,7 @@ export class RowSet {
 
   /** True if the row was not there yet. */
   add(row: VectorData): boolean {
-    const before = this.#seen.size
-    this.#seen.add(hash(row))
-    return this.#seen.size > before
+    return this.#addFramed(intoFrame(row, row.length, this.#frame))
   }
 
   /** The same for a row of a source, which is read only if it is not sparse. */
@@ -27,17 +34,24 @@ export class RowSet {
   addSparse(m: SparseMatrix, index: number): boolean {
     const start = m.offsets[index]
     const end = m.offsets[index + 1]
-    const bits = new Uint32Array(m.values.buffer, m.values.byteOffset, m.values.length)
+    const values = sparseIntoFrame(m, index, index + 1, this.#frame)
+    const bits = new Uint32Array(values.buffer, values.byteOffset, values.length)
     const words = new Float32Array(2 * (end - start))
     const pairs = new Uint32Array(words.buffer)
     let filled = 0
     for (let at = start; at < end; at++) {
       // A zero that was written down is the same as one that was not.
-      if (m.values[at] === 0) continue
+      if (values[at - start] === 0) continue
       pairs[filled++] = m.columns[at]
-      pairs[filled++] = bits[at]
+      pairs[filled++] = bits[at - start]
     }
-    return this.add(words.subarray(0, filled))
+    return this.#addFramed(words.subarray(0, filled))
+  }
+
+  #addFramed(row: VectorData): boolean {
+    const before = this.#seen.size
+    this.#seen.add(hash(row))
+    return this.#seen.size > before
   }
 }
 
@@ -56,25 +70,25 @@ function hash(row: VectorData): number {
 }
 
 /** Fails with their number if there are fewer different rows than clusters. Stops looking as soon as there are enough. */
-export async function requireDistinct(source: VectorSource, k: number, watch: Watch = {}): Promise<void> {
-  const rows = new RowSet()
+export async function requireDistinct(source: VectorSource, k: number, frame: Frame, watch: Watch = {}): Promise<void> {
+  const rows = new RowSet(frame)
   for (let row = 0; source.sparse && row < source.rows; row++) {
     rows.addSparse(source.sparse, row)
     if (rows.size >= k) return
   }
-  if (source.sparse) throw tooFew(source, k, rows.size)
+  if (source.sparse) throw tooFew(source, k, rows.size, frame)
   for await (const { data } of chunks(source, watch)) {
     for (let at = 0; at < data.length; at += source.cols) {
       rows.add(data.subarray(at, at + source.cols))
       if (rows.size >= k) return
     }
   }
-  throw tooFew(source, k, rows.size)
+  throw tooFew(source, k, rows.size, frame)
 }
 
-function tooFew(source: VectorSource, k: number, different: number): CentroidalError {
+function tooFew(source: VectorSource, k: number, different: number, { unit }: Frame): CentroidalError {
   return new CentroidalError(
     'bad-option',
-    `Option k is ${k}: ${source.name} has only ${different} different vectors; give at most that many clusters.`,
+    `Option k is ${k}: ${source.name} has only ${different} different ${unit ? 'directions' : 'vectors'}; give at most that many clusters.`,
   )
 }

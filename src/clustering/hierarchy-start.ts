@@ -14,21 +14,27 @@ export const HKM_DEFAULTS = { branching: 10, nodeRounds: 5 } as const
 /** Two halves of a cluster have settled after few rounds. */
 export const BISECTING_DEFAULTS = { inner: 'lloyd', queue: 'size', nodeRounds: 10 } as const
 
-/** Weights count only from the first round on: they would change where leaves lie, not how many. */
-export function hierarchyStart(
+/** The tree is grown from the points with weight. Where too few of them differ, it is grown from all, and weights are ignored. */
+export async function hierarchyStart(
   state: RunState,
   start: 'hkm' | 'bisecting',
   random: Random,
+  weights: Float32Array | undefined,
   onProgress?: (share: number) => void,
 ): Promise<Hierarchy> {
   const { device, points, k, unit, control } = state
-  return growHierarchy(device, points.inParts(), {
+  const options: HierarchicalOptions = {
     k,
     ...(start === 'hkm' ? hkmShape(state) : bisectingShape(state)),
     random,
     unit,
     control: { signal: control.signal, onProgress },
-  })
+  }
+  if (weights === undefined) return growHierarchy(device, points.inParts(), options)
+  const all = Uint32Array.from(weights, (_, i) => i)
+  const among = weights.includes(0) ? all.filter((i) => weights[i] > 0) : undefined
+  const grown = await growHierarchy(device, points.inParts(weights), { ...options, among })
+  return grown.leaves < k ? growHierarchy(device, points.inParts(), options) : grown
 }
 
 function hkmShape({ settings }: RunState): Shape {

@@ -18,9 +18,9 @@ export interface LoopOptions {
   /** What rounding centres to the input's units can add to a squared distance; see resolution.ts. */
   readonly roundingError: number
   /** Rounds that were done before, when a run is resumed. */
-  readonly done: number
-  /** Distortion after those. */
-  readonly distortion: number | undefined
+  readonly history: readonly Round[]
+  /** True where the method and options of those are the same: the run may then be over already. */
+  readonly sameMethod: boolean
   /** True when there is no time for another round. */
   readonly timeIsUp: () => boolean
 }
@@ -31,23 +31,28 @@ export async function* iterate(
   update: Update,
   options: LoopOptions,
 ): AsyncGenerator<Round, StopReason> {
+  const { tolerance, history, iterations } = options
   let last: Round | undefined
-  let before = options.distortion
-  for (let iteration = options.done + 1; iteration <= options.iterations; iteration++) {
+  /** Why the run is over after this round, if it is. */
+  const ending = async (result: Round): Promise<StopReason | undefined> => {
+    const before = last
+    last = result
+    if (!((await candidates.settled?.(result)) ?? true)) return undefined
+    return update.ended ? update.ended(result, before, tolerance) : flattened(result, before?.distortion, tolerance)
+  }
+  // What a resumed run had learned from its rounds, it learns again.
+  let over: StopReason | undefined
+  for (const result of history) over = await ending(result)
+  if (over && options.sameMethod) return over
+  for (let iteration = (last?.iteration ?? 0) + 1; iteration <= iterations; iteration++) {
     const result = await round(state, candidates, update, iteration, options)
     if (result === undefined) return 'aborted'
     yield result
     state.labelled = true
-    if ((await candidates.settled?.(result)) ?? true) {
-      const reason = update.ended
-        ? update.ended(result, last, options.tolerance)
-        : flattened(result, before, options.tolerance)
-      if (reason) return reason
-    }
+    const reason = await ending(result)
+    if (reason) return reason
     if (state.control.signal?.aborted) return 'aborted'
     if (options.timeIsUp()) return 'seconds'
-    last = result
-    before = result.distortion
   }
   return 'iterations'
 }
@@ -107,10 +112,9 @@ async function round(
     return undefined
   }
   const result = await update.finish(state)
-  const { counts } = result
   let { gain } = result
-  if (result.empty > 0 && counts && options.empty === 'farthest') {
-    const refill = await refillEmpty(state, counts, options.weights)
+  if (result.empty > 0 && options.empty === 'farthest') {
+    const refill = await refillEmpty(state, options.weights)
     if (refill.clusters > 0) {
       for (const part of points.parts) await update.take(state, part, await points.vectors(part))
       // The second update moves centres from where the first left them, so the gains add up.

@@ -4,13 +4,14 @@ import { CentroidalError } from '../core/errors.ts'
 import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
-import { modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
+import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
 import { type DeviceChoice, deviceChoice, withDevice } from './device-choice.ts'
 import type { Frame } from './frame.ts'
 import { predictShares } from './mixture/predict.ts'
 import { predictClusters } from './predict.ts'
+import type { ResumeArrays } from './run-state.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
 /** The format version in model.json; folders of other versions are refused. */
@@ -41,6 +42,18 @@ export interface ModelFacts {
   readonly stopped: StopReason
   /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
+}
+
+/**
+ * What a run needs besides to go on exactly as it would have: see resume.ts.
+ * @internal
+ */
+export interface ResumeState {
+  readonly arrays: ResumeArrays
+  /** The restart a checkpoint was taken in, from 0; only checkpoints have it. */
+  readonly restart?: number
+  /** Facts of the best restart before that; its numbers are among the arrays. */
+  readonly best?: ModelFacts
 }
 
 /** What can be asked when vectors are assigned to the clusters of a model. */
@@ -116,6 +129,9 @@ export class ClusterModel {
   /** The standard deviation of each component of a mixture, in the input's units. */
   readonly sigmas: Float32Array | undefined
 
+  /** @internal */
+  readonly resumeState: ResumeState | undefined
+
   /** @internal `cluster` and `loadModel` make models. */
   constructor(
     centers: Matrix,
@@ -124,6 +140,7 @@ export class ClusterModel {
     state: ClusterModel['state'],
     tree?: Uint32Array | undefined,
     mixture?: { readonly weights: Float32Array; readonly sigmas: Float32Array } | undefined,
+    resumeState?: ResumeState | undefined,
   ) {
     this.centers = centers
     this.labels = labels
@@ -132,6 +149,7 @@ export class ClusterModel {
     this.tree = tree
     this.weights = mixture?.weights
     this.sigmas = mixture?.sigmas
+    this.resumeState = resumeState
   }
 
   /** Mean squared distance of a point to the centre of its label. */
@@ -183,6 +201,12 @@ export class ClusterModel {
     await saveFolder(folder, this.folderContents(), options)
   }
 
+  #resumeContents(): Pick<ModelContents, 'resume' | 'resumeState'> {
+    if (this.resumeState === undefined) return {}
+    const { arrays, ...resume } = this.resumeState
+    return { resumeState: arrays, ...(Object.keys(resume).length > 0 ? { resume } : {}) }
+  }
+
   /** @internal What `save` writes. */
   folderContents(): FolderContents {
     const { frame } = this.state
@@ -200,6 +224,7 @@ export class ClusterModel {
       ...(this.state.centers === this.centers.data
         ? {}
         : { frameCenters: matrix(this.state.centers, this.centers.rows, this.centers.cols) }),
+      ...this.#resumeContents(),
     })
   }
 }
@@ -228,8 +253,10 @@ export async function loadModel(folder: string): Promise<ClusterModel> {
 
 /** @internal A model in a folder that has been read, which may be inside another one. */
 export async function modelFrom(saved: SavedFolder): Promise<ClusterModel> {
-  const { facts, frame, centers, labels, frameCenters, tree, mixture } = await readModelFolder(saved)
+  const { facts, frame, centers, labels, frameCenters, tree, mixture, ...resumed } = await readModelFolder(saved)
   // Centres of the frame are kept apart only where they differ.
   const state = { centers: frameCenters ?? (centers.data as Float32Array), frame }
-  return new ClusterModel(centers, labels, facts, state, tree, mixture)
+  // What these hold is checked when a run is resumed.
+  const resumeState: ResumeState = { ...resumed.resume, arrays: resumed.resumeState ?? {} }
+  return new ClusterModel(centers, labels, facts, state, tree, mixture, resumeState)
 }

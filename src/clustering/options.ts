@@ -68,7 +68,11 @@ export interface ClusterOptions extends MethodOptions {
   readonly onProgress?: (phase: string, share: number) => void
   /** Called with the state so far every `every` rounds, for example to save it. Default: none, as reading it takes time. */
   readonly checkpoint?: { readonly every: number; save(model: ClusterModel): Promise<void> | void }
-  /** A model to go on from: centres, labels and the count of rounds are taken over. Default: none. */
+  /**
+   * A model to go on from: centres, labels and the count of rounds are taken over. With the same vectors, options and device
+   * the result is that of a run that was not interrupted, bit for bit; a run that had converged returns at once. A checkpoint
+   * goes on with the restart it was taken in and those after it. Default: none.
+   */
   readonly resume?: ClusterModel
 }
 
@@ -183,7 +187,8 @@ export function resolveOptions(
 ): ResolvedOptions {
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
-  const k = finds ? startCount(options, method, rows) : checkCount(options.k, rows)
+  const weighted = checkWeights(options.weights, rows)
+  const k = finds ? startCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
   const name = chosen?.method ?? (method as MethodName)
   checkNames(options, name)
@@ -201,7 +206,7 @@ export function resolveOptions(
     restarts,
     start: checkStart(options.start ?? CLUSTER_DEFAULTS.start, k, cols, finds),
     metric,
-    ...checkWeights(options.weights, rows),
+    ...weighted,
     empty,
     settings: resolveSettings(name, METHODS[name].options, options),
   }
@@ -229,6 +234,10 @@ function checkCount(k: number | undefined, rows: number): number {
     throw badOption('k', k, 'give a whole number of clusters, at least 1.')
   if (k > rows) throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
   return k
+}
+
+function weightedRows(weights: Float32Array | undefined, rows: number): number {
+  return weights ? weights.reduce((count, weight) => count + Number(weight > 0), 0) : rows
 }
 
 /** Components to begin with, for methods that find how many there are. */

@@ -99,6 +99,8 @@ export class PointStore {
   /** One buffer a part, or one for all parts when streaming. */
   #vectors: DeviceRows[] = []
   #resident = true
+  /** When streaming: the part that is on the device now. */
+  #loaded: { readonly part: PointPart; readonly rows: DeviceRows } | undefined
   readonly #sketches = new Map<PointPart, DeviceRows>()
 
   static async open(device: Device, source: VectorSource, options: PointStoreOptions): Promise<PointStore> {
@@ -159,19 +161,25 @@ export class PointStore {
   async vectors(part: PointPart): Promise<DeviceRows> {
     const index = this.parts.indexOf(part)
     if (this.#resident) return this.#vectors[index]
-    return this.#upload(part, this.#vectors[0])
+    if (this.#loaded?.part !== part) {
+      this.#loaded = undefined
+      this.#loaded = { part, rows: await this.#upload(part, this.#vectors[0]) }
+    }
+    return this.#loaded.rows
   }
 
-  /** The parts as kernels and trees go through them. */
-  inParts(): TreePoints {
+  /** The parts as kernels and trees go through them; weighted if the weights, those of the store, are given. */
+  inParts(weights?: Float32Array): TreePoints {
     const { sparse } = this.source
     return {
       rows: this.rows,
       cols: this.cols,
       stride: this.stride,
+      weights,
       parts: this.parts.map((part) => ({
         first: part.first,
         count: part.count,
+        weights: weights && part.weights,
         vectors: () => this.vectors(part),
       })),
       gather: (indices) => this.gather(indices),

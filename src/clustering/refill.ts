@@ -1,9 +1,9 @@
 /**
  * Empty clusters, policy `farthest`: each takes over the point that lies farthest from its centre,
  * among clusters that can spare one. The point becomes the centre, so the distortion falls by the
- * square of that distance and more. Rare, so it happens on the host.
+ * square of that distance and more. Points without weight do not count: a cluster that has no others
+ * is empty. Rare, so it happens on the host.
  */
-import type { DeviceBuffer } from '../device/contract.ts'
 import { type RunState, readCenters, writeCenters } from './run-state.ts'
 
 export interface Refill {
@@ -13,11 +13,14 @@ export interface Refill {
   readonly squares: number
 }
 
-/** Changes labels and centres; the caller then updates once more. `counts`: u32 [k], points of each cluster. */
-export async function refillEmpty(state: RunState, counts: DeviceBuffer, weights?: Float32Array): Promise<Refill> {
-  const { device, points, k } = state
-  const sizes = new Uint32Array(await device.read(counts)).slice(0, k)
+/** Changes labels and centres; the caller then updates once more. */
+export async function refillEmpty(state: RunState, weights?: Float32Array): Promise<Refill> {
+  const { points, k } = state
   const labels = await points.readLabels()
+  const sizes = new Uint32Array(k)
+  labels.forEach((label, point) => {
+    if (weights === undefined || weights[point] > 0) sizes[label]++
+  })
   const distances = await points.readDistances()
   const empty: number[] = []
   for (let j = 0; j < k; j++) if (sizes[j] === 0) empty.push(j)

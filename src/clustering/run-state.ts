@@ -25,6 +25,8 @@ export interface RunState {
   tree: Uint32Array | undefined
   /** What the centres have besides a place, where they are those of a Gaussian mixture. */
   mixture: Mixture | undefined
+  /** Weights of the points, on the host. Default: all 1. */
+  readonly weights: Float32Array | undefined
   /** Of the weights as the points carry them. */
   readonly totalWeight: number
   /** The power of two that weights were multiplied by, see options.ts. */
@@ -54,8 +56,19 @@ export interface CenterLists {
   readonly looked: number
 }
 
+/** Numbers that a run needs to continue exactly as if it had not been interrupted, by name. */
+export type ResumeArrays = Readonly<Record<string, Float64Array | Float32Array | Uint32Array>>
+
+/** What is not in centres, labels and statistics, and cannot be derived from the seed. */
+export interface Resumable {
+  /** Called between rounds. */
+  save?(state: RunState): ResumeArrays | Promise<ResumeArrays>
+  /** What `save` gave, before the first round. */
+  restore?(state: RunState, saved: ResumeArrays): void
+}
+
 /** Which centres a point looks at. Writes `labels` and `distances` of the part; `previous` holds the round before. */
-export interface CandidateSource {
+export interface CandidateSource extends Resumable {
   /** Mean number of centres looked at per point. */
   assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
   /**
@@ -85,7 +98,7 @@ export interface Round {
 }
 
 /** What happens when points have chosen. */
-export interface Update {
+export interface Update extends Resumable {
   /** Called before the points choose, where centres move ahead of that; when the round is stopped they are put back. */
   begin?(state: RunState, iteration: number): Promise<void>
   /** Called where points begin with labels: centres become what they are then. Default: `take`, then `finish`. */
@@ -106,10 +119,8 @@ export interface Update {
 export interface UpdateResult {
   /** By how much the sum of weighted squared distances fell when the centres moved. */
   readonly gain: number
-  /** Clusters without a point. */
+  /** Clusters without a point that has weight. */
   readonly empty: number
-  /** Points of each cluster: u32 [k] on the device. Needed where clusters can be empty. */
-  readonly counts?: DeviceBuffer
   /** Sum of weighted squared distances after the round, where the gain does not tell. */
   readonly squares?: number
   /** Centres looked at while finishing, in all. */
@@ -151,10 +162,11 @@ export function createRunState(
   device: Device,
   points: PointStore,
   k: number,
-  options: Pick<RunState, 'seed' | 'settings' | 'totalWeight' | 'weightScale' | 'control'>,
+  options: Pick<RunState, 'seed' | 'settings' | 'weights' | 'totalWeight' | 'weightScale' | 'control'>,
 ): RunState {
   const scope = new BufferScope(device)
   const centers = allocateRows(scope, k, points.cols, 'f32', 'centres')
+  device.clear(centers.buffer)
   let workspace: DeviceBuffer | undefined
   return {
     device,

@@ -11,13 +11,9 @@
  *   straight away, then filled up or thinned out evenly.
  */
 
-import { TALLY_BLOCK } from '../../shaders/tally.ts'
 import { createRandom, type Random, sampleDistinct, shuffle } from '../core/random.ts'
-import { BufferScope } from '../device/contract.ts'
-import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
-import { allocateRows, writeRows } from '../kernels/rows.ts'
-import { tally } from '../kernels/tally.ts'
 import { flattenLabels } from '../trees/label-tree.ts'
+import { DistanceSampler } from './distance-sampler.ts'
 import { RowSet } from './distinct.ts'
 import { chunks, intoFrame } from './frame.ts'
 import { hierarchyStart } from './hierarchy-start.ts'
@@ -35,6 +31,7 @@ const CHEAP_READS = 4e9
 export type Start =
   | { readonly centers: Float32Array }
   | {
+      /** NO_LABEL for points without weight that are to take the nearest centre. */
       readonly labels: Uint32Array
       /** The tree the labels are the leaves of: see label-tree.ts. */
       readonly tree?: Uint32Array
@@ -50,9 +47,9 @@ export async function chooseStart(
   const { points, k } = state
   const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
   if (cells) return { labels: cells }
-  if (start === 'none') return { labels: randomLabels(points.rows, k, random) }
+  if (start === 'none') return { labels: randomLabels(points.rows, k, random, weights) }
   if (start === 'hkm' || start === 'bisecting') {
-    const { labels, root } = await hierarchyStart(state, start, random, onProgress)
+    const { labels, root } = await hierarchyStart(state, start, random, weights, onProgress)
     return { labels, tree: flattenLabels(root) }
   }
   const cheap = points.numbers * k <= CHEAP_READS
@@ -66,10 +63,9 @@ export async function chooseStart(
   return { centers: await points.gather(indices) }
 }
 
-/** A random label for every point, and a point for every label. */
-function randomLabels(n: number, k: number, random: Random): Uint32Array {
-  const order = Uint32Array.from({ length: n }, (_, i) => i)
-  shuffle(random, order)
+/** A random label for every point, and a point for every label, one with weight where there are enough. */
+function randomLabels(n: number, k: number, random: Random, weights: Float32Array | undefined): Uint32Array {
+  const order = shuffledPoints(n, random, weights)
   const labels = new Uint32Array(n)
   order.forEach((point, i) => {
     labels[point] = i < k ? i : random.below(k)
@@ -77,10 +73,25 @@ function randomLabels(n: number, k: number, random: Random): Uint32Array {
   return labels
 }
 
+/** All points in random order, those without weight last. */
+function shuffledPoints(n: number, random: Random, weights: Float32Array | undefined): Uint32Array {
+  const order = Uint32Array.from({ length: n }, (_, i) => i)
+  shuffle(random, order)
+  if (!weights?.includes(0)) return order
+  const weighted = order.filter((i) => weights[i] > 0)
+  const sorted = new Uint32Array(n)
+  sorted.set(weighted)
+  sorted.set(
+    order.filter((i) => weights[i] === 0),
+    weighted.length,
+  )
+  return sorted
+}
+
 /** Different points with weight, in random order. There are enough: the caller has checked. */
 async function randomStart(state: RunState, random: Random, weights?: Float32Array): Promise<number[]> {
   const { points, k } = state
-  const rows = new RowSet()
+  const rows = new RowSet(points.frame)
   const chosen: number[] = []
   // Mostly the first k draws do; duplicates and weightless points make it look further.
   const order = sampleDistinct(random, points.rows, Math.min(points.rows, 2 * k + 100))
@@ -119,7 +130,7 @@ async function plusPlusStart(
       chosen.push(next)
       onProgress?.(chosen.length / k)
     }
-    return chosen.length < k ? fillUp(state, chosen, random) : chosen
+    return chosen.length < k ? fillUp(state, chosen, random, weights) : chosen
   } finally {
     sampler.free()
   }
@@ -147,21 +158,28 @@ async function parallelStart(
     }
     if (chosen.length > k && reduced) {
       await sampler.add(fresh, chosen.length - fresh.length)
-      return await reduce(state, chosen, random)
+      return await reduce(state, chosen, random, weights)
     }
     if (chosen.length > k) return sampleOf(chosen, k, random)
-    return fillUp(state, chosen, random)
+    return fillUp(state, chosen, random, weights)
   } finally {
     sampler.free()
   }
 }
 
 /** k of the candidates by k-means++, each weighted with the points nearest to it. */
-async function reduce(state: RunState, candidates: readonly number[], random: Random): Promise<number[]> {
+async function reduce(
+  state: RunState,
+  candidates: readonly number[],
+  random: Random,
+  given: Float32Array | undefined,
+): Promise<number[]> {
   const { device, points } = state
   const labels = await points.readLabels()
   const weights = new Float32Array(candidates.length)
-  for (const label of labels) weights[label]++
+  labels.forEach((label, point) => {
+    weights[label] += given ? given[point] : 1
+  })
   const sample = await PointStore.open(device, await points.pick(candidates), {
     frame: { shift: undefined, scale: 1, unit: false, type: 'f32' },
     weights,
@@ -179,13 +197,16 @@ function sampleOf(indices: readonly number[], count: number, random: Random): nu
 }
 
 /** Too few places of their own were drawn (duplicates, tiny data): other different points fill up. */
-async function fillUp(state: RunState, chosen: readonly number[], random: Random): Promise<number[]> {
+async function fillUp(
+  state: RunState,
+  chosen: readonly number[],
+  random: Random,
+  weights: Float32Array | undefined,
+): Promise<number[]> {
   const { points, k } = state
-  const rows = new RowSet()
+  const rows = new RowSet(points.frame)
   const result: number[] = []
-  const others = Uint32Array.from({ length: points.rows }, (_, i) => i)
-  shuffle(random, others)
-  const order = [...chosen, ...others]
+  const order = [...chosen, ...shuffledPoints(points.rows, random, weights)]
   for (let i = 0; i < order.length && result.length < k; i++) {
     if (await rows.addFrom(points.source, order[i])) result.push(order[i])
   }
@@ -203,135 +224,13 @@ function drawByWeight(random: Random, rows: number, weights: Float32Array | unde
   return weights.findIndex((weight) => weight > 0)
 }
 
-/** Keeps every point's squared distance to the nearest chosen centre on the device, and draws by it. */
-class DistanceSampler {
-  readonly #state: RunState
-  readonly #weights: Float32Array | undefined
-  readonly #scope: BufferScope
-  readonly #capacity: number
-  readonly #centers
-  readonly #workspace
-
-  constructor(state: RunState, weights: Float32Array | undefined, capacity = 1) {
-    this.#state = state
-    this.#weights = weights
-    this.#capacity = capacity
-    this.#scope = new BufferScope(state.device)
-    this.#centers = allocateRows(this.#scope, capacity, state.points.cols, 'f32', 'new centres')
-    this.#workspace = this.#scope.allocate(
-      assignWorkspaceBytes(this.#centers, state.points.source.sparse !== undefined),
-      'prepared new centres',
-    )
+/** k points in random order, or all of them as they come; equal ones too, but none without weight. */
+export async function samplePoints({ points, k, weights }: RunState, random: Random): Promise<Float32Array> {
+  if (weights?.includes(0)) {
+    const weighted = Uint32Array.from({ length: points.rows }, (_, i) => i).filter((i) => weights[i] > 0)
+    const chosen = k < weighted.length ? sampleDistinct(random, weighted.length, k).map((i) => weighted[i]) : weighted
+    return points.gather(chosen)
   }
-
-  free(): void {
-    this.#scope.free()
-  }
-
-  /** Takes points as centres; `firstLabel` is the number of the first of them. */
-  async add(indices: readonly number[], firstLabel: number): Promise<void> {
-    const { device, points, control } = this.#state
-    for (let from = 0; from < indices.length; from += this.#capacity) {
-      const some = indices.slice(from, from + this.#capacity)
-      writeRows(device, this.#centers, await points.gather(some))
-      for (const part of points.parts) {
-        await assign(
-          device,
-          {
-            points: await points.vectors(part),
-            centers: { ...this.#centers, rows: some.length },
-            labels: part.labels,
-            distances: part.distances,
-            merge: firstLabel + from > 0,
-            firstLabel: firstLabel + from,
-            workspace: this.#workspace,
-          },
-          { signal: control.signal },
-        )
-      }
-    }
-  }
-
-  /** One point, by squared distance times weight. Undefined if all lie on centres. */
-  async draw(random: Random): Promise<number | undefined> {
-    const { device, points } = this.#state
-    // Sums of blocks come first, so that only one block of distances is read.
-    const blocks: { part: (typeof points.parts)[number]; sums: Float32Array }[] = []
-    let total = 0
-    for (const part of points.parts) {
-      const { sum } = await tally(device, {
-        count: part.count,
-        values: part.distances,
-        weights: part.weights,
-        left: part.labels,
-        sums: part.sums,
-        differences: part.differences,
-      })
-      blocks.push({ part, sums: new Float32Array(await device.read(part.sums)) })
-      total += sum
-    }
-    if (!(total > 0)) return undefined
-    let left = random.uniform() * total
-    let fallback: number | undefined
-    for (const { part, sums } of blocks) {
-      const count = Math.ceil(part.count / TALLY_BLOCK)
-      for (let block = 0; block < count; block++) {
-        if (sums[block] <= 0) continue
-        if (left >= sums[block]) {
-          left -= sums[block]
-          if (block + 1 < count || part !== blocks[blocks.length - 1].part) continue
-        }
-        const found = await this.#drawFromBlock(part, block, left)
-        if (found !== undefined) return found
-        fallback = part.first + block * TALLY_BLOCK
-      }
-    }
-    return fallback
-  }
-
-  async #drawFromBlock(
-    part: RunState['points']['parts'][number],
-    block: number,
-    target: number,
-  ): Promise<number | undefined> {
-    const start = block * TALLY_BLOCK
-    const count = Math.min(TALLY_BLOCK, part.count - start)
-    const bytes = await this.#state.device.read({ buffer: part.distances, offset: start * 4, bytes: count * 4 })
-    const distances = new Float32Array(bytes)
-    let left = target
-    let last: number | undefined
-    for (let i = 0; i < count; i++) {
-      const chance = distances[i] * (this.#weights ? this.#weights[part.first + start + i] : 1)
-      if (chance <= 0) continue
-      last = part.first + start + i
-      left -= chance
-      if (left < 0) return last
-    }
-    // Rounding can leave a rest: the last possible point takes it.
-    return last
-  }
-
-  /** About `count` points at once, each drawn on its own; equal rows only once. */
-  async drawMany(random: Random, count: number): Promise<number[]> {
-    const { points } = this.#state
-    const distances = await points.readDistances()
-    const weights = this.#weights
-    const chance = (i: number): number => distances[i] * (weights ? weights[i] : 1)
-    let total = 0
-    for (let i = 0; i < distances.length; i++) total += chance(i)
-    if (!(total > 0)) return []
-    const rows = new RowSet()
-    const drawn: number[] = []
-    for (let i = 0; i < distances.length; i++) {
-      if (random.uniform() * total >= count * chance(i)) continue
-      if (await rows.addFrom(points.source, i)) drawn.push(i)
-    }
-    return drawn
-  }
-}
-
-/** k points in random order, or all of them as they come; equal ones too. */
-export async function samplePoints({ points, k }: RunState, random: Random): Promise<Float32Array> {
   if (k < points.rows) return points.gather(sampleDistinct(random, points.rows, k))
   const rows = new Float32Array(k * points.cols)
   for await (const { first, data } of chunks(points.source)) {

@@ -6,7 +6,7 @@
  * Cost of a call: 3 n branches d operations a round.
  */
 import type { Random } from '../core/random.ts'
-import type { Device } from '../device/contract.ts'
+import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { DeviceRows } from '../kernels/rows.ts'
 import { type GroupOptions, runGroups, type SplitGroups } from './group-rounds.ts'
@@ -19,6 +19,8 @@ export interface TreePoints {
   readonly parts: readonly TreePart[]
   /** Rows as the device holds them, by their numbers. */
   gather(indices: ArrayLike<number>): Promise<Float32Array>
+  /** Weights of the points, none of them 0 where trees are grown. Default: all 1. */
+  readonly weights?: Float32Array | undefined
   /** Set where rows are sparse: then only the few rows that become centres are gathered. */
   readonly sparse?: SparseComparison | undefined
 }
@@ -31,6 +33,8 @@ export interface SparseComparison {
 export interface TreePart {
   readonly first: number
   readonly count: number
+  /** Weights of the part's points, on the device. */
+  readonly weights?: DeviceBuffer | undefined
   vectors(): Promise<DeviceRows>
 }
 
@@ -41,6 +45,8 @@ export interface Span {
 }
 
 export interface Child extends Span {
+  /** Sum of the weights of its points. */
+  readonly weight: number
   /** Mean squared distance of its points to its centre; 0 where nobody asked. */
   readonly spread: number
   readonly center: Float32Array
@@ -139,7 +145,7 @@ async function sortByChild(
   first: number,
   count: number,
 ): Promise<Child[]> {
-  const { cols } = points
+  const { cols, weights } = points
   const members = order.subarray(from, to).slice().sort()
   const starts = new Uint32Array(count + 1)
   for (const point of members) starts[labels[point] - first + 1]++
@@ -150,15 +156,25 @@ async function sortByChild(
   for (let child = 0; child < count; child++) {
     if (starts[child] === starts[child + 1]) continue
     const center = centers.slice((first + child) * cols, (first + child + 1) * cols)
+    const span = { from: from + starts[child], to: from + starts[child + 1] }
+    const weight = weightOf(points, order, span)
     let squares = 0
     if (distances) {
-      for (let at = from + starts[child]; at < from + starts[child + 1]; at++) squares += distances[order[at]]
+      for (let at = span.from; at < span.to; at++) {
+        squares += distances[order[at]] * (weights ? weights[order[at]] : 1)
+      }
     }
-    const spread = squares / (starts[child + 1] - starts[child])
-    children.push({ from: from + starts[child], to: from + starts[child + 1], center, spread })
+    children.push({ ...span, center, weight, spread: squares / weight })
   }
   // Rows so close that their distance rounds to zero: told apart one by one instead.
   return children.length === 1 && count > 1 ? separate(points, order, { from, to }) : children
+}
+
+function weightOf({ weights }: TreePoints, order: Uint32Array, { from, to }: Span): number {
+  if (weights === undefined) return to - from
+  let sum = 0
+  for (let at = from; at < to; at++) sum += weights[order[at]]
+  return sum
 }
 
 /** Two children: the rows equal to the first one, and the others. */
@@ -173,8 +189,11 @@ async function separate(points: TreePoints, order: Uint32Array, { from, to }: Sp
   })
   order.set([...same, ...others], from)
   const middle = from + same.length
-  return [
-    { from, to: middle, center: await points.gather([same[0]]), spread: 0 },
-    { from: middle, to, center: await points.gather([others[0]]), spread: 0 },
-  ]
+  const child = async (span: Span, row: number): Promise<Child> => ({
+    ...span,
+    center: await points.gather([row]),
+    weight: weightOf(points, order, span),
+    spread: 0,
+  })
+  return [await child({ from, to: middle }, same[0]), await child({ from: middle, to }, others[0])]
 }

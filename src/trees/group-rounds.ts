@@ -90,7 +90,9 @@ export async function runGroups(
         const vectors = await one.part.vectors()
         await choose(one, vectors)
         const add = one.part.first > 0
-        await accumulate(device, { points: vectors, labels: one.labels, k, sums, totals, counts, add, workspace })
+        const { labels } = one
+        const { weights } = one.part
+        await accumulate(device, { points: vectors, labels, weights, k, sums, totals, counts, add, workspace })
       }
       await means(device, { sums, totals, centers, gains, unit })
       control?.signal?.throwIfAborted()
@@ -113,7 +115,8 @@ export async function runGroups(
         await round(async (one, vectors) => {
           const among = moving[held.indexOf(one)]
           if (among === undefined) return
-          const work = { points: vectors, labels: one.labels, clusters, groups: among, first: false }
+          const { weights } = one.part
+          const work = { points: vectors, weights, labels: one.labels, clusters, groups: among, first: false }
           await moveThrough(device, work, BATCH, random, { signal: control?.signal })
         })
       }

@@ -10,6 +10,7 @@
  */
 import type { Random } from '../core/random.ts'
 import type { Device, RunControl } from '../device/contract.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { measurePoints } from '../kernels/move-through.ts'
 import { type Child, type Span, splitGroups, type TreePoints } from './group-lloyd.ts'
 
@@ -24,6 +25,8 @@ export interface HierarchicalOptions {
   readonly queue?: 'size' | 'spread' | undefined
   readonly random: Random
   readonly unit?: boolean
+  /** The points to grow from. Default: all. */
+  readonly among?: Uint32Array | undefined
   readonly control?: RunControl
 }
 
@@ -43,8 +46,12 @@ export interface TreeNode {
 }
 
 export interface Hierarchy {
-  /** The leaf of every point, numbered from 0 in the order of the tree; k of them if there are k different points. */
+  /**
+   * The leaf of every point, numbered from 0 in the order of the tree; k of them if there are k different points. NO_LABEL for
+   * points the tree was not grown from.
+   */
   readonly labels: Uint32Array
+  readonly leaves: number
   readonly root: TreeNode
 }
 
@@ -56,10 +63,10 @@ export async function growHierarchy(
   const { k, random, control } = options
   // Once, not again for every wave of splits.
   const measured = options.inner === 'sharp' ? await measurePoints(device, points) : undefined
-  const order = Uint32Array.from({ length: points.rows }, (_, i) => i)
+  const order = options.among?.slice() ?? Uint32Array.from({ length: points.rows }, (_, i) => i)
   const growing = new LeafQueue()
   const root: TreeNode = { children: [], label: 0 }
-  growing.push({ from: 0, to: points.rows, children: undefined, rank: 0, node: root })
+  growing.push({ from: 0, to: order.length, children: undefined, rank: 0, node: root })
   const done: Leaf[] = []
   while (growing.size + done.length < k) {
     const top = growing.top()
@@ -71,10 +78,10 @@ export async function growHierarchy(
       done.push(top)
     } else if (fits) {
       growing.pop()
-      for (const { from, to, spread } of top.children as readonly Child[]) {
+      for (const { from, to, spread, weight } of top.children as readonly Child[]) {
         const node: TreeNode = { children: [], label: 0 }
         top.node.children.push(node)
-        const rank = options.queue === 'spread' ? spread : to - from
+        const rank = options.queue === 'spread' ? spread : weight
         growing.push({ from, to, children: undefined, rank, node })
       }
       control?.onProgress?.((growing.size + done.length) / k)
@@ -90,13 +97,13 @@ export async function growHierarchy(
       })
     }
   }
-  const labels = new Uint32Array(points.rows)
+  const labels = new Uint32Array(points.rows).fill(NO_LABEL)
   const leaves = [...growing.all(), ...done].sort((a, b) => a.from - b.from)
   leaves.forEach(({ from, to, node }, label) => {
     node.label = label
     for (let at = from; at < to; at++) labels[order[at]] = label
   })
-  return { labels, root }
+  return { labels, root, leaves: leaves.length }
 }
 
 /** Leaves by falling rank; equal ones in the order of the tree. */

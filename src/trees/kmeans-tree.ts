@@ -30,7 +30,7 @@ export async function buildKMeansTree(
   const random = createRandom(seed)
   const points = centersAsPoints(centers, host)
   const items = Uint32Array.from({ length: k }, (_, i) => i)
-  const nodes: Child[] = [{ from: 0, to: k, center: new Float32Array(cols), spread: 0 }]
+  const nodes: Child[] = [{ from: 0, to: k, center: new Float32Array(cols), weight: k, spread: 0 }]
   const firstChild: number[] = []
   const childCount: number[] = []
   for (let level = 0; level < nodes.length; ) {

@@ -50,8 +50,13 @@ export function canopyCandidates(state: RunState): CandidateSource {
   let members: Members | undefined
   let membersOfRound = -1
   return {
-    async assign(_state, part, vectors, round) {
-      canopies ??= await coverPoints(state)
+    async assign(_state, part, given, round) {
+      let vectors = given
+      if (canopies === undefined) {
+        canopies = await coverPoints(state)
+        // That went through all parts: where they are streamed, others lie here now.
+        vectors = await state.points.vectors(part)
+      }
       if (canopies.count === 1) return everything.assign(state, part, vectors, round)
       if (members === undefined || membersOfRound !== round) {
         members = await placeCenters(state, canopies)

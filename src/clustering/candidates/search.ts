@@ -22,7 +22,7 @@ import { type FlatTree, TreeBuffers } from '../../trees/flat-tree.ts'
 import { buildKdForest } from '../../trees/kd-forest.ts'
 import { buildKMeansTree } from '../../trees/kmeans-tree.ts'
 import type { PointPart } from '../points.ts'
-import { type CandidateSource, type Round, type RunState, readCenters } from '../run-state.ts'
+import { type CandidateSource, type ResumeArrays, type Round, type RunState, readCenters } from '../run-state.ts'
 
 /** Points on which checks are tuned. */
 const TUNING_SAMPLE = 1000
@@ -103,6 +103,15 @@ class CenterSearch implements CandidateSource {
       looked++
     }
     return looked
+  }
+
+  /** Checks are tuned on the centres of the first round. */
+  save(): ResumeArrays {
+    return { checks: Uint32Array.of(this.#checks) }
+  }
+
+  restore(_state: RunState, { checks }: ResumeArrays): void {
+    if (checks?.length === 1) this.#checks = checks[0]
   }
 
   settled({ moved }: Round): boolean {

@@ -29,19 +29,25 @@ export interface Spread {
 }
 
 /** Both in the points' frame. */
-export async function spreadOf({ points, seed, settings }: RunState): Promise<Spread> {
+export async function spreadOf({ points, seed, settings, weights: given }: RunState): Promise<Spread> {
   const count = Math.min(points.rows, SAMPLE)
-  const rows = await points.gather(sampleDistinct(createRandom(seed).fork(STREAM), points.rows, count))
+  const chosen = sampleDistinct(createRandom(seed).fork(STREAM), points.rows, count)
+  const rows = await points.gather(chosen)
   const { cols } = points
+  let weights = Float64Array.from(chosen, (point) => (given ? given[point] : 1))
+  // Hardly any point has weight, and none of the sample: all count alike then.
+  if (!weights.some((weight) => weight > 0)) weights = weights.fill(1)
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
   let variance = 0
   let size = 0
   for (let column = 0; column < cols; column++) {
     let sum = 0
-    for (let at = column; at < rows.length; at += cols) sum += rows[at]
-    const mean = sum / count
-    for (let at = column; at < rows.length; at += cols) {
-      variance += (rows[at] - mean) ** 2 / (count * cols)
-      size += rows[at] ** 2 / (count * cols)
+    for (let i = 0; i < count; i++) sum += weights[i] * rows[i * cols + column]
+    const mean = sum / total
+    for (let i = 0; i < count; i++) {
+      const value = rows[i * cols + column]
+      variance += (weights[i] * (value - mean) ** 2) / (total * cols)
+      size += (weights[i] * value ** 2) / (total * cols)
     }
   }
   const asked = ((settings.floor as number) * points.frame.scale) ** 2

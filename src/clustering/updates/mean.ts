@@ -23,7 +23,8 @@ export interface ClusterSums {
   finish(): Promise<UpdateResult>
 }
 
-export function clusterSums(state: RunState): ClusterSums {
+/** Without `weighted` all points count alike. */
+export function clusterSums(state: RunState, weighted = true): ClusterSums {
   const { device, scope, points, k } = state
   const { stride } = points
   const buffers = {
@@ -44,7 +45,8 @@ export function clusterSums(state: RunState): ClusterSums {
   )
   return {
     buffers,
-    take({ labels, weights, first }, vectors) {
+    take({ labels, weights: own, first }, vectors) {
+      const weights = weighted ? own : undefined
       return accumulate(device, { points: vectors, labels, weights, k, ...buffers, add: first > 0, workspace })
     },
     async finish() {
@@ -53,11 +55,12 @@ export function clusterSums(state: RunState): ClusterSums {
       const { sum, different } = await tally(device, {
         count: k,
         values: gains,
-        left: counts,
+        // No weight is a zero as no points are: a cluster whose points weigh nothing is empty.
+        left: state.weights ? totals : counts,
         sums: gainSums,
         differences: empties,
       })
-      return { gain: sum, empty: different, counts }
+      return { gain: sum, empty: different }
     },
   }
 }

@@ -23,6 +23,7 @@ import { tally } from '../../kernels/tally.ts'
 import type { Settings } from '../method-options.ts'
 import { FOUND, nextMixture, ownShares } from '../mixture/found.ts'
 import { joinComponents } from '../mixture/join.ts'
+import { ListsOfPoints } from '../mixture/lists-of-points.ts'
 import { considerOverlaps } from '../mixture/overlaps.ts'
 import { Purge } from '../mixture/purge.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
@@ -32,6 +33,7 @@ import { measureSquares } from '../resolution.ts'
 import {
   type CandidateSource,
   type Mixture,
+  type ResumeArrays,
   type Round,
   type RunState,
   readCenters,
@@ -65,6 +67,10 @@ class MixtureUpdate implements Update {
   readonly #lambda: number
   readonly #tau: number | undefined
   readonly #best = new Map<PointPart, DeviceBuffer>()
+  /** Parts whose lists are of the round under way, and so name components as they are numbered now. */
+  readonly #listed = new Set<PointPart>()
+  /** New numbers of the components that the other lists name. */
+  #names: Uint32Array | undefined
   readonly #pairs: DeviceBuffer
   readonly #shares: DeviceBuffer
   readonly #evidence: DeviceBuffer
@@ -97,6 +103,24 @@ class MixtureUpdate implements Update {
       'new numbers of components',
     )
     this.#workspace = createSoftWorkspace(device, scope, rows * width, points.stride, k)
+  }
+
+  async save(state: RunState): Promise<ResumeArrays> {
+    if (this.#best.size === 0) return {}
+    const { device, points } = state
+    const lists = new ListsOfPoints(points.rows, this.#width)
+    for (const part of points.parts) {
+      const words = new Uint32Array(await device.read(this.#bestOf(state, part)))
+      lists.set(part, words, this.#listed.has(part) ? undefined : this.#names)
+    }
+    return { lists: lists.pack() }
+  }
+
+  restore(state: RunState, { lists }: ResumeArrays): void {
+    if (lists === undefined) return
+    const { device, points, k } = state
+    const unpacked = ListsOfPoints.unpack(lists as Uint32Array, points.rows, this.#width, k)
+    for (const part of points.parts) device.write(this.#bestOf(state, part), unpacked.get(part))
   }
 
   /** Labels to begin with give means; widths come from there as from any start. */
@@ -176,6 +200,7 @@ class MixtureUpdate implements Update {
     })
     const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * FOUND * 4 }))
     state.mixture = nextMixture(found, state.mixture as Mixture)
+    this.#listed.clear()
     const looked = await this.#purge(state, ownShares(found))
     const logLikelihood =
       this.#likelihood / state.totalWeight + this.#scales.constant + points.cols * Math.log(points.frame.scale)
@@ -239,6 +264,7 @@ class MixtureUpdate implements Update {
       },
       { signal: control.signal },
     )
+    this.#listed.add(part)
     await this.#choose(state, part, vectors, m, best, false)
     return found.looked + remembered
   }
@@ -294,6 +320,7 @@ class MixtureUpdate implements Update {
     const { renamed, heirs, kept, joined } = purge.result()
     joinComponents(mixture, centers, joined, state.unit)
     device.write(this.#renamed, renamed)
+    this.#names = renamed
     if (kept.length === k) return looked
     const { cols } = points
     const left = new Float32Array(kept.length * cols)

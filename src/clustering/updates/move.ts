@@ -10,12 +10,21 @@
  * rows only the sums move, and centres stay those anyway.
  */
 import { createRandom } from '../../core/random.ts'
+import type { DeviceBuffer } from '../../device/contract.ts'
 import { prepareMoves } from '../../kernels/apply-moves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
 import { createMovingClusters, type MovingClusters } from '../../kernels/move-gains.ts'
 import { measurePoints, moveThrough } from '../../kernels/move-through.ts'
-import { allocateRows } from '../../kernels/rows.ts'
-import type { RunState, Update, UpdateResult } from '../run-state.ts'
+import { allocateRows, type DeviceRows } from '../../kernels/rows.ts'
+import type { PointPart } from '../points.ts'
+import {
+  type CandidateSource,
+  type RunState,
+  readCenters,
+  type Update,
+  type UpdateResult,
+  writeCenters,
+} from '../run-state.ts'
 import { clusterSums } from './mean.ts'
 
 /** Random numbers of their own for each round: a resumed run draws what the unbroken one does. */
@@ -32,6 +41,7 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
   const own = state.scope.allocate(points.largestPart * 4, 'own labels')
   const moveCenters = points.parts.length > 1 && points.source.sparse === undefined
   const began = moveCenters ? allocateRows(state.scope, k, points.cols, 'f32', 'centres before') : undefined
+  const weightless = state.weights?.includes(0) === true
   let driven = false
   let clusters: MovingClusters | undefined
   /** Masses are those of the labels as they stand. */
@@ -53,8 +63,11 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
     async begin() {
       if (!state.labelled) return
       if (!prepared) {
+        // Centres may have been rounded since they were means; a resumed run goes on from the same.
+        const centers = await readCenters(state)
         for (const part of points.parts) await sums.take(part, await points.vectors(part))
         await finish()
+        writeCenters(state, centers)
       }
       if (began) device.copy(state.centers.buffer, began.buffer)
     },
@@ -79,6 +92,7 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
           onProgress,
         })
       }
+      if (weightless) await followNearest(state, source, part, vectors, round, own)
       device.copy(labels, { buffer: own, offset: 0, bytes: count * 4 })
       const centers = began ?? state.centers
       await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
@@ -86,5 +100,32 @@ export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
     },
     take: (_state, part, vectors) => sums.take(part, vectors),
     finish,
+  }
+}
+
+/** No move of a point without weight gains anything: it takes the nearest of its candidates instead. */
+async function followNearest(
+  state: RunState,
+  source: CandidateSource,
+  part: PointPart,
+  vectors: DeviceRows,
+  round: number,
+  scratch: DeviceBuffer,
+): Promise<void> {
+  const { device, weights } = state
+  const bytes = part.count * 4
+  const whole = { buffer: scratch, offset: 0, bytes }
+  device.copy(part.previous, whole)
+  device.copy(part.labels, part.previous)
+  try {
+    const moved = new Uint32Array(await device.read(part.labels)).slice(0, part.count)
+    await source.assign(state, part, vectors, round)
+    const nearest = new Uint32Array(await device.read(part.labels)).subarray(0, part.count)
+    device.write(
+      part.labels,
+      moved.map((label, i) => (weights?.[part.first + i] === 0 ? nearest[i] : label)),
+    )
+  } finally {
+    device.copy(whole, part.previous)
   }
 }

@@ -1,0 +1,46 @@
+/** Points without weight: they move no centre, but they have a label like all others. */
+import { BufferScope } from '../device/contract.ts'
+import { assign } from '../kernels/assign.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import { PointStore } from './points.ts'
+import { changedState, type RunState } from './run-state.ts'
+import { clusterSums } from './updates/mean.ts'
+
+/**
+ * Centres become the means of their points, all of which count alike. A start from labels begins with that where some points
+ * have no weight: a cluster of such points has no other mean.
+ */
+export async function unweightedMeans(state: RunState): Promise<void> {
+  const scope = new BufferScope(state.device)
+  try {
+    const sums = clusterSums(changedState(state, { scope }), false)
+    for (const part of state.points.parts) await sums.take(part, await state.points.vectors(part))
+    await sums.finish()
+  } finally {
+    scope.free()
+  }
+}
+
+/** Gives points without a label that of the nearest centre. `labels` are those of all points, and are changed. */
+export async function labelNearest(state: RunState, labels: Uint32Array): Promise<void> {
+  if (!labels.includes(NO_LABEL)) return
+  const { device, points, centers, assignWorkspace: workspace, control } = state
+  const indices = Uint32Array.from(labels, (_, i) => i).filter((i) => labels[i] === NO_LABEL)
+  const picked = await PointStore.open(device, await points.pick(indices), {
+    frame: { shift: undefined, scale: 1, unit: false, type: 'f32' },
+  })
+  try {
+    for (const part of picked.parts) {
+      const { labels: own, distances } = part
+      const vectors = await picked.vectors(part)
+      await assign(device, { points: vectors, centers, labels: own, distances, workspace }, { signal: control.signal })
+    }
+    const found = await picked.readLabels()
+    indices.forEach((point, i) => {
+      labels[point] = found[i]
+    })
+    points.writeLabels(labels)
+  } finally {
+    picked.free()
+  }
+}

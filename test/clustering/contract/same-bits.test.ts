@@ -1,0 +1,59 @@
+/** What must not change a bit: threads, streaming, and what device memory held before. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ClusterModel, cluster, type Device, type DeviceOptions, nearest, openDevice } from '../../../src/index.ts'
+import { openPoisoned } from './poisoned.ts'
+import { bitsOf, cloud, SUBJECTS } from './subjects.ts'
+
+const vectors = cloud(6)
+const others = cloud(7, 90)
+const PART = 1600
+const limits = { partBytes: PART }
+/** A GPU in software takes long: one method of each kind of update and candidates. */
+const ON_WEBGPU = new Set(['lloyd', 'canopy', 'closures', 'gmm'])
+
+/** The run, and what the model says of other vectors. */
+async function all(options: object, device: Device): Promise<object> {
+  const model: ClusterModel = await cluster(vectors, { ...options, metric: 'cosine', device })
+  const { labels, distances } = await model.assign(others, { device })
+  const shares = model.sigmas ? await model.responsibilities(others, 2, { device }) : undefined
+  return { ...bitsOf(model), predicted: labels, distances, shares }
+}
+
+describe.each([
+  { kind: 'cpu', threads: 1, limits },
+  { kind: 'webgpu', limits },
+] as DeviceOptions[])('on $kind', (base) => {
+  const devices: Device[] = []
+  const changes: readonly [name: string, change: DeviceOptions][] =
+    base.kind === 'cpu'
+      ? [
+          ['two threads, streamed', { threads: 2, memoryBytes: 2000 }],
+          ['three threads, less memory than a part', { threads: 3, memoryBytes: 100 }],
+          ['no shared memory', { shared: false }],
+        ]
+      : [['streamed', { memoryBytes: 2000 }]]
+  beforeAll(async () => {
+    for (const change of [{}, ...changes.map(([, change]) => change)]) {
+      devices.push(await openDevice({ ...base, ...change }))
+    }
+    if (base.kind === 'cpu') devices.push(...(await openPoisoned(limits)))
+  })
+  afterAll(async () => {
+    for (const device of devices) await device.close()
+  })
+
+  const subjects = base.kind === 'cpu' ? SUBJECTS : SUBJECTS.filter(({ name }) => ON_WEBGPU.has(name.split(',')[0]))
+
+  test.each(subjects)('$name', async ({ options }) => {
+    const asked = { ...options, iterations: base.kind === 'cpu' ? 5 : 2 }
+    const usual = await all(asked, devices[0])
+    for (const [i, device] of devices.slice(1).entries()) {
+      expect(await all(asked, device), changes[i]?.[0] ?? 'filled memory').toEqual(usual)
+    }
+  })
+
+  test('exact search', async () => {
+    const usual = await nearest(vectors, others, { m: 7, device: devices[0] })
+    for (const device of devices.slice(1)) expect(await nearest(vectors, others, { m: 7, device })).toEqual(usual)
+  })
+})

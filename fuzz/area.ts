@@ -41,5 +41,7 @@ export interface Area {
   readonly seconds: number
   /** Megabytes of resident memory at which a process counts as out of control. */
   readonly megabytes?: number
+  /** Cases after which the process is replaced. Default 4000: leaks of one case must not add up to failures of another. */
+  readonly casesPerProcess?: number
   run(context: CaseContext): Promise<void>
 }

@@ -116,7 +116,7 @@ else {
     if (values.repeat !== undefined) process.exitCode = await repeat(values.repeat, folder)
     else if (crashes > 0) {
       const seed = number('seed', Math.floor(Math.random() * 2 ** 31))
-      process.exitCode = await runCrashes({ kills: crashes, seed, folder, json: values.json })
+      process.exitCode = await runCrashes({ kills: crashes, seed, folder, json: values.json, only: values.area })
     } else process.exitCode = await campaign(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })

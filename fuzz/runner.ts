@@ -17,7 +17,6 @@ const CHILD = new URL('./child.js', import.meta.url)
 const HEAP_MEGABYTES = 768
 const DEFAULT_MEGABYTES = 1500
 const WATCH_MS = 100
-/** After so many cases a process is replaced, so that leaks of one case do not add up to failures of another. */
 const CASES_PER_PROCESS = 4000
 
 export class Runner {
@@ -39,7 +38,7 @@ export class Runner {
       const last = await this.#runUntilDeath(area, { ...batch, first, count: end - first }, onResult)
       first = last + 1
     }
-    if (this.#cases > CASES_PER_PROCESS) await this.close()
+    if (this.#cases > (area.casesPerProcess ?? CASES_PER_PROCESS)) await this.close()
   }
 
   async close(): Promise<void> {

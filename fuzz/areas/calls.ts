@@ -201,6 +201,14 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
     later('loadQuantizer', [location(`${folder}/none`)], L.loadQuantizer),
     now('matrix', [{ expects: 'words', value: new Float32Array(6) }, whole(3), whole(2)], L.matrix),
     now('meanAveragePrecision', [lists, lists], L.meanAveragePrecision),
+    now(
+      'nearestName',
+      [
+        { expects: 'other', value: 'lloid' },
+        { expects: 'other', value: ['lloyd', 'akm'] },
+      ],
+      L.nearestName,
+    ),
     later('nearest', [vectors, { expects: 'other', value: f.vectors }, options({ m: 2 }, { ...CONTROL, m: 'whole', bogus: 'other' })], L.nearest), // biome-ignore format: a table
     now('normalizedMutualInformation', [labels, labels], L.normalizedMutualInformation),
     now('nsScore', [lists, lists], L.nsScore),
@@ -220,6 +228,7 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
     later('quantizer.save', [location(`${folder}/q`)], f.quantizer.save.bind(f.quantizer)),
     later('quantizer.search', [{ expects: 'other', value: f.codes }, vectors, options({ nearest: 3 }, { ...CONTROL, nearest: 'whole', distance: 'text' })], f.quantizer.search.bind(f.quantizer)), // biome-ignore format: a table
     later('readIntegers', [location(`${folder}/none.npy`)], L.readIntegers),
+    later('readSavedText', [location(`${folder}/none`), { expects: 'other', value: 'run.json' }], L.readSavedText),
     later('readSparse', [location(`${folder}/none.npz`)], L.readSparse),
     later('readVectors', [location(`${folder}/none.npy`)], L.readVectors),
     now('recallAt', [neighbours, neighbours, whole(1)], L.recallAt),
@@ -244,7 +253,7 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
 /** Exports that no call above belongs to: the test line fails when there is one. */
 export function uncalled(calls: readonly Call[]): string[] {
   const names = calls.map(({ name }) => name.replace(/^new /, '').split(/[ .]/)[0].toLowerCase())
-  const elsewhere = ['centroidalerror', 'clustermodel', 'quantizer', 'listdevices', 'nearest']
+  const elsewhere = ['centroidalerror', 'clustermodel', 'quantizer', 'listdevices']
   return Object.entries(library)
     .filter(([, value]) => typeof value === 'function')
     .map(([name]) => name)

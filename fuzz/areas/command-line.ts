@@ -4,7 +4,8 @@ import { cpSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { blobs, loadModel, METHODS, matrix, sparseMatrix, writeLabels, writeVectors } from '../../src/index.ts'
 import { type Area, type CaseContext, Failure } from '../area.ts'
-import { type Ended, runCli } from '../cli.ts'
+import type { Ended } from '../cli.ts'
+import { runCliHere } from '../cli-here.ts'
 import type { Draw } from '../draw.ts'
 import { damage } from '../mutations.ts'
 
@@ -13,6 +14,7 @@ export const commandLine: Area = {
   title: 'bad input to all commands',
   share: 5,
   seconds: 60,
+  casesPerProcess: 300,
   run,
 }
 
@@ -92,7 +94,7 @@ async function prepare(): Promise<string> {
     ['encode', 'quantizer', 'vectors.npy', '--out', 'codes.npy'],
     ['index', 'run', 'vectors.npy', '--images', 'truth.npy', '--out', 'index'],
   ]) {
-    const ended = await runCli(args, { cwd, patience: 60_000 })
+    const ended = await runCliHere(args, { cwd, patience: 60_000 })
     if (ended.code !== 0) throw new Failure('wrong result', `${args.join(' ')}: ${ended.stderr}`)
   }
   execFileSync('mkdir', [at('folder')])
@@ -106,7 +108,7 @@ async function run({ draw, folder, note }: CaseContext): Promise<void> {
   execFileSync('mkfifo', [join(cwd, 'fifo.npy')])
   const args = drawCommand(draw, cwd)
   note(`centroidal ${args.map((arg) => JSON.stringify(arg.slice(0, 60))).join(' ')}`)
-  const ended = await runCli(args, { cwd, patience: 8000 })
+  const ended = await runCliHere(args, { cwd, patience: 8000 })
   requireProper(ended)
   if (existsSync(join(cwd, 'out', 'model.json')) && ended.code === 0) {
     const model = await loadModel(join(cwd, 'out')).catch((error: Error) => error)

@@ -150,7 +150,7 @@ function requireDistortion(model: ClusterModel, points: Float64Array, weights: r
   throw new Failure('wrong result', `distortion ${model.distortion}, by the oracle ${wanted}`)
 }
 
-/** After convergence no other centre is nearer. */
+/** After convergence no other centre is nearer, as far as 32-bit floats of the size of the data can tell. */
 function requireNearest({ centers, labels }: ClusterModel, points: Float64Array): void {
   const { cols, rows: k } = centers
   const squared = (row: number, center: number): number => {
@@ -158,13 +158,13 @@ function requireNearest({ centers, labels }: ClusterModel, points: Float64Array)
     for (let j = 0; j < cols; j++) sum += (points[row * cols + j] - centers.data[center * cols + j]) ** 2
     return sum
   }
+  const largest = points.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  const blur = 2 ** -22 * Math.sqrt(cols) * largest + 2 ** -148
   for (let row = 0; row < labels.length; row++) {
     const own = squared(row, labels[row])
-    let size = 0
-    for (let j = 0; j < cols; j++) size += points[row * cols + j] ** 2
     for (let center = 0; center < k; center++) {
       const other = squared(row, center)
-      if (own <= other * (1 + 1e-3) + size * 1e-9 + 1e-88) continue
+      if (own <= other * (1 + 1e-3) + 2 * Math.sqrt(other) * blur + blur ** 2) continue
       throw new Failure(
         'wrong result',
         `row ${row} has centre ${labels[row]} at ${own}, centre ${center} is at ${other}`,

@@ -50,7 +50,7 @@ async function run({ draw, folder, note }: CaseContext): Promise<void> {
       done.push(`${option ?? `argument ${at}`} = ${value.text}`)
     }
     note(`${call.name}: ${done.join('; ')}`)
-    await judge(call, args, refused)
+    await judge(call, args, refused, done.join())
   } finally {
     await device.close()
   }
@@ -60,17 +60,17 @@ function missingValue({ optional }: Argument): Nasty {
   return { value: undefined, text: 'undefined', refused: !optional }
 }
 
-async function judge(call: Call, args: readonly unknown[], refused: boolean): Promise<void> {
+async function judge(call: Call, args: readonly unknown[], refused: boolean, given: string): Promise<void> {
   const stop = new AbortController()
-  const given = args.map((value, at) => withSignal(value, call.arguments[at], stop.signal))
+  const final = args.map((value, at) => withSignal(value, call.arguments[at], stop.signal))
   const timer = setTimeout(() => stop.abort(), PATIENCE_MS)
   let result: unknown
   try {
     try {
-      result = call.call(given)
+      result = call.call(final)
     } catch (error) {
       if (call.later && !(error instanceof OwnError)) {
-        acceptError(error, { own: true })
+        acceptError(error, { own: true, given })
         throw new Failure('raw error', `${call.name} throws at once instead of rejecting: ${(error as Error).message}`)
       }
       throw error
@@ -79,7 +79,7 @@ async function judge(call: Call, args: readonly unknown[], refused: boolean): Pr
   } catch (error) {
     if (error instanceof Failure) throw error
     if (stop.signal.aborted && (error as Error)?.name === 'AbortError') return
-    acceptError(error, { own: true })
+    acceptError(error, { own: true, given })
     if (error instanceof CentroidalError && error.message.length < 10) throw new Failure('bad message', error.message)
     return
   } finally {

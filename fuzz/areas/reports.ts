@@ -1,9 +1,10 @@
 /** Edited JSON under a report: a proper page, or one sentence. Nothing of the JSON becomes markup. */
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseHTML } from 'linkedom'
 import { blobs, writeLabels, writeVectors } from '../../src/index.ts'
 import { type Area, type CaseContext, Failure } from '../area.ts'
-import { runCli } from '../cli.ts'
+import { runCliHere } from '../cli-here.ts'
 import type { Draw } from '../draw.ts'
 import { editJson } from '../mutations.ts'
 import { requireProper } from './command-line.ts'
@@ -14,6 +15,7 @@ export const reports: Area = {
   title: '`report` on edited JSON, script injection',
   share: 4,
   seconds: 60,
+  casesPerProcess: 300,
   run,
 }
 
@@ -43,7 +45,7 @@ async function prepare(): Promise<string> {
     ['cluster', 'vectors.npy', '--method', 'agm', '--out', 'mixture'],
     ['quantize', 'vectors.npy', '--type', 'ck', '-m', '2', '--codewords', '4', '--out', 'quantizer'],
   ]) {
-    const ended = await runCli(args, { cwd, patience: 60_000 })
+    const ended = await runCliHere(args, { cwd, patience: 60_000 })
     if (ended.code !== 0) throw new Failure('wrong result', `${args.join(' ')}: ${ended.stderr}`)
   }
   return cwd
@@ -60,7 +62,7 @@ async function run({ draw, folder, note }: CaseContext): Promise<void> {
   const resealed = reseal(join(cwd, edited))
   const args = ['report', ...runs, '--out', 'page.html']
   note(`${args.join(' ')} after ${steps.join('; ')}${resealed ? '; checksums made to fit' : ''}`)
-  const ended = await runCli(args, { cwd, patience: 20_000 })
+  const ended = await runCliHere(args, { cwd, patience: 20_000 })
   requireProper(ended)
   if (ended.code === 0) requireProperPage(readFileSync(join(cwd, 'page.html'), 'utf8'))
 }
@@ -78,11 +80,25 @@ function edit(draw: Draw, folder: string, inject: boolean): string {
 function requireProperPage(page: string): void {
   // Data for scripts and styles are no text that anyone reads.
   const visible = page.replaceAll(/<(style|script)\b[\s\S]*?<\/\1>/g, '').replaceAll(/\bcontent="[^"]*"/g, '')
-  const at = new RegExp(`<(script|img|svg|b)[^>]*>?[^<]*${MARKER}|(href|src|on\\w+)="?[^"]*${MARKER}`).exec(page)
-  if (at) throw new Failure('wrong result', `injected markup: ${page.slice(Math.max(0, at.index - 40), at.index + 80)}`)
+  requireNoInjection(page)
   const slip = /\bNaN\b|\bundefined\b|\bInfinity\b|\[object \w+\]/.exec(visible)
   if (!slip) return
   // What the JSON itself said may be shown.
   const around = visible.slice(Math.max(0, slip.index - 60), slip.index + 30)
   throw new Failure('wrong result', `"${slip[0]}" on the page: ${around}`)
+}
+
+/** Nothing of the JSON may be an element, an attribute that acts, or part of a script. */
+function requireNoInjection(page: string): void {
+  const { document } = parseHTML(page)
+  for (const element of document.querySelectorAll('*')) {
+    const name = element.tagName.toLowerCase()
+    const acts = ['script', 'img', 'b', 'style', 'iframe'].includes(name)
+    const inText = acts && element.textContent?.includes(MARKER)
+    const attributes = [...element.attributes].filter(
+      (attribute) => attribute.value.includes(MARKER) && /^(on\w+|href|src|srcdoc|style|action)$/.test(attribute.name),
+    )
+    if (!inText && attributes.length === 0) continue
+    throw new Failure('wrong result', `injected markup: ${element.outerHTML.slice(0, 160)}`)
+  }
 }

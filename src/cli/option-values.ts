@@ -6,21 +6,30 @@ export function badValue(flag: string, text: string, cure: string): CentroidalEr
   return new CentroidalError('bad-option', `Option ${flag} is ${JSON.stringify(text)}: ${cure}`)
 }
 
+function tooLarge(flag: string, text: string, most: number): CentroidalError {
+  return badValue(flag, text, `the largest value is ${most}; give a smaller one.`)
+}
+
 /** For example 12 or 1e6, but not 12.5, 0x10, "12 " or nothing. */
-export function wholeNumber(flag: string, what: string, least: number): (text: string) => number {
+export function wholeNumber(
+  flag: string,
+  what: string,
+  least: number,
+  most: number = Number.MAX_SAFE_INTEGER,
+): (text: string) => number {
   return (text) => {
-    const value = /^\d+(e\d{1,2})?$/i.test(text) ? Number(text) : Number.NaN
-    if (!Number.isSafeInteger(value) || value < least) {
-      throw badValue(flag, text, `give a whole number${what && ` of ${what}`}, ${least} or more.`)
-    }
+    const value = /^\d+(e\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
+    if (value > most) throw tooLarge(flag, text, most)
+    if (!(value >= least)) throw badValue(flag, text, `give a whole number${what && ` of ${what}`}, ${least} or more.`)
     return value
   }
 }
 
-export function realNumber(flag: string, what: string): (text: string) => number {
+export function realNumber(flag: string, what: string, most: number = Number.MAX_VALUE): (text: string) => number {
   return (text) => {
     const value = /^(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
-    if (!Number.isFinite(value)) throw badValue(flag, text, `give a number${what && ` of ${what}`}, 0 or more.`)
+    if (value > most) throw tooLarge(flag, text, most)
+    if (Number.isNaN(value)) throw badValue(flag, text, `give a number${what && ` of ${what}`}, 0 or more.`)
     return value
   }
 }

@@ -1,10 +1,14 @@
 /** A file that results go to, tried before the long work. */
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CentroidalError } from '../index.ts'
 
 /** A little of the kind is written beside the wanted file and removed again: what would fail at the end fails at once. */
 export async function tryFile(out: string, write: (probe: string) => Promise<void>): Promise<void> {
+  // A file beside a folder can be written, and yet not the file.
+  if ((await stat(out).catch(() => undefined))?.isDirectory()) {
+    throw new CentroidalError('bad-file', `Cannot write to ${JSON.stringify(out)}: it is a folder; name a file.`)
+  }
   const probe = join(dirname(out), `.centroidal-${process.pid}-${basename(out)}`)
   try {
     await write(probe)

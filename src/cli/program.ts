@@ -24,8 +24,9 @@ export function createProgram(session: Session): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .configureOutput({
       writeOut: (text) => session.stdout.write(text),
-      // The sentence is told where all failures are told.
+      // The sentence is told where all failures are told; commander would print the whole help for `help nonsense`.
       outputError: () => {},
+      writeErr: () => {},
       getOutHelpWidth: () => Math.min(process.stdout.columns ?? 100, 100),
     })
     .exitOverride((error) => {
@@ -67,6 +68,8 @@ function usageSentence({ code, message }: CommanderError): string {
       return `There is no option ${named}: ${cure}`
     case 'commander.unknownCommand':
       return `There is no command ${JSON.stringify(named)}: ${cure}`
+    case 'commander.help':
+      return 'There is no help for a command of that name: centroidal --help lists the commands.'
     case 'commander.missingArgument':
       return `Say which ${named}: the command needs it, and --help shows how.`
     case 'commander.optionMissingArgument':

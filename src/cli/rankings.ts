@@ -1,8 +1,9 @@
 /** Rankings as files: one JSON object a line, `{"query": 7, "images": [7, 12], "scores": [1, 0.4]}`, as --json prints them. */
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CentroidalError, type QueryRanking, readIntegers } from '../index.ts'
 import { cannotWrite } from './out-folder.ts'
+import { replaceFile } from './replace-file.ts'
 import { readTextFile } from './text-file.ts'
 
 export interface RankingsFile {
@@ -13,7 +14,7 @@ export interface RankingsFile {
 
 /** Finds out at once whether the file can be written; nothing is seen under its name before all of it is there. */
 export async function claimRankings(path: string): Promise<RankingsFile> {
-  const draft = join(dirname(path), `.centroidal-${process.pid}-${basename(path)}`)
+  const probe = join(dirname(path), `.centroidal-${process.pid}-${basename(path)}`)
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work()
@@ -21,17 +22,16 @@ export async function claimRankings(path: string): Promise<RankingsFile> {
       throw cannotWrite(path, error)
     }
   }
-  await attempt(() => writeFile(draft, ''))
+  await attempt(() => writeFile(probe, ''))
   return {
     write: (rankings) =>
       attempt(async () => {
         const lines = rankings.map(({ query, images, scores }) =>
           JSON.stringify({ query, images: Array.from(images), scores: Array.from(scores) }),
         )
-        await writeFile(draft, `${lines.join('\n')}\n`)
-        await rename(draft, path)
+        await replaceFile(path, `${lines.join('\n')}\n`)
       }),
-    release: () => rm(draft, { force: true }),
+    release: () => rm(probe, { force: true }),
   }
 }
 

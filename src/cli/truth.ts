@@ -77,10 +77,15 @@ export interface Confusion {
   readonly majority: readonly { readonly index: number; readonly share: number }[]
 }
 
-export function confusionOf(labels: Uint32Array, truth: Labels, k: number): Confusion {
+/** Larger tables take more memory than they are worth: a report shows 100 clusters and 40 classes of them. */
+const LARGEST_TABLE = 2 ** 24
+
+/** Undefined if there are too many clusters and classes for a table. */
+export function confusionOf(labels: Uint32Array, truth: Labels, k: number): Confusion | undefined {
   const classes = [...new Set(truth)].sort((a, b) => a - b)
   const indexOf = new Map(classes.map((name, index) => [name, index]))
   const width = classes.length
+  if (k * width > LARGEST_TABLE) return undefined
   const counts = new Uint32Array(k * width)
   for (let row = 0; row < labels.length; row++) counts[labels[row] * width + indexOf.get(truth[row])!]++
   return { classes, counts, majority: majorityOf(counts, width, k) }

@@ -140,8 +140,8 @@ function checkSetting(method: string, option: MethodOption, value: SettingValue)
   if (kind === 'choice' && !choices.includes(value as string)) throw wrong(`one of ${choices.join(', ')}`)
   if (kind === 'switch' && typeof value !== 'boolean') throw wrong('true or false')
   if (kind === 'whole' || kind === 'real') {
-    const fits = typeof value === 'number' && value >= least && value <= most
-    if (!fits || (kind === 'whole' && !Number.isInteger(value))) {
+    const fits = Number.isFinite(value) && Number(value) >= least && Number(value) <= most
+    if (!fits || (kind === 'whole' && !Number.isSafeInteger(value))) {
       throw wrong(`a ${kind === 'whole' ? 'whole ' : ''}number, ${range}`)
     }
   }

@@ -5,7 +5,6 @@ import {
   choice,
   numberList,
   type OptionChecks,
-  optionGroup,
   optionsOf,
   real,
   whole,
@@ -164,10 +163,13 @@ function methodName(value: unknown, thing: string): 'auto' | MethodName {
 }
 
 function checkCheckpoint(value: unknown, thing: string): NonNullable<ClusterOptions['checkpoint']> {
-  type Checkpoint = NonNullable<ClusterOptions['checkpoint']>
-  const { every, save } = optionGroup<Checkpoint>({ every: whole(1), save: callback }, ['every', 'save'])(value, thing)
-  // Called as the method that it may be.
-  return { every, save: (model) => save.call(value as Checkpoint, model) }
+  if (typeof value !== 'object' || value === null) {
+    throw badArgument(thing, value, 'give an object with every and save.')
+  }
+  // An object of the caller's own, with more in it perhaps: save is called as its method.
+  const { every, save } = value as { every: unknown; save: unknown }
+  const call = callback<(model: ClusterModel) => Promise<void> | void>(save, `${thing}.save`)
+  return { every: whole(1)(every, `${thing}.every`), save: (model) => call.call(value, model) }
 }
 
 /** What a caller gave to `cluster`: known options only, each read once. */

@@ -2,7 +2,7 @@
  * Checks of what callers pass in, made before any work begins. A check takes a value and the words that name it in
  * errors; it returns the value with its type, or throws a CentroidalError that names the thing, the value and the cure.
  */
-import { badArgument, badOption, CentroidalError, capital, show } from './errors.ts'
+import { badArgument, CentroidalError, capital, show } from './errors.ts'
 import { nearestName } from './nearest-name.ts'
 
 export type Check<T> = (value: unknown, thing: string) => T
@@ -21,33 +21,34 @@ export function optionsOf<T extends object>(
   required: readonly (keyof T & string)[] = [],
 ): T {
   const options = recordOf(given === undefined ? {} : given, `the options of ${where}`)
+  return checkedOptions(where, options, checks, required, 'option ')
+}
+
+/** Options inside an option, such as `limits.workgroups`. */
+export function optionGroup<T extends object>(checks: OptionChecks<T>): Check<T> {
+  return (value, thing) => checkedOptions(thing, recordOf(value, thing), checks, [], `${thing}.`)
+}
+
+function checkedOptions<T extends object>(
+  where: string,
+  options: Record<string, unknown>,
+  checks: OptionChecks<T>,
+  required: readonly (keyof T & string)[],
+  prefix: string,
+): T {
   const names = Object.keys(checks) as (keyof T & string)[]
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(checks, name)) continue
     const value = options[name]
-    if (value !== undefined) throw badOption(shortName(name), value, unknownCure(name, where, names))
+    if (value !== undefined) throw badArgument(prefix + shortName(name), value, unknownCure(name, where, names))
   }
   const found: Partial<T> = {}
   for (const name of names) {
     const value = options[name]
     if (value === undefined && !required.includes(name)) continue
-    found[name] = checks[name](value, `option ${name}`) as T[typeof name]
+    found[name] = checks[name](value, prefix + name) as T[typeof name]
   }
   return found as T
-}
-
-/** Options inside an option, such as `checkpoint.every`. */
-export function optionGroup<T extends object>(checks: OptionChecks<T>, required: readonly (keyof T & string)[] = []) {
-  return (value: unknown, thing: string): T => {
-    const options = recordOf(value, thing)
-    const inner = Object.fromEntries(
-      Object.entries<Check<unknown>>(checks).map(([name, check]) => [
-        name,
-        (given: unknown) => check(given, `${thing}.${name}`),
-      ]),
-    )
-    return optionsOf(thing.replace(/^option /, ''), options, inner as unknown as OptionChecks<T>, required)
-  }
 }
 
 function unknownCure(name: string, where: string, names: readonly string[]): string {
@@ -60,11 +61,12 @@ function shortName(name: string): string {
   return name.length > 40 ? `${name.slice(0, 40)}...` : name
 }
 
-function recordOf(value: unknown, thing: string): Record<string, unknown> {
+/** A plain object of named values. */
+export function recordOf(value: unknown, thing: string, what = 'options'): Record<string, unknown> {
   // A Map, a Promise or an array has other tags, and no options.
   if (Object.prototype.toString.call(value) === '[object Object]') return value as Record<string, unknown>
   const verb = thing.startsWith('the options') ? 'are' : 'is'
-  throw new CentroidalError('bad-option', `${capital(thing)} ${verb} ${show(value)}: give an object of options.`)
+  throw new CentroidalError('bad-option', `${capital(thing)} ${verb} ${show(value)}: give an object of ${what}.`)
 }
 
 /** Whole numbers up to this are exact. */
@@ -119,9 +121,14 @@ export function abortSignal(value: unknown, thing: string): AbortSignal {
   throw badArgument(thing, value, 'give the signal of an AbortController.')
 }
 
+/** No file system takes longer paths. */
+const LONGEST_PATH = 4096
+
 /** The path of a file or folder. */
 export function path(value: unknown, thing: string): string {
-  if (typeof value === 'string' && value !== '') return value
+  if (typeof value === 'string' && value !== '' && value.length <= LONGEST_PATH) return value
+  if (typeof value === 'string' && value !== '')
+    throw badArgument(thing, value, 'the path is too long; give a shorter one.')
   throw badArgument(thing, value, 'give a path as a string.')
 }
 
@@ -149,8 +156,10 @@ export const COUNT: NumberKind = {
 /** An array, a typed array or another list of numbers. Holes, null and text inside it are refused. */
 export function numberList(value: unknown, thing: string, kind: NumberKind = ANY_NUMBER): ArrayLike<number> {
   const list = value as ArrayLike<unknown> | null
-  const fits = typeof list === 'object' && list !== null && isCount(list.length) && !(list instanceof DataView)
-  if (!fits) throw badData(`${capital(thing)} is ${show(value)}: give an array of ${kind.words}.`)
+  if (typeof list !== 'object' || list === null || !isCount(list.length)) {
+    throw badData(`${capital(thing)} is ${show(value)}: give an array of ${kind.words}.`)
+  }
+  refuseDetached(list, thing)
   if (ArrayBuffer.isView(list) && kind === ANY_NUMBER && !isBigIntArray(list)) return list as ArrayLike<number>
   const { length } = list
   for (let i = 0; i < length; i++) {
@@ -165,12 +174,22 @@ export function isBigIntArray(list: unknown): boolean {
   return list instanceof BigInt64Array || list instanceof BigUint64Array
 }
 
+/** An array whose buffer was transferred looks empty, and cannot be iterated over. */
+function refuseDetached(value: unknown, thing: string): void {
+  if (!ArrayBuffer.isView(value) || value instanceof DataView || value.byteLength > 0) return
+  try {
+    new Uint8Array(value.buffer)
+  } catch {
+    throw badData(`The buffer of ${thing} was transferred to another thread: give an array that holds its numbers.`)
+  }
+}
+
 function isCount(length: unknown): boolean {
   return Number.isSafeInteger(length) && Number(length) >= 0
 }
 
-/** A Set cannot hold more. */
-const MOST_IN_SET = 2 ** 24
+/** About as many as a Set can hold. */
+const MOST_IN_SET = 16_000_000
 
 /** The different numbers of an array, a Set or another iterable. An iterable that never ends is refused. */
 export function numberSet(value: unknown, thing: string, kind: NumberKind = ANY_NUMBER): Set<number> {
@@ -178,6 +197,7 @@ export function numberSet(value: unknown, thing: string, kind: NumberKind = ANY_
   if (typeof iterable !== 'object' || typeof iterable?.[Symbol.iterator] !== 'function') {
     throw badData(`${capital(thing)} is ${show(value)}: give an array or a Set of ${kind.words}.`)
   }
+  refuseDetached(iterable, thing)
   const found = new Set<number>()
   let count = 0
   for (const element of iterable) {
@@ -198,6 +218,7 @@ export function list(value: unknown, thing: string, what: string): readonly unkn
 
 /** Whole numbers as the files and kernels take them. */
 export function uint32Array(value: unknown, thing: string): Uint32Array {
+  refuseDetached(value, thing)
   if (value instanceof Uint32Array) return value
   throw badData(`${capital(thing)} is ${show(value)}: give a Uint32Array, such as Uint32Array.from(list).`)
 }

@@ -1,5 +1,6 @@
 /** Bytes to read from or write to, wherever they are: a file, a Blob dropped on a page, a URL. */
 
+import { path } from './arguments.ts'
 import { badArgument } from './errors.ts'
 
 /** Where a file can be: a path in Node or a URL in a page, a URL, or a Blob such as a dropped file. */
@@ -7,7 +8,9 @@ export type Location = string | URL | Blob
 
 /** What a caller gave as the location of a file. */
 export function location(value: unknown, thing: string): Location {
-  if ((typeof value === 'string' && value !== '') || value instanceof URL || value instanceof Blob) return value
+  if (value instanceof URL || value instanceof Blob) return value
+  // Addresses that hold their data are as long as it.
+  if (typeof value === 'string') return /^(data|blob):/.test(value) ? value : path(value, thing)
   throw badArgument(thing, value, 'give a path, a URL or a Blob.')
 }
 

@@ -10,7 +10,7 @@
  * - `bad-data`: vectors that cannot be clustered: NaN, wrong width, too few distinct rows.
  * - `bad-file`: a file that is missing, truncated, or not what its name says.
  * - `no-device`: the asked-for device is not there.
- * - `device-lost`: the device went away while it worked.
+ * - `device-lost`: the device was closed, or stopped working (GPU lost, thread ended, kernel failed): open another one.
  * - `out-of-memory`: the device cannot hold what is needed.
  */
 export type ErrorCode = 'bad-option' | 'bad-data' | 'bad-file' | 'no-device' | 'device-lost' | 'out-of-memory'

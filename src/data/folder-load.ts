@@ -71,6 +71,7 @@ export async function loadFolder(path: string, kind: FolderKind): Promise<SavedF
  */
 export async function readSavedText(folder: string, name: string): Promise<string | undefined> {
   requirePath(folder, 'the folder')
+  requirePath(name, 'the name of the file')
   const { files } = await readSave(folder, { json: 'model.json' }, (listed) => listed === name)
   const bytes = files.get(name)
   return bytes && new TextDecoder().decode(bytes)

@@ -7,17 +7,19 @@ import type { Disk } from '../platform/contract.ts'
 
 export const LOCK_NAME = '.saving.lock'
 
-export interface LockTiming {
+/** In milliseconds. Tests shorten them. */
+export const LOCK_TIMING = {
   /** How often the holder shows that it is alive. */
-  readonly heartbeat: number
+  heartbeat: 2_000,
   /** A holder that did not show it for so long is dead. */
-  readonly silence: number
+  silence: 30_000,
+  /** The same for one that did not even write its name, which it does at once. */
+  unnamed: 3_000,
   /** How long to wait for one that is alive. */
-  readonly patience: number
+  patience: 120_000,
+  /** How often to look. */
+  poll: 20,
 }
-
-const TIMING: LockTiming = { heartbeat: 2_000, silence: 30_000, patience: 120_000 }
-const POLL = 20
 
 /** Locks of this thread: a lock that says it is, and is not here, was left by an earlier process of the same number. */
 const held = new Set<string>()
@@ -37,31 +39,32 @@ export interface FolderLock {
 }
 
 /** The folder has to be there; fails with ENOENT if it is not. */
-export async function lockFolder(disk: Disk, folder: string, timing: LockTiming = TIMING): Promise<FolderLock> {
+export async function lockFolder(disk: Disk, folder: string): Promise<FolderLock> {
   const path = `${folder}/${LOCK_NAME}`
   const began = Date.now()
   let seen = { mark: '', since: began }
   for (;;) {
     const token = await made(disk, path)
-    if (token !== undefined) return holdLock(disk, folder, path, token, timing)
+    if (token !== undefined) return holdLock(disk, folder, path, token)
     const found = await look(disk, path)
     if (found === undefined) continue
     const now = Date.now()
     // Clocks of two machines differ, so what counts is how long the file was not touched, by the clock of this one.
     if (found.mark !== seen.mark) seen = { mark: found.mark, since: now }
     const { holder } = found
-    if ((holder && !(await isAlive(disk, holder))) || now - seen.since > timing.silence) {
+    const silence = holder ? LOCK_TIMING.silence : LOCK_TIMING.unnamed
+    if ((holder && !(await isAlive(disk, holder))) || now - seen.since > silence) {
       await takeAway(disk, path, holder)
       continue
     }
-    if (now - began > timing.patience) {
+    if (now - began > LOCK_TIMING.patience) {
       const who = holder ? ` (process ${holder.pid} on ${holder.host.split(' ')[0]})` : ''
       throw new CentroidalError(
         'bad-file',
-        `Cannot save to ${JSON.stringify(folder)}: another process${who} has been saving to it for ${Math.round(timing.patience / 1000)} s; wait for it, or save to another folder.`,
+        `Cannot save to ${JSON.stringify(folder)}: another process${who} has been saving to it for ${Math.round(LOCK_TIMING.patience / 1000)} s; wait for it, or save to another folder.`,
       )
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL))
+    await new Promise((resolve) => setTimeout(resolve, LOCK_TIMING.poll))
   }
 }
 
@@ -136,10 +139,10 @@ async function takeAway(disk: Disk, path: string, holder: Holder | undefined): P
   }
 }
 
-function holdLock(disk: Disk, folder: string, path: string, token: string, timing: LockTiming): FolderLock {
+function holdLock(disk: Disk, folder: string, path: string, token: string): FolderLock {
   const timer = setInterval(() => {
     disk.touch(path).catch(() => {})
-  }, timing.heartbeat)
+  }, LOCK_TIMING.heartbeat)
   ;(timer as { unref?: () => void }).unref?.()
   const isOurs = async (): Promise<boolean> => (await look(disk, path))?.holder?.token === token
   return {

@@ -84,8 +84,8 @@ function notTidy(folder: string, error: unknown): CentroidalError {
 /** Makes the folder, and makes it again if another process removes it before there is a lock in it. */
 async function lockedFolder(disk: Disk, folder: string, created: string[]): Promise<FolderLock> {
   for (let attempt = 0; ; attempt++) {
-    await makeFolder(disk, folder, created)
     try {
+      await makeFolder(disk, folder, created)
       return await lockFolder(disk, folder)
     } catch (error) {
       if (codeOf(error) === 'ENOENT' && attempt < 100) continue

@@ -69,7 +69,10 @@ export function modelFolder(contents: ModelContents): FolderContents {
   for (const [name, data] of Object.entries(mixture ?? {})) {
     files[`${name}.npy`] = matrixFile({ data, rows: data.length, cols: 1 })
   }
-  for (const [name, data] of Object.entries(resumeState ?? {})) files[`resume-${name}.npy`] = listFile(data)
+  for (const [name, data] of Object.entries(resumeState ?? {})) {
+    if (!RESUME_NAME.test(`resume-${name}`)) throw new Error(`resume state cannot be saved by the name ${name}`)
+    files[`resume-${name}.npy`] = listFile(data)
+  }
   return {
     json: 'model.json',
     format: 'centroidal clustering',

@@ -16,7 +16,7 @@ const LONGEST_TEXT = 1 << 16
  * Beyond this size, archives that grow more than 200-fold are refused: deflate makes gigabytes out of a few megabytes,
  * and rows of real data do not shrink like that.
  */
-const SAFE_BYTES = 1 << 28
+const SAFE_BYTES = 1 << 26
 const LARGEST_GROWTH = 200
 
 export async function readNpz(source: ByteSource): Promise<SparseMatrix> {

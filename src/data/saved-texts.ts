@@ -1,5 +1,5 @@
 /** Text files that a caller saves together with a model, such as a report. */
-import { type OptionChecks, optionsOf } from '../core/arguments.ts'
+import { type OptionChecks, optionsOf, recordOf } from '../core/arguments.ts'
 import { badArgument } from '../core/errors.ts'
 import { OBSOLETE } from './folder-complete.ts'
 import type { FolderContents } from './folder-save.ts'
@@ -26,10 +26,7 @@ export function withTexts(contents: FolderContents, options: SaveOptions): Folde
 }
 
 function textFiles(value: unknown, thing: string): Readonly<Record<string, string>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw badArgument(thing, value, 'give an object of texts by file name.')
-  }
-  const files = Object.entries(value as Record<string, unknown>)
+  const files = Object.entries(recordOf(value, thing, 'texts by file name'))
   for (const [name, text] of files) {
     if (!TEXT_NAME.test(name) || OWN_NAMES.includes(name)) {
       throw badArgument(

@@ -116,16 +116,17 @@ function largeNumbers(extra: DataView): number[] {
   return []
 }
 
-/** The inflated bytes of a member. Made for reading forwards: going back starts again at its beginning. */
+/** The inflated bytes of a member. Made for reading forwards: going back before the last piece starts again. */
 export function openMember(source: ByteSource, member: ZipMember): ByteSource {
   const { size } = member
   const name = `${source.name}, ${member.name}`
   let stream = inflated(source, member)
-  let position = 0
+  let pieceStart = 0
   let piece = new Uint8Array(0)
   /** False after the last piece, when all checks are made. */
   const advance = async (): Promise<boolean> => {
     const { value, done } = await stream.next()
+    pieceStart += piece.length
     piece = value ?? new Uint8Array(0)
     return !done
   }
@@ -134,22 +135,17 @@ export function openMember(source: ByteSource, member: ZipMember): ByteSource {
     size,
     async read(start, end) {
       if (start > end || end > size) throw badFile({ name }, ` ends at byte ${size}: bytes up to ${end} were expected.`)
-      if (start < position) {
+      if (start < pieceStart) {
         stream = inflated(source, member)
-        position = 0
+        pieceStart = 0
         piece = new Uint8Array(0)
       }
       const out = allocate('u8', end - start, name)
-      while (position < end) {
-        if (piece.length === 0 && !(await advance())) throw damaged(source, `${JSON.stringify(member.name)} ends early`)
-        const skipped = Math.min(Math.max(start - position, 0), piece.length)
-        const taken = piece.subarray(
-          skipped,
-          skipped + Math.min(end - Math.max(position, start), piece.length - skipped),
-        )
-        if (taken.length > 0) out.set(taken, position + skipped - start)
-        position += skipped + taken.length
-        piece = piece.subarray(skipped + taken.length)
+      for (let at = start; at < end; ) {
+        const taken = piece.subarray(at - pieceStart, end - pieceStart)
+        out.set(taken, at - start)
+        at += taken.length
+        if (at < end && !(await advance())) throw damaged(source, `${JSON.stringify(member.name)} ends early`)
       }
       if (end === size) while (await advance());
       return out

@@ -197,7 +197,10 @@ export function checkPart(user: string, { buffer, offset, bytes: held }: BufferP
   }
 }
 
-/** Buffers that live and die together. */
+/**
+ * Buffers that live and die together. An allocation that fails frees the scope: what was being made of these buffers
+ * will not be, and its constructor did not get to hand the scope to someone who frees it.
+ */
 export class BufferScope {
   readonly #device: Device
   readonly #buffers: DeviceBuffer[] = []
@@ -207,9 +210,14 @@ export class BufferScope {
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {
-    const buffer = this.#device.allocate(bytes, label)
-    this.#buffers.push(buffer)
-    return buffer
+    try {
+      const buffer = this.#device.allocate(bytes, label)
+      this.#buffers.push(buffer)
+      return buffer
+    } catch (error) {
+      this.free()
+      throw error
+    }
   }
 
   /** A buffer that holds the given numbers. */

@@ -18,7 +18,9 @@ export interface DeviceOptions {
   readonly threads?: number
   /**
    * Vectors of more bytes than this are streamed through the device, part by part (see `limits.partBytes`), instead of kept on
-   * it. Results never depend on it. Default: what `limits.memoryBytes` of the device says.
+   * it. Results never depend on it. Default: half of the memory that the machine, or the container the process runs in,
+   * has left for the process; at most 3 GiB on the CPU device and 2 GiB on a software adapter. A hardware GPU does not
+   * tell its memory: 2 GiB.
    */
   readonly memoryBytes?: number
   /** For trying out how work is cut: limits below the device's own. Default: those. */

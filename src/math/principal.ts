@@ -54,6 +54,7 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
   if (weights !== undefined && weights.length !== rows) {
     throw new CentroidalError('bad-data', `There are ${weights.length} weights for ${rows} vectors: give one for each.`)
   }
+  requireFinite(vectors)
   const mean = weightedMean(vectors, weights)
   const centred = new Float64Array(rows * cols)
   let total = 0
@@ -74,6 +75,17 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
     axes: padded,
     shares: Array.from({ length: count }, (_, i) => (total > 0 ? (variances[i] ?? 0) / total : 0)),
     project: (other) => project(denseMatrix(other, 'the vectors'), mean, padded, count),
+  }
+}
+
+function requireFinite({ cols, data }: Matrix): void {
+  for (let at = 0; at < data.length; at++) {
+    if (Number.isFinite(data[at])) continue
+    const row = Math.floor(at / cols)
+    throw new CentroidalError(
+      'bad-data',
+      `Row ${row} of the vectors holds ${data[at]} in column ${at % cols}: all numbers must be finite; remove or fix the row.`,
+    )
   }
 }
 

@@ -31,13 +31,22 @@ export function distortion(
   const squared = isSparse(rows) ? sparseDistances(rows, centers) : denseDistances(rows, centers)
   let sum = 0
   let weightSum = 0
+  const unit = weights === undefined ? 1 : unitOf(weights)
   for (let row = 0; row < vectors.rows; row++) {
-    const weight = weights === undefined ? 1 : weights[row]
+    const weight = weights === undefined ? 1 : weights[row] / unit
     sum += weight * squared(row, labels[row])
     weightSum += weight
   }
   if (weightSum === 0) throw bad('All weights are 0: at least one vector has to count.')
+  if (!Number.isFinite(sum)) throw bad('The vectors or centers hold NaN or infinite numbers: all must be finite.')
   return sum / weightSum
+}
+
+/** What to divide numbers by so that their sums and squares stay finite: 1 for ordinary ones. */
+function unitOf(values: ArrayLike<number>): number {
+  let largest = 0
+  for (let i = 0; i < values.length; i++) largest = Math.max(largest, values[i])
+  return largest > 1e100 || (largest > 0 && largest < 1e-100) ? largest : 1
 }
 
 type SquaredDistance = (row: number, center: number) => number
@@ -116,9 +125,10 @@ export function imbalance(counts: ArrayLike<number>): number {
   let total = 0
   let squares = 0
   numberList(counts, 'the counts', COUNT)
+  const unit = unitOf(counts)
   for (let i = 0; i < counts.length; i++) {
-    total += counts[i]
-    squares += counts[i] * counts[i]
+    total += counts[i] / unit
+    squares += (counts[i] / unit) ** 2
   }
   if (total === 0) throw bad('The clusters are all empty: the imbalance of nothing is not defined.')
   return (counts.length * squares) / (total * total)

@@ -46,11 +46,12 @@ export class DeviceCodec {
     device: Device,
     { cols, ranges, codewords, rotation, books }: Pick<Codec, 'cols' | 'ranges' | 'codewords' | 'rotation' | 'books'>,
     mostRows: number,
+    scope = new BufferScope(device),
   ) {
     this.#device = device
     this.ranges = ranges
     this.codewords = codewords
-    this.#scope = new BufferScope(device)
+    this.#scope = scope
     const s = ranges[ranges.length - 1]
     this.books = this.#scope.upload(books, 'codebooks')
     if (rotation) {

@@ -79,13 +79,16 @@ export const QUANTIZER_DEFAULTS = { m: 8, bits: 64, codewords: 256, iterations: 
 /** Codes are 32-bit words at most, and tables of a query h floats a subspace. */
 const MOST_CODEWORDS = 65536
 
+/** More would not end. */
+const MOST_ITERATIONS = 1_000_000
+
 const CHECKS: OptionChecks<QuantizerOptions> = {
   type: choice(QUANTIZER_TYPES),
   m: whole(1),
   codewords: whole(1, MOST_CODEWORDS),
   order: choice(SUBSPACE_ORDERS),
   rank: whole(1),
-  iterations: whole(1),
+  iterations: whole(1, MOST_ITERATIONS),
   tolerance: real(0),
   seed: whole(0),
   device: deviceChoice,

@@ -87,7 +87,8 @@ export class Rounds {
     const scope = new BufferScope(device)
     this.#scope = scope
     const rotation = args.natural && this.#fixed ? undefined : Float32Array.from(args.directions)
-    this.#codec = new DeviceCodec(device, { cols: points.cols, ranges, codewords, rotation, books: args.books }, n)
+    const codec = { cols: points.cols, ranges, codewords, rotation, books: args.books }
+    this.#codec = new DeviceCodec(device, codec, n, scope)
     this.#codes = scope.allocate(codeBytes(n, m, codewords), 'codes')
     this.#errors = scope.allocate(errorBytes(n, m), 'squared distances')
     const blockBytes = tallyWorkspaceBytes(errorBytes(n, m) / 4)

@@ -1,5 +1,6 @@
 /** From vectors to a quantizer: looks at the data, then rounds until there is little to gain. */
 import { acquireDevice } from '../clustering/device-choice.ts'
+import { requireFiniteResult } from '../clustering/finite.ts'
 import { chooseFrame, chunks, type Frame, intoFrame } from '../clustering/frame.ts'
 import { PointStore } from '../clustering/points.ts'
 import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
@@ -154,6 +155,13 @@ async function run(
       offset: rank < points.cols ? leftOut(rounds.directions, mean, rank) : undefined,
       books: rounds.books,
     }
+    requireFiniteResult(codec.books, 'a codeword')
+    if (codec.rotation) requireFiniteResult(codec.rotation, 'the rotation')
+    if (codec.offset) requireFiniteResult(codec.offset, 'the offset')
+    requireFiniteResult(
+      stats.map(({ distortion }) => distortion),
+      'the distortion',
+    )
     const { kind, name, reason } = device.info
     const rows = points.rows
     return new Quantizer(codec, { ...resolved, rows, stopped, iterations: stats, device: { kind, name, reason } })

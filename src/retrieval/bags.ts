@@ -94,7 +94,7 @@ export function softBag(labels: Uint32Array, shares: Float64Array, m: number, ro
 
 /** Bags that a caller gave with their image numbers, for a vocabulary of `size` words. */
 export function checkedBags(bags: Iterable<readonly [number, Bag]>, size: number): Map<number, Bag> {
-  if (typeof bags !== 'object' || typeof bags?.[Symbol.iterator] !== 'function') {
+  if (typeof bags !== 'object' || ArrayBuffer.isView(bags) || typeof bags?.[Symbol.iterator] !== 'function') {
     throw new CentroidalError('bad-data', `The bags are ${show(bags)}: give pairs of an image number and a bag.`)
   }
   const found = new Map<number, Bag>()

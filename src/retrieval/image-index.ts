@@ -5,7 +5,7 @@ import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
 import { imageFolder, imageKind, readImageIndex } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
-import { saveFolder } from '../data/folder-save.ts'
+import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type Bag, checkedBags, requireId, rowsByImage } from './bags.ts'
 import { InvertedFile, type Ranking } from './inverted-file.ts'
 import { bagsOf, SOFT_WORD_CHECKS, type SoftWordOptions, WORD_CHECKS, type WordOptions } from './words.ts'
@@ -85,6 +85,7 @@ export class ImageIndex {
 
   /** Whether an image is in it. */
   has(id: number): boolean {
+    requireId(id, '')
     return this.#bags.has(id)
   }
 
@@ -163,6 +164,11 @@ export class ImageIndex {
    * replaced as a whole.
    */
   async save(folder: string): Promise<void> {
+    await saveFolder(folder, this.folderContents())
+  }
+
+  /** @internal What `save` writes. */
+  folderContents(): FolderContents {
     const { ids } = this
     const bags = Array.from(ids, (id) => this.#require(id))
     const offsets = new Uint32Array(ids.length + 1)
@@ -177,7 +183,7 @@ export class ImageIndex {
     })
     const { centers } = this.vocabulary
     const arrays = { ids, offsets, words, counts }
-    await saveFolder(folder, imageFolder(KIND, arrays, centers, this.vocabulary.folderContents()))
+    return imageFolder(KIND, arrays, centers, this.vocabulary.folderContents())
   }
 
   #prepared(): InvertedFile {

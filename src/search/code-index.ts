@@ -7,7 +7,7 @@ import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
 import { codeFolder, codeKind, readCodeIndex } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
-import { saveFolder } from '../data/folder-save.ts'
+import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { emptyCodes, requireKnownCodes } from '../quantize/codes.ts'
 import {
@@ -141,9 +141,13 @@ export class CodeIndex {
    * is replaced as a whole.
    */
   async save(folder: string): Promise<void> {
+    await saveFolder(folder, this.folderContents())
+  }
+
+  /** @internal What `save` writes. */
+  folderContents(): FolderContents {
     const arrays = { codes: this.#codes, ids: this.#ids }
-    const quantizer = this.quantizer.folderContents()
-    await saveFolder(folder, codeFolder(KIND, { size: this.size }, arrays, { quantizer }))
+    return codeFolder(KIND, { size: this.size }, arrays, { quantizer: this.quantizer.folderContents() })
   }
 
   /** Loads what `save` wrote. */

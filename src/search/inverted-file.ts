@@ -14,7 +14,7 @@ import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { codeFolder, codeKind, readInvertedFile } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
-import { saveFolder } from '../data/folder-save.ts'
+import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
@@ -260,10 +260,15 @@ export class InvertedFile {
    * folder is replaced as a whole.
    */
   async save(folder: string): Promise<void> {
+    await saveFolder(folder, this.folderContents())
+  }
+
+  /** @internal What `save` writes. */
+  folderContents(): FolderContents {
     const facts = { size: this.size, clusters: this.model.centers.rows }
     const arrays = { codes: this.#codes, ids: this.#ids, lists: this.#lists }
     const folders = { clusters: this.model.folderContents(), quantizer: this.quantizer.folderContents() }
-    await saveFolder(folder, codeFolder(KIND, facts, arrays, folders))
+    return codeFolder(KIND, facts, arrays, folders)
   }
 
   /** Loads what `save` wrote. */

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { platform } from '#platform'
+import { CentroidalError } from '../../src/core/errors.ts'
 import type { VectorData } from '../../src/core/matrix.ts'
 import { elementType } from '../../src/core/matrix.ts'
 import { BufferScope, type Device, type DeviceBuffer, type DeviceLimits } from '../../src/device/contract.ts'
@@ -114,6 +115,20 @@ export async function useBuffers<T>(device: Device, work: (buffers: CaseBuffers)
 
 /** The same device with another way to run work, to watch it or to stop it. */
 export function withRun(device: Device, run: Device['run']): Device {
+  return changed(device, { run })
+}
+
+/** The same device, on which the allocation of that number fails, counted from 1. `count` says how many there were. */
+export function withFailingAllocation(device: Device, failing: number): { device: Device; count(): number } {
+  let count = 0
+  const allocate: Device['allocate'] = (bytes, label) => {
+    if (++count === failing) throw new CentroidalError('out-of-memory', `No room for ${label}`)
+    return device.allocate(bytes, label)
+  }
+  return { device: changed(device, { allocate }), count: () => count }
+}
+
+function changed(device: Device, changes: Partial<Device>): Device {
   return {
     info: device.info,
     get allocatedBytes() {
@@ -124,8 +139,9 @@ export function withRun(device: Device, run: Device['run']): Device {
     read: (target) => device.read(target),
     clear: (target) => device.clear(target),
     copy: (from, to) => device.copy(from, to),
-    run,
+    run: (work, control) => device.run(work, control),
     close: () => device.close(),
+    ...changes,
   }
 }
 

@@ -92,3 +92,14 @@ test('what cannot be is refused', () => {
   expect(() => principalAxes(matrix(new Float32Array(0), 0, 2))).toThrow(/no vectors/)
   expect(() => principalAxes(matrix(new Float32Array(4), 2, 2), 2, [1])).toThrow(/1 weights for 2 vectors/)
 })
+
+test.each([
+  [Float32Array.of(1, Number.NaN, 3, 4), undefined, 2, /Row 0 of the vectors holds NaN in column 1/],
+  [Float32Array.of(1, 2, Number.POSITIVE_INFINITY, 4), undefined, 2, /Row 1 .* holds Infinity in column 0/],
+  [Float32Array.of(1, 2, 3, 4), [1, Number.NaN], 2, /Entry 1 of the weights is NaN/],
+  [Float32Array.of(1, 2, 3, 4), [1, -1], 2, /Entry 1 of the weights is -1/],
+  [Float32Array.of(1, 2, 3, 4), undefined, 0.5, /count is 0\.5/],
+  [Float32Array.of(1, 2, 3, 4), undefined, 1e9, /The count is 1000000000/],
+])('%o with weights %o and count %s is refused', (data, weights, count, message) => {
+  expect(() => principalAxes(matrix(data, 2, 2), count, weights)).toThrow(message)
+})

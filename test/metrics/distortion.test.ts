@@ -87,3 +87,12 @@ describe('imbalance', () => {
     expect(() => imbalance([1, -1])).toThrow(bad('Entry 1 of the counts is -1: give finite numbers, 0 or more.'))
   })
 })
+
+test('numbers near the largest keep their meaning, and NaN is refused', () => {
+  const line = matrix(Float32Array.of(0, 2), 2, 1)
+  const center = matrix(Float32Array.of(0), 1, 1)
+  expect(distortion(line, center, [0, 0], [1e308, 1e308])).toBe(2)
+  expect(distortion(line, center, [0, 0], [1e-320, 1e-320])).toBe(2)
+  expect(imbalance([1e308, 1e308])).toBe(1)
+  expect(() => distortion(matrix(Float32Array.of(Number.NaN), 1, 1), center, [0])).toThrow(/must be finite/)
+})

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checked } from '../../wasm/build/checked.js'
 import { type Installed, installPackage, ROOT, run } from './installed-package.ts'
 
 const sources = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -28,12 +29,20 @@ describe('the packed package', () => {
       'dist/types/src/index.d.ts',
       'README.md',
       'LICENSE',
+      'SECURITY.md',
     ]) {
       expect(files).toContain(`./${needed}`)
     }
     expect(files.filter((file) => /\.(test|bench)\.|\/(test|demos|bench|fuzz|wasm\/build)\//.test(file))).toEqual([])
     const bytes = files.reduce((sum, file) => sum + statSync(join(installed, file)).size, 0)
     expect(bytes).toBe(project.unpackedBytes)
+  })
+
+  test('leaves out the build of the kernels that is for tests', () => {
+    const kernels = checked.slice(-200)
+    for (const file of ['dist/index.js', 'dist/browser.js', 'dist/cli.js']) {
+      expect(readFileSync(join(installed, file), 'utf8').includes(kernels), file).toBe(false)
+    }
   })
 
   test('is about as large as docs/publishing.md says', () => {

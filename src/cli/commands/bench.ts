@@ -75,8 +75,11 @@ Example:
   addSpeechOptions(command)
 }
 
+/** 11 days. Timers of Node fire at once if the time is longer than 2^31 milliseconds. */
+const MOST_SECONDS = 1_000_000
+
 function positiveSeconds(text: string): number {
-  const value = realNumber('--seconds', 'seconds')(text)
+  const value = realNumber('--seconds', 'seconds', MOST_SECONDS)(text)
   if (value === 0) throw badValue('--seconds', text, 'give a number of seconds above 0.')
   return value
 }

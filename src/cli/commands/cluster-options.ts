@@ -35,6 +35,9 @@ export interface ClusterFlags extends DeviceFlags, SpeechFlags, MethodOptions {
 /** A way to choose the first centres, or a file that holds them. */
 export type Start = { readonly name: StartName | 'all' } | { readonly points: number } | { readonly file: string }
 
+/** Each restart is a whole run, so more than this is a typing error. */
+const MOST_RESTARTS = 100_000
+
 const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
 
 /** What each start is, where its name does not say it. */
@@ -79,7 +82,7 @@ export function addClusterOptions(command: Command): Command {
       'stop after the first round that ends later than this (default: no limit)',
     ).argParser(realNumber('--seconds', 'seconds')),
     new Option('--restarts <count>', 'runs from different starts, the best is kept (default: 1)').argParser(
-      wholeNumber('--restarts', 'starts', 1),
+      wholeNumber('--restarts', 'starts', 1, MOST_RESTARTS),
     ),
   ])
   addOptionGroup(command, 'Where to start:', [

@@ -56,10 +56,10 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
     const agreed = truth && agreement(model.labels, truth)
     const { title = basename(file), image } = flags
     await saveRun(out, model, async () => {
+      const confusion = truth && confusionOf(model.labels, truth, model.facts.k)
       const notes: RunNotes = {
-        ...defined({ image, agreement: agreed, sparseEntries: source.sparse?.values.length }),
+        ...defined({ image, confusion, agreement: agreed, sparseEntries: source.sparse?.values.length }),
         ...defined({ mixture: await circles.drawn() }),
-        ...(truth ? { confusion: confusionOf(model.labels, truth, model.facts.k) } : {}),
         ...{ title, file, commandLine: session.commandLine, elements: source.type, seconds },
       }
       return { notes, page: await clusterPage(title, clusterRun(out.path, model, notes)) }

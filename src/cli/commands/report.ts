@@ -87,8 +87,10 @@ async function judge(runs: readonly Run[], file: string): Promise<Run[]> {
   return runs.map((run) => {
     if (run.kind !== 'clustering' || run.labels === undefined) return run
     requireLength(file, truth.length, run.labels.length, `vectors of ${run.name}`)
-    const classes = { agreement: agreement(run.labels, truth), confusion: confusionOf(run.labels, truth, run.facts.k) }
-    return { ...run, notes: { ...run.notes, ...classes } }
+    const { confusion: _, ...notes } = run.notes
+    const confusion = confusionOf(run.labels, truth, run.facts.k)
+    const judged = { ...notes, agreement: agreement(run.labels, truth), ...(confusion && { confusion }) }
+    return { ...run, notes: judged }
   })
 }
 

@@ -9,6 +9,7 @@ import {
   openDevice,
   openVectors,
   readVectors,
+  type VectorSource,
   writeNeighbors,
   writeVectors,
 } from '../../index.ts'
@@ -91,10 +92,15 @@ async function search(
   const began = performance.now()
   const index = new CodeIndex(await loadQuantizer(folder), await readVectors(file))
   const queries = await openVectors(asked)
-  const originals = flags.rerank === undefined ? undefined : await openVectors(flags.rerank)
+  let originals: VectorSource | undefined
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   try {
+    if (flags.rerank !== undefined) originals = await openVectors(flags.rerank)
+    const { distances: distancesFile } = flags
+    if (distancesFile !== undefined) {
+      await tryFile(distancesFile, (probe) => writeVectors(probe, matrix(Float32Array.of(0), 1, 1)))
+    }
     if (flags.report !== undefined) await tryFile(flags.report, (probe) => savePage(probe, ''))
     await tryFile(flags.out, (probe) => writeNeighbors(probe, Uint32Array.of(0), 1))
     const device = await openDevice(deviceOptions(flags))

@@ -29,6 +29,7 @@ const options = (precision: number, branching: number): MethodOption[] => [
   {
     name: 'checks',
     kind: 'whole',
+    most: 1_000_000,
     fallback: 0,
     help: 'centres measured per search; 0 takes the fewest that reach the precision',
   },

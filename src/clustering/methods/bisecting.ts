@@ -33,6 +33,7 @@ export const bisecting: Method = {
       name: 'nodeRounds',
       kind: 'whole',
       least: 1,
+      most: 10_000,
       fallback: BISECTING_DEFAULTS.nodeRounds,
       help: 'rounds of each split',
     },

@@ -9,6 +9,7 @@ export const canopy: Method = {
     {
       name: 'canopyRadius',
       kind: 'real',
+      most: 1_000_000,
       fallback: 0.7,
       help: 'vectors nearer to the middle of a canopy than this share of the mean distance open none of their own',
     },

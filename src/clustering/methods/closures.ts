@@ -5,7 +5,7 @@ import type { Method } from '../run-state.ts'
 import { meanUpdate } from '../updates/mean.ts'
 
 export const CLOSURE_OPTIONS: readonly MethodOption[] = [
-  { name: 'leafSize', kind: 'whole', fallback: 10, least: 1, help: 'most points of a tree leaf' },
+  { name: 'leafSize', kind: 'whole', fallback: 10, least: 1, most: 10_000, help: 'most points of a tree leaf' },
   { name: 'trees', kind: 'whole', fallback: 10, least: 1, most: 1000, help: 'most partition trees' },
   {
     name: 'neighborhoods',
@@ -19,6 +19,7 @@ export const CLOSURE_OPTIONS: readonly MethodOption[] = [
     kind: 'whole',
     fallback: 3,
     least: 1,
+    most: 1000,
     help: 'adaptive: most trees looked at in a round, the newest first, then all in turn',
   },
   {

@@ -24,6 +24,7 @@ export const hkm: Method = {
       name: 'nodeRounds',
       kind: 'whole',
       least: 1,
+      most: 10_000,
       fallback: HKM_DEFAULTS.nodeRounds,
       help: 'rounds of Lloyd at each node',
     },

@@ -17,6 +17,7 @@ const batch = (fallback: number): MethodOption => ({
   name: 'batch',
   kind: 'whole',
   least: 1,
+  most: 1_000_000,
   fallback,
   help: 'vectors that choose their centres at a time, before these move',
 })

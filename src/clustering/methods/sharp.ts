@@ -15,6 +15,7 @@ export const BATCH_OPTION: MethodOption = {
   name: 'batch',
   kind: 'whole',
   least: 1,
+  most: 1_000_000,
   fallback: 4096,
   help: 'vectors whose moves are proposed at a time, whole leaves where there are trees; 1: one after the other',
 }

@@ -18,7 +18,7 @@ import {
 } from '../contract.ts'
 import { spareMemory } from '../spare-memory.ts'
 import { AccessMap, MAP_BYTES, MAPPED_BYTES } from './access-map.ts'
-import { WasmHeap } from './heap.ts'
+import { type FillMemory, WasmHeap } from './heap.ts'
 import { InPlaceRunner, type JobRunner, ThreadPool } from './pool.ts'
 import { kernelImports } from './thread-script.ts'
 
@@ -62,8 +62,10 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const { module, relaxed } = await compile(shared, options.relaxed ?? true, checks.module)
   const memory = checks.module ? createMemory(shared, FIRST_BYTES + MAP_BYTES, [MAPPED_BYTES]) : createMemory(shared)
   const instance = await WebAssembly.instantiate(module, kernelImports(memory.memory))
-  const base = (instance.exports.heapBase as () => number)()
-  const heap = new WasmHeap(memory.memory, checks.module ? base + MAP_BYTES : base, memory.maximumBytes, checks.fill)
+  const { heapBase, fillMemory } = instance.exports as unknown as { heapBase(): number; fillMemory: FillMemory }
+  const base = heapBase()
+  const firstFree = checks.module ? base + MAP_BYTES : base
+  const heap = new WasmHeap(memory.memory, firstFree, memory.maximumBytes, { fill: checks.fill, fillMemory })
   const access = checks.module ? new AccessMap(heap, base) : undefined
   const runner = shared
     ? await ThreadPool.start(module, heap, threads, { fill: checks.fill, access })
@@ -210,7 +212,9 @@ class CpuDevice implements Device {
   }
 
   clear(target: DeviceBuffer | BufferPart): void {
-    this.#view('clear', partOf(target)).fill(0)
+    const part = partOf(target)
+    this.#checkOpen()
+    this.#heap.clear(this.#locate('clear', part, part.bytes), part.bytes)
   }
 
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void {

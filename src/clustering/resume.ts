@@ -30,10 +30,14 @@ export function checkResume(model: ClusterModel, source: VectorSource, resolved:
 }
 
 /** Whether the rounds of the model are those this run would have done: then it may be over, and arrays of the method are good. */
-export function sameMethod({ facts }: ClusterModel, { method, settings, seed, empty }: ResolvedOptions): boolean {
+export function sameMethod(
+  { facts }: ClusterModel,
+  { method, settings, seed, empty, weights }: ResolvedOptions,
+): boolean {
   const { options } = facts
   const [own, other] = [settings, options.settings ?? {}].map((given) => JSON.stringify(Object.entries(given).sort()))
-  return facts.method === method && facts.seed === seed && options.empty === empty && own === other
+  const weighted = options.weighted === (weights !== undefined)
+  return facts.method === method && facts.seed === seed && options.empty === empty && weighted && own === other
 }
 
 /** The restart a run goes on with; a model that is not a checkpoint is the result of all restarts, and only goes on itself. */

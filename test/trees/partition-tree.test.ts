@@ -55,6 +55,13 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       expect(Math.min(...leaves.map((leaf) => leaf.length))).toBeGreaterThan(0)
     })
 
+    test.each([2 ** 30, 2 ** -30])('values of size %d give the same trees', async (factor) => {
+      const data = cloud(150, 5)
+      const scaled = data.map((value) => value * factor)
+      const grow = (points: Float32Array) => leavesOf(points, 5, (...args) => growTree(...args, 10, 7))
+      expect(await grow(scaled)).toEqual(await grow(data))
+    })
+
     test('duplicates and constant data split all the same', async () => {
       const same = await leavesOf(new Float32Array(300).fill(2), 3, (...args) => growTree(...args, 10, 7))
       expect(Math.max(...same.map((leaf) => leaf.length))).toBeLessThanOrEqual(10)

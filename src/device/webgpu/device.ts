@@ -332,7 +332,7 @@ function lostError(lost: GPUDeviceLostInfo): CentroidalError {
 function memoryError(label: string, size: number, allocated: number): CentroidalError {
   return new CentroidalError(
     'out-of-memory',
-    `The GPU has no room for ${label} (${megabytes(size)} MB, ${megabytes(allocated)} MB in use): set a smaller memoryBytes so that vectors are streamed, or use --device cpu.`,
+    `The GPU has no room for ${label} (${megabytes(size)} MB, ${megabytes(allocated)} MB in use): set a smaller memoryBytes so that vectors are streamed, a smaller limits.partBytes, or use the CPU device.`,
   )
 }
 

@@ -1,6 +1,15 @@
 /** What must not change a bit: threads, streaming, and what device memory held before. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ClusterModel, cluster, type Device, type DeviceOptions, nearest, openDevice } from '../../../src/index.ts'
+import {
+  type ClusterModel,
+  cluster,
+  type Device,
+  type DeviceOptions,
+  METHODS,
+  nearest,
+  openDevice,
+} from '../../../src/index.ts'
+import { documents } from '../documents.ts'
 import { openPoisoned } from './poisoned.ts'
 import { bitsOf, cloud, SUBJECTS } from './subjects.ts'
 
@@ -8,8 +17,8 @@ const vectors = cloud(6)
 const others = cloud(7, 90)
 const PART = 1600
 const limits = { partBytes: PART }
-/** A GPU in software takes long: one method of each kind of update and candidates. */
-const ON_WEBGPU = new Set(['lloyd', 'canopy', 'closures', 'gmm'])
+/** A GPU in software takes long, and kernels have tests of their own there: few methods will do. */
+const ON_WEBGPU = new Set(['lloyd', 'canopy'])
 
 /** The run, and what the model says of other vectors. */
 async function all(options: object, device: Device): Promise<object> {
@@ -29,7 +38,6 @@ describe.each([
       ? [
           ['two threads, streamed', { threads: 2, memoryBytes: 2000 }],
           ['three threads, less memory than a part', { threads: 3, memoryBytes: 100 }],
-          ['no shared memory', { shared: false }],
         ]
       : [['streamed', { memoryBytes: 2000 }]]
   beforeAll(async () => {
@@ -45,10 +53,22 @@ describe.each([
   const subjects = base.kind === 'cpu' ? SUBJECTS : SUBJECTS.filter(({ name }) => ON_WEBGPU.has(name.split(',')[0]))
 
   test.each(subjects)('$name', async ({ options }) => {
-    const asked = { ...options, iterations: base.kind === 'cpu' ? 5 : 2 }
+    const asked = { ...options, iterations: base.kind === 'cpu' ? 3 : 2 }
     const usual = await all(asked, devices[0])
     for (const [i, device] of devices.slice(1).entries()) {
       expect(await all(asked, device), changes[i]?.[0] ?? 'filled memory').toEqual(usual)
+    }
+  })
+
+  test('sparse rows', async () => {
+    const sparse = documents(120, 30, 8, 4, 13)
+    for (const { options } of subjects.filter(({ method }) => METHODS[method].sparse)) {
+      const run = async (device: Device): Promise<object> => {
+        const model = await cluster(sparse, { ...options, iterations: 3, device })
+        return { ...bitsOf(model), ...(await model.assign(sparse, { device })) }
+      }
+      const usual = await run(devices[0])
+      for (const device of devices.slice(1)) expect(await run(device)).toEqual(usual)
     }
   })
 

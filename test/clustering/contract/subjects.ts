@@ -48,7 +48,7 @@ const SETTINGS: Partial<Record<MethodName, readonly Partial<ClusterOptions>[]>> 
     { index: 'kd', trees: 2 },
   ],
   rakm: [
-    { k: 120, precision: 0.3, branching: 2 },
+    { checks: 3, branching: 3 },
     { checks: 2, index: 'kd', trees: 2 },
   ],
   hkm: [{ branching: 3 }],

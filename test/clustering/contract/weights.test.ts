@@ -6,9 +6,11 @@ import {
   cluster,
   type Device,
   type Matrix,
+  METHODS,
   matrix,
   openDevice,
 } from '../../../src/index.ts'
+import { documents } from '../documents.ts'
 import { distortionOf, isSound, unitRows } from './oracle.ts'
 import { openPoisoned } from './poisoned.ts'
 import { bitsOf, cloud, excused, K, SUBJECTS } from './subjects.ts'
@@ -101,6 +103,19 @@ describe('weights', () => {
     expect(distortionOf(vectors, model, others) / distortionOf(vectors, model, weights)).toBeLessThan(2)
   })
 })
+
+test.each(WEIGHTED.filter(({ method }) => METHODS[method].sparse))(
+  'weights of 0 with sparse rows: $name',
+  async ({ options }) => {
+    const sparse = documents(90, 30, 8, 4, 13)
+    const weights = Array.from({ length: 90 }, (_, i) => (i % 3 === 0 ? 0 : 1))
+    for (const metric of ['euclidean', 'cosine'] as const) {
+      const model = await cluster(sparse, { ...options, metric, weights, device })
+      expect(isSound(model)).toBe(true)
+      expect(bitsOf(await cluster(sparse, { ...options, metric, weights, device: dirty[0] }))).toEqual(bitsOf(model))
+    }
+  },
+)
 
 interface Case {
   readonly name: string

@@ -1,7 +1,7 @@
 /** What a caller may ask of a quantizer, with the defaults and why they are what they are. */
 import { type DeviceChoice, deviceChoice } from '../clustering/device-choice.ts'
 import { abortSignal, callback, choice, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
-import { badOption } from '../core/errors.ts'
+import { badOption, CentroidalError } from '../core/errors.ts'
 import type { QuantizerStats } from './stats.ts'
 
 /**
@@ -79,6 +79,11 @@ export const QUANTIZER_DEFAULTS = { m: 8, bits: 64, codewords: 256, iterations: 
 /** Codes are 32-bit words at most, and tables of a query h floats a subspace. */
 const MOST_CODEWORDS = 65536
 
+/** A rotation has rank x d numbers and takes about d^3 operations a round: beyond this a round takes minutes. */
+const MOST_ROTATED = 4096
+/** Principal directions come from an eigendecomposition on the host, d^3 operations that cannot be stopped half-way. */
+const MOST_PRINCIPAL = 2048
+
 /** More would not end. */
 const MOST_ITERATIONS = 1_000_000
 
@@ -119,6 +124,7 @@ export function resolveQuantizerOptions(
   if (order !== 'principal' && (bits || rank < cols)) {
     throw badOption('order', order, `only principal can choose ${rank} of ${cols} dimensions; leave it out.`)
   }
+  checkWidth(type, order, cols)
   return {
     type,
     m,
@@ -129,6 +135,18 @@ export function resolveQuantizerOptions(
     tolerance: options.tolerance ?? QUANTIZER_DEFAULTS.tolerance,
     seed: options.seed ?? QUANTIZER_DEFAULTS.seed,
   }
+}
+
+function checkWidth(type: QuantizerType, order: SubspaceOrder, cols: number): void {
+  // Nothing is rotated then.
+  if (type === 'pq' && order === 'natural') return
+  const most = order === 'principal' ? MOST_PRINCIPAL : MOST_ROTATED
+  if (cols <= most) return
+  throw new CentroidalError(
+    'bad-option',
+    `Type ${type} with order ${order} takes vectors of at most ${most} dimensions, these have ${cols}: ` +
+      'reduce their dimensions first, or use type pq with order natural.',
+  )
 }
 
 function checkCodewords(given: number | undefined, bits: boolean, type: QuantizerType, rows: number): number {

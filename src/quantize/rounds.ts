@@ -28,7 +28,7 @@ import { inner, product, transposed } from '../math/orthogonal.ts'
 import { DeviceCodec } from './codec.ts'
 import type { QuantizerType } from './options.ts'
 import { rotationFor } from './procrustes.ts'
-import type { Samples } from './start.ts'
+import { along, type Samples } from './start.ts'
 
 export interface RoundsArgs {
   readonly type: QuantizerType
@@ -294,8 +294,8 @@ export class Rounds {
 
   /** R' mean. */
   #center(): Float64Array {
-    const { mean } = this.#args
-    return product(this.#directions, mean, this.#directions.length / mean.length, mean.length, 1)
+    const { mean, ranges } = this.#args
+    return along(this.#directions, mean, ranges[ranges.length - 1])
   }
 
   #refill(counts: Uint32Array): void {

@@ -16,7 +16,7 @@ export const STREAMS = { order: 0, samples: 1, codewords: 2, refill: 3 } as cons
 const SAMPLES = 2048
 
 export interface FirstDirections {
-  /** R', rank x d: one direction a row. */
+  /** R', rank x d: one direction a row. Empty where pq leaves the dimensions as they are, which may be many thousands. */
   readonly directions: Float64Array
   /** The dimensions in their own order: nothing needs to be rotated. */
   readonly natural: boolean
@@ -26,10 +26,11 @@ export async function firstDirections(
   device: Device,
   points: PointStore,
   mean: Float64Array,
-  { order, rank, m }: ResolvedQuantizerOptions,
+  { type, order, rank, m }: ResolvedQuantizerOptions,
   random: Random,
 ): Promise<FirstDirections> {
   const { cols } = points
+  if (type === 'pq' && order === 'natural') return { directions: new Float64Array(0), natural: true }
   if (order === 'principal') {
     const covariance = await covarianceOf(device, points, mean)
     const leading = leadingEigenvectors(covariance, cols, rank)
@@ -44,6 +45,11 @@ export async function firstDirections(
     directions[i * cols + dimension] = 1
   })
   return { directions, natural: order === 'natural' }
+}
+
+/** Where a vector lies along the directions; itself where there are none. */
+export function along(directions: Float64Array, vector: Float64Array, rank: number): Float64Array {
+  return directions.length === 0 ? vector : product(directions, vector, rank, vector.length, 1)
 }
 
 async function covarianceOf(device: Device, points: PointStore, mean: Float64Array): Promise<Float64Array> {
@@ -90,6 +96,10 @@ export class Samples {
   /** Directions first to last of sample i, into a place of the books. */
   project(i: number, directions: Float64Array, first: number, last: number, out: Float32Array, at: number): void {
     const cols = this.#cols
+    if (directions.length === 0) {
+      out.set(this.#data.subarray(i * cols + first, i * cols + last), at)
+      return
+    }
     for (let t = first; t < last; t++) {
       let dot = 0
       for (let j = 0; j < cols; j++) dot += directions[t * cols + j] * this.#data[i * cols + j]

@@ -18,7 +18,7 @@ import {
 } from './options.ts'
 import { Quantizer } from './quantizer.ts'
 import { type Round, Rounds } from './rounds.ts'
-import { firstBooks, firstDirections, Samples, STREAMS } from './start.ts'
+import { along, firstBooks, firstDirections, Samples, STREAMS } from './start.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
 /**
@@ -108,7 +108,7 @@ async function run(
   const ranges = evenRanges(rank, m)
   const first = await firstDirections(device, points, mean, resolved, random.fork(STREAMS.order))
   const samples = await Samples.draw(points, codewords, random.fork(STREAMS.samples))
-  const center = product(first.directions, mean, rank, points.cols, 1)
+  const center = along(first.directions, mean, rank)
   const books = firstBooks(samples, first.directions, center, ranges, codewords, random.fork(STREAMS.codewords))
   const refill = random.fork(STREAMS.refill)
   const rounds = new Rounds(device, points, {

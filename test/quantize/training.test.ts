@@ -228,6 +228,24 @@ test('bytes that do not fit a binding once they are rotated are taken in parts',
   }
 })
 
+describe('wide vectors', () => {
+  const wide = slanted(30, 4100, 15)
+
+  test('pq in natural order takes any width, without a matrix of d x d', async () => {
+    const quantizer = await trainQuantizer(wide, { type: 'pq', m: 4, codewords: 4, iterations: 2, device: 'cpu' })
+    expect(quantizer.codec.rotation).toBeUndefined()
+    expect(quantizer.distortion).toBeGreaterThan(0)
+  })
+
+  test.each([
+    [{ type: 'ck', m: 4, codewords: 4 }, /at most 4096 dimensions, these have 4100/],
+    [{ type: 'pq', m: 4, codewords: 4, order: 'random' }, /at most 4096 dimensions/],
+    [{ type: 'ok', m: 4 }, /at most 2048 dimensions/],
+  ])('%j needs a rotation and is refused', async (given, message) => {
+    await expect(trainQuantizer(wide, { device: 'cpu', ...given } as QuantizerOptions)).rejects.toThrow(message)
+  })
+})
+
 describe('options', () => {
   const vectors = slanted(30, 6, 14)
   test.each([

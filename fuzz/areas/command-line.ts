@@ -157,7 +157,7 @@ export function requireProper({ code, signal, stdout, stderr, stopped, hung }: E
     throw new Failure('bad message', `output on stdout although it failed: ${stdout.slice(0, 100)}`)
   }
   const slip = /\bundefined\b|\bNaN\b(?!")|\[object \w+\]/.exec(
-    code === 2 ? said.replaceAll(/"[^"]*"|\bis NaN\b|found NaN|holds NaN/g, '') : '',
+    code === 2 ? said.replaceAll(/"[^"]*"|\bis (NaN|undefined)\b|found NaN|holds NaN/g, '') : '',
   )
   if (slip && !said.includes("'NaN'")) throw new Failure('bad message', `"${slip[0]}" in: ${said.slice(0, 300)}`)
 }

@@ -21,7 +21,8 @@ const CASES_PER_PROCESS = 4000
 
 export class Runner {
   #child: ChildProcess | undefined
-  #cases = 0
+  /** Cases by area in the present process. */
+  readonly #cases = new Map<string, number>()
   #stderr = ''
   readonly #folder: string
 
@@ -38,13 +39,14 @@ export class Runner {
       const last = await this.#runUntilDeath(area, { ...batch, first, count: end - first }, onResult)
       first = last + 1
     }
-    if (this.#cases > (area.casesPerProcess ?? CASES_PER_PROCESS)) await this.close()
+    const cases = this.#cases.get(area.name) ?? 0
+    if (cases > (area.casesPerProcess ?? CASES_PER_PROCESS)) await this.close()
   }
 
   async close(): Promise<void> {
     const child = this.#child
     this.#child = undefined
-    this.#cases = 0
+    this.#cases.clear()
     if (!child || child.exitCode !== null || child.signalCode !== null) return
     const ended = new Promise((resolve) => child.once('exit', resolve))
     if (child.connected) child.disconnect()
@@ -82,13 +84,13 @@ export class Runner {
           current = report.begun
           began = performance.now()
         } else if ('ended' in report) {
-          this.#cases++
+          this.#cases.set(area.name, (this.#cases.get(area.name) ?? 0) + 1)
           onResult({ area: area.name, number: report.ended, failure: report.failure })
         } else finish(batch.first + batch.count - 1)
       })
       child.on('exit', (code, signal) => {
         this.#child = undefined
-        this.#cases = 0
+        this.#cases.clear()
         const [line = ''] = this.#stderr.split('\n').filter((text) => /error|fatal|abort/i.test(text))
         const failure = death ?? {
           kind: 'crash' as const,

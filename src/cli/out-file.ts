@@ -1,4 +1,5 @@
 /** A file that results go to, tried before the long work. */
+import { randomBytes } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CentroidalError } from '../index.ts'
@@ -9,7 +10,8 @@ export async function tryFile(out: string, write: (probe: string) => Promise<voi
   if ((await stat(out).catch(() => undefined))?.isDirectory()) {
     throw new CentroidalError('bad-file', `Cannot write to ${JSON.stringify(out)}: it is a folder; name a file.`)
   }
-  const probe = join(dirname(out), `.centroidal-${process.pid}-${basename(out)}`)
+  // Random, so that nobody can put a link there before.
+  const probe = join(dirname(out), `.centroidal-${randomBytes(6).toString('hex')}-${basename(out)}`)
   try {
     await write(probe)
     await rm(probe, { force: true })

@@ -118,7 +118,7 @@ export async function loadRun(folder: string): Promise<Run> {
   }
   if (found.format !== 'centroidal clustering') throw notARun(folder, 'its model.json is of another kind')
   const facts = checked(model, clusteringFacts, found)
-  const run = existsSync(join(folder, 'labels.npy'))
+  const run = hasLabels(folder, found.staging)
     ? { ...clusterRun(folder, await loadModel(folder), {}), facts }
     : await withoutLabels(folder, facts)
   for (const [name, values] of Object.entries({ ...run, centers: run.centers.data })) {
@@ -174,6 +174,11 @@ function checked<T>(path: string, shape: Shape<T>, value: unknown): T {
     if (!(error instanceof ShapeError)) throw error
     throw notUsable(path, error.message, error)
   }
+}
+
+/** A save that was stopped may still have them in its staging folder; loading finds them there. */
+function hasLabels(folder: string, staging: unknown): boolean {
+  return existsSync(join(folder, 'labels.npy')) || existsSync(join(folder, String(staging), 'labels.npy'))
 }
 
 /** The rounds and the centres are still worth a report. */

@@ -75,9 +75,9 @@ export async function cluster(vectors: VectorInput, options: ClusterOptions): Pr
  */
 export async function* clusterSteps(
   vectors: VectorInput,
-  given: ClusterOptions,
+  options: ClusterOptions,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
-  const options = readOptions(given)
+  options = readOptions(options)
   const source = toSource(vectors)
   const { rows, cols, sparse } = source
   const resolved = resolveOptions(options, { rows, cols, sparse: sparse !== undefined })

@@ -78,7 +78,7 @@ export async function inspectVectors(
   return { frame: { shift, scale, unit, type: 'f32' }, largest }
 }
 
-async function largestDeviation(source: VectorSource, shift: Float64Array, control: Watch): Promise<number> {
+async function largestDeviation(source: VectorSource, shift: Float64Array, control: Watch = {}): Promise<number> {
   const { cols } = source
   let largest = 0
   for await (const { data } of chunks(source, { signal: control.signal })) {
@@ -100,10 +100,16 @@ function scaleFor(largest: number): number {
 export async function frameOfNew(source: VectorSource, metric: 'euclidean' | 'cosine', frame: Frame): Promise<Frame> {
   const own = await inspectVectors(source, metric)
   if (!frame.unit && own.largest * frame.scale > LARGEST_IN_FRAME) {
-    throw new CentroidalError(
-      'bad-data',
-      `${source.name} holds ${own.largest}, and the model measures distances of values up to ${(LARGEST_IN_FRAME / frame.scale).toPrecision(3)}: remove such rows, or make a model from vectors that include them.`,
-    )
+    // Sparse rows are not shifted.
+    const shift = source.sparse ? undefined : frame.shift
+    const far = shift ? await largestDeviation(source, shift) : own.largest
+    const most = LARGEST_IN_FRAME / frame.scale
+    if (far > most) {
+      throw new CentroidalError(
+        'bad-data',
+        `${source.name} holds values ${far} away from those of the model, which measures distances up to ${most.toPrecision(3)}: remove such rows, or make a model from vectors that include them.`,
+      )
+    }
   }
   const raw = isIdentity(frame) && !frame.unit
   return { ...frame, type: raw ? own.frame.type : 'f32' }
@@ -111,9 +117,12 @@ export async function frameOfNew(source: VectorSource, metric: 'euclidean' | 'co
 
 /** The frame made wide enough for other values too. */
 export function widenFrame(frame: Frame, values: VectorData): Frame {
-  if (frame.unit || values instanceof Uint8Array) return frame
+  if (frame.unit) return frame
+  const { shift } = frame
   let largest = 0
-  for (let i = 0; i < values.length; i++) largest = Math.max(largest, Math.abs(values[i]))
+  for (let i = 0; i < values.length; i++) {
+    largest = Math.max(largest, Math.abs(values[i] - (shift ? shift[i % shift.length] : 0)))
+  }
   if (largest * frame.scale <= LARGEST_IN_FRAME) return frame
   return { ...frame, scale: scaleFor(largest), type: 'f32' }
 }

@@ -129,7 +129,10 @@ export class ClusterModel {
   /** The standard deviation of each component of a mixture, in the input's units. */
   readonly sigmas: Float32Array | undefined
 
-  /** @internal */
+  /**
+   * What a run needs to go on from here besides.
+   * @internal
+   */
   readonly resumeState: ResumeState | undefined
 
   /** @internal `cluster` and `loadModel` make models. */

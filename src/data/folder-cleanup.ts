@@ -54,6 +54,10 @@ export async function previousFiles(disk: Disk, folder: string, contents: Folder
   for (const [inner, { json, files }] of Object.entries(contents.folders ?? {})) {
     for (const name of [json, ...Object.keys(files)]) kept.add(`${inner}/${name}`)
   }
+  // An index of images may share the folder with a model.
+  for (const other of JSON_FILES.filter((json) => json !== contents.json)) {
+    for (const { name } of (await savedListing(disk, `${folder}/${other}`))?.files ?? []) kept.add(name)
+  }
   const listing = isSealed(bytes) ? listingOf(parsedJson(bytes) ?? {}) : undefined
   const names = listing?.files.map(({ name }) => name) ?? (await firstVersionFiles(disk, folder, bytes))
   return names.filter((name) => !kept.has(name))

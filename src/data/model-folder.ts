@@ -21,7 +21,7 @@ export interface ModelContents {
   readonly tree?: Uint32Array
   /** Weights and standard deviations of the clusters, where they are the components of a mixture. */
   readonly mixture?: ModelMixture
-  /** What the method needs to go on, as plain JSON. It checks that itself when it does. */
+  /** Facts that resuming needs. */
   readonly resume?: Readonly<Record<string, unknown>>
   /** Arrays that the method needs to go on, saved as resume-<name>.npy. Names match [a-z-]+. */
   readonly resumeState?: ResumeState
@@ -42,7 +42,7 @@ export interface LoadedModel {
   readonly frameCenters: Float32Array | undefined
   readonly tree: Uint32Array | undefined
   readonly mixture: ModelMixture | undefined
-  readonly resume: Readonly<Record<string, unknown>> | undefined
+  readonly resume: Checked<typeof resumeFacts> | undefined
   readonly resumeState: ResumeState | undefined
 }
 
@@ -82,7 +82,7 @@ export function modelFolder(contents: ModelContents): FolderContents {
   }
 }
 
-const factsSchema = record({
+const runFacts = {
   method: text(/^[a-z][a-z-]*$/),
   metric: choice('euclidean', 'cosine'),
   k: COUNT,
@@ -105,10 +105,12 @@ const factsSchema = record({
       ),
     }),
   ),
-  distortion: real(0),
-  frame: plainObject,
-  resume: optional(plainObject),
-})
+}
+
+/** A checkpoint tells in which restart it was taken, and of the best restart before. */
+const resumeFacts = record({ restart: optional(whole(0)), best: optional(record(runFacts)) })
+
+const factsSchema = record({ ...runFacts, distortion: real(0), frame: plainObject, resume: optional(resumeFacts) })
 
 export type LoadedFacts = Omit<Checked<typeof factsSchema>, 'distortion' | 'frame' | 'resume'>
 
@@ -130,6 +132,7 @@ export async function readModelFolder(saved: SavedFolder): Promise<LoadedModel> 
   for (const name of saved.arrays.filter((array) => RESUME_NAME.test(array))) {
     resumeState[name.slice('resume-'.length)] = await savedList(saved, name)
   }
+  if (resume?.best) checkBest(saved.path, resume.best, facts, resumeState)
   return {
     facts,
     frame,
@@ -143,6 +146,23 @@ export async function readModelFolder(saved: SavedFolder): Promise<LoadedModel> 
     resume,
     resumeState: Object.keys(resumeState).length > 0 ? resumeState : undefined,
   }
+}
+
+/** The best restart so far is a model inside the model, in arrays of the resume state: see clustering/resume.ts. */
+function checkBest(path: string, best: LoadedFacts, { rows, cols, metric }: LoadedFacts, state: ResumeState): void {
+  const { 'best-centers': centers, 'best-labels': labels, 'best-tree': tree } = state
+  checkRounds(
+    `${path}/model.json: resume.best`,
+    best.iterations,
+    best.iterations[best.iterations.length - 1]?.distortion,
+  )
+  const same = best.rows === rows && best.cols === cols && best.metric === metric
+  const shaped = centers?.length === best.k * cols && labels?.length === rows
+  const typed = centers instanceof Float32Array && labels instanceof Uint32Array
+  if (!same || !shaped || !typed || !centers.every(Number.isFinite) || labels.some((label) => label >= best.k)) {
+    throw badFolder(`${path} does not have the best restart that its model.json tells of: save the folder again.`)
+  }
+  if (tree) checkTree(tree as Uint32Array, best.k, `${path}/resume-best-tree.npy`)
 }
 
 /** What rounding makes of the sum of weights. */

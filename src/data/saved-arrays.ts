@@ -94,7 +94,9 @@ async function savedArray(saved: SavedFolder, name: string): Promise<SavedArray>
   const bytes = saved.bytes(name)
   const table = await openNpy(bytesInMemory(`${saved.path}/${name}.npy`, bytes))
   const { type, rows, cols } = table
-  return { type, rows, cols, data: await table.read(0, rows) }
+  const data = await table.read(0, rows)
+  // A copy without the header: whoever transfers or clones the buffer gets the numbers alone.
+  return { type, rows, cols, data: data.byteLength === data.buffer.byteLength ? data : data.slice() }
 }
 
 function bytesInMemory(name: string, bytes: Uint8Array): ByteSource {

@@ -35,8 +35,8 @@ import type { QuantizerStats, QuantizerStop } from './stats.ts'
  * codes.rows // => 600
  * ```
  */
-export async function trainQuantizer(vectors: VectorInput, given: QuantizerOptions): Promise<Quantizer> {
-  const options = readQuantizerOptions(given)
+export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
+  options = readQuantizerOptions(options)
   const source = toSource(vectors)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
   const { signal, onProgress } = options

@@ -94,9 +94,9 @@ export class InvertedFile {
   #filed: Filed | undefined
 
   /** Trains the quantizer on what is left of vectors after subtracting their centres. The file is empty then: add to it. */
-  static async train(vectors: VectorInput, model: ClusterModel, given: QuantizerOptions): Promise<InvertedFile> {
+  static async train(vectors: VectorInput, model: ClusterModel, options: QuantizerOptions): Promise<InvertedFile> {
     requireEuclidean(clusterModel(model, 'the model'))
-    const options = readQuantizerOptions(given)
+    options = readQuantizerOptions(options)
     const source = toSource(vectors)
     const { device, release } = await acquireDevice(options.device)
     try {
@@ -181,8 +181,8 @@ export class InvertedFile {
   }
 
   /** The ids of the nearest vectors of each query, among those in the clusters it looks into. */
-  async search(queries: VectorInput, given: InvertedSearchOptions = {}): Promise<RankedCodes> {
-    const options = optionsOf('search', given, SEARCH_CHECKS)
+  async search(queries: VectorInput, options: InvertedSearchOptions = {}): Promise<RankedCodes> {
+    options = optionsOf('search', options, SEARCH_CHECKS)
     const source = toSource(queries, 'the queries')
     const { nearest, wanted } = candidateCount(options)
     const probe = options.probe ?? Math.min(8, this.model.centers.rows)

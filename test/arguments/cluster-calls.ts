@@ -25,7 +25,7 @@ export function clusterCall({ device, vectors }: Fixtures, method: 'lloyd' | 'cl
         { ...(finds ? {} : { k: 3 }), method, device },
         {
           ...others,
-          ...(closures ? { leafSize: 'whole', visits: 'whole', growth: 'share', batch: 'whole', fast: 'flag' } : {}),
+          ...(closures ? { leafSize: 'none', visits: 'none', growth: 'share', batch: 'none', fast: 'flag' } : {}),
           ...(finds ? { lambda: 'share', tau: 'share', checks: { place: 'none', also: ['zero'] } } : {}),
           ...(mixture
             ? {

@@ -200,7 +200,7 @@ function quantizerCall({ device, vectors }: Fixtures, type: 'pq' | 'ok'): Call {
           codewords: 'none',
           order: 'none',
           rank: 'none',
-          iterations: 'whole',
+          iterations: 'none',
           tolerance: 'real',
           seed: 'whole or zero',
           device: 'device',

@@ -61,6 +61,12 @@ describe(`extreme data, CENTROIDAL_FUZZ_SEED=${seed}`, () => {
         model.labels.every((label) => label < model.centers.rows),
         what,
       ).toBe(true)
+      const assigned = await model.assign(vectors, { device })
+      expect(assigned.distances.every(Number.isFinite), what).toBe(true)
+      expect(
+        assigned.labels.every((label) => label < model.centers.rows),
+        what,
+      ).toBe(true)
       expect(Math.abs(judged.root - judged.reported), what).toBeLessThanOrEqual(judged.allowed)
       if (MEANS.has(method)) expect(judged.meanError, what).toBeLessThanOrEqual(judged.meanAllowed)
       if (method === 'lloyd' && model.facts.stopped === 'converged') {

@@ -65,6 +65,7 @@ describe.each(NAMES)('%s', (name) => {
         disk.crash(how)
         const found = await kind.load(FOLDER)
         expect(crashed ? ['old', 'new'] : ['new'], `${how} after ${stop}`).toContain(found)
+        await kind.loadParts?.(FOLDER)
         seen.add(crashed ? `crashed ${found}` : 'done')
         // Stopped once more while the next save is cleaning up, and then left alone.
         await upTo(disk, stop % 13, () => kind.save('old', FOLDER))

@@ -45,6 +45,14 @@ describe('what is removed', () => {
     expect(readdirSync(path('old')).sort()).toEqual([...PLAIN, 'mine.partial', 'mine.txt'].sort())
   })
 
+  test('not what belongs to an index of images in the same folder', async () => {
+    const shared = { json: 'index.json', format: 'centroidal image index', version: 2, facts: {} } as const
+    await save('both', { ...plain, resumeState: { a: Float32Array.of(1) } })
+    await saveFolder(path('both'), { ...shared, files: { 'ids.npy': [], 'resume-a.npy': [] } })
+    await save('both', plain)
+    expect(readdirSync(path('both')).sort()).toEqual([...PLAIN, 'ids.npy', 'index.json', 'resume-a.npy'].sort())
+  })
+
   test('nothing outside, whatever the earlier model.json says', async () => {
     await save('b', mixture)
     writeFileSync(path('keep.npy'), '')
@@ -101,7 +109,7 @@ test('arrays to resume from keep their type and bits, facts to resume from their
     state: Float32Array.of(0.1),
     empty: new Float64Array(0),
   }
-  const resume = { restart: 2, best: { k: 3 } }
+  const resume = { restart: 2 }
   await save('resume', { ...plain, resume, resumeState })
   const loaded = await readModelFolder(await loadFolder(path('resume'), modelKind(2)))
   expect(loaded.resumeState).toEqual(resumeState)

@@ -2,7 +2,7 @@
  * A disk in memory whose operations can fail or be the last before a crash. It knows what is synced: after a power cut
  * only that is left. Put in place of src/platform/disk.ts by `useDisk`.
  */
-import { dirname } from 'node:path'
+import { dirname, normalize } from 'node:path'
 import { disk } from '../../src/platform/disk.ts'
 
 interface File {
@@ -130,7 +130,9 @@ export class MemoryDisk {
 
   #find(path: string): Node | undefined {
     let node: Node | undefined = this.#root
-    for (const name of path.split('/').filter((part) => part !== '' && part !== '.')) {
+    for (const name of normalize(path)
+      .split('/')
+      .filter((part) => part !== '' && part !== '.')) {
       node = node?.kind === 'folder' ? node.names.get(name) : undefined
     }
     return node

@@ -22,6 +22,8 @@ export interface SavedKind {
   save(which: 'old' | 'new', folder: string): Promise<void>
   /** `old` or `new`, if all of it is; else what it is. */
   load(folder: string): Promise<string>
+  /** Loads the folders inside, each by itself. */
+  loadParts?(folder: string): Promise<void>
 }
 
 interface Pair<T> {
@@ -68,9 +70,25 @@ export async function savedKinds(device: Device): Promise<SavedKind[]> {
     kind('model', model, loadModel),
     kind('model with a tree over a mixture', { old: mixture, new: tree }, loadModel),
     kind('quantizer', quantizer, loadQuantizer),
-    kind('code index', index, (folder) => CodeIndex.load(folder)),
-    kind('inverted file', file, (folder) => InvertedFile.load(folder)),
-    kind('image index', pictures, loadIndex),
+    {
+      ...kind('code index', index, (folder) => CodeIndex.load(folder)),
+      loadParts: async (folder) => {
+        await loadQuantizer(`${folder}/quantizer`)
+      },
+    },
+    {
+      ...kind('inverted file', file, (folder) => InvertedFile.load(folder)),
+      loadParts: async (folder) => {
+        await loadQuantizer(`${folder}/quantizer`)
+        await loadModel(`${folder}/clusters`)
+      },
+    },
+    {
+      ...kind('image index', pictures, loadIndex),
+      loadParts: async (folder) => {
+        await loadModel(`${folder}/vocabulary`)
+      },
+    },
     {
       name: 'folder of the command line',
       save: async (which, folder) => (await OutFolder.claim(folder)).save(model[which], texts[which]),

@@ -190,11 +190,9 @@ describe('checked kernels', () => {
 
   test('stop at bytes that their job did not state', async () => {
     expect(await touch(16, 4)).toBe('done')
-    expect(await touch(12, 4)).toMatch(
-      /^The kernel distanceMatrix .* out of bounds: 16 bytes at \d+ belong to no argument/,
-    )
-    expect(await touch(16, 0)).toMatch(
-      /^The kernel distanceMatrix .* out of bounds: 4 bytes at \d+ belong to no argument/,
-    )
+    const outside =
+      /^The kernel distanceMatrix .* out of bounds: a kernel touched memory that belongs to none of its arguments/
+    expect(await touch(12, 4)).toMatch(outside)
+    expect(await touch(16, 0)).toMatch(outside)
   })
 })

@@ -34,26 +34,27 @@ export const MAX_JOBS = 64
 export const JOB_BYTES = JOB.words * 4 + MAX_ARGS * 8
 export const CONTROL_BYTES = CONTROL.words * 4 + MAX_JOBS * JOB_BYTES
 
-/** What kernels import. Threads get the text of this function, so it uses nothing from outside. */
+const ABORTED = 'an assertion does not hold'
+const OUTSIDE = 'out of bounds: a kernel touched memory that belongs to none of its arguments, at byte '
+
+/** What kernels import. Threads have the same below. */
 export function kernelImports(memory: WebAssembly.Memory): WebAssembly.Imports {
+  const fail = (message: string): never => {
+    throw new Error(message)
+  }
   return {
-    env: {
-      memory,
-      abort() {
-        throw new Error('an assertion does not hold')
-      },
-    },
-    // Only the checked build calls it.
-    checked: {
-      outside(address: number, bytes: number) {
-        throw new Error(`out of bounds: ${bytes} bytes at ${address >>> 0} belong to no argument of the kernel`)
-      },
-    },
+    env: { memory, abort: () => fail(ABORTED) },
+    // Only the checked build asks for it.
+    checked: { outside: (address: number) => fail(OUTSIDE + (address >>> 0)) },
   }
 }
 
 export const THREAD_SCRIPT = `
-const kernelImports = ${kernelImports}
+const fail = (message) => { throw new Error(message) }
+const kernelImports = (memory) => ({
+  env: { memory, abort: () => fail('${ABORTED}') },
+  checked: { outside: (address) => fail('${OUTSIDE}' + (address >>> 0)) },
+})
 listen(({ module, memory, control, entries, threads, index, fill }) => {
   const instance = new WebAssembly.Instance(module, kernelImports(memory))
   const functions = entries.map((name) => instance.exports[name])

@@ -2,13 +2,25 @@ import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
 import { chromiumLaunchOptions } from './scripts/chromium.mjs'
 
-/** The same kernel and clustering tests run in Node and in a real Chromium; the rest needs Node. */
+/**
+ * The same tests of kernels and methods run in Node and in a real Chromium; the rest needs Node. What a method achieves
+ * depends neither on the one nor on the other, so long tests of that run in Node only.
+ */
 const everywhere = [
   'test/kernels/**/*.test.ts',
   'test/clustering/**/*.test.ts',
   'test/trees/**/*.test.ts',
   'test/quantize/**/*.test.ts',
   'test/device/contract.test.ts',
+]
+
+const onlyInNode = [
+  'test/clustering/bisecting.test.ts',
+  'test/clustering/extreme-data.test.ts',
+  'test/clustering/filled-memory.test.ts',
+  'test/clustering/mixtures.test.ts',
+  'test/clustering/overflow.test.ts',
+  'test/clustering/contract/{abort,data,resume,weights}.test.ts',
 ]
 
 export default defineConfig({
@@ -32,6 +44,7 @@ export default defineConfig({
         test: {
           name: 'chromium',
           include: [...everywhere, 'test/browser/**/*.test.ts'],
+          exclude: onlyInNode,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           browser: {

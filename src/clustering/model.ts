@@ -129,7 +129,7 @@ export class ClusterModel {
   /** The standard deviation of each component of a mixture, in the input's units. */
   readonly sigmas: Float32Array | undefined
 
-  /** @internal */
+  /** @internal Further state that resuming needs. */
   readonly resumeState: ResumeState | undefined
 
   /** @internal `cluster` and `loadModel` make models. */

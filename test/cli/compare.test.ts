@@ -186,9 +186,9 @@ describe('what is refused', () => {
     await refused(/vectors\.npy" is no run folder/, path('vectors.npy'))
     await mkdir(path('broken'))
     await writeFile(path('broken/model.json'), '{')
-    await refused(/broken" is no run folder: its model\.json is not JSON/, path('broken'))
+    await refused(/broken" is no run folder: its model\.json is not a JSON object/, path('broken'))
     await writeFile(path('broken/model.json'), '{"format": "centroidal images"}')
-    await refused(/broken" is no run folder: its model\.json is of another kind \(centroidal images\)/, path('broken'))
+    await refused(/broken" is no run folder: its model\.json is of another kind/, path('broken'))
     await refused(/^Say which runs/)
   })
 

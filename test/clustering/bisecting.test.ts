@@ -60,29 +60,6 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       },
     )
 
-    test('plain is above Lloyd, refined below plain, and moves end below means', async () => {
-      const ends = new Map<string, number>()
-      for (const seed of [1, 2, 3]) {
-        const vectors = normal(1200, 6, seed)
-        const kinds: Record<string, ClusterOptions> = {
-          lloyd: { k: 40, seed, method: 'lloyd', iterations: 60 },
-          plain: { k: 40, seed },
-          refined: { k: 40, seed, refine: true, iterations: 60 },
-          'plain #': { k: 40, seed, inner: 'sharp' },
-          'refined #': { k: 40, seed, inner: 'sharp', refine: true, iterations: 60 },
-        }
-        for (const [kind, options] of Object.entries(kinds)) {
-          const { distortion: end } = await run(vectors, options)
-          ends.set(kind, (ends.get(kind) ?? 0) + end / 3)
-        }
-      }
-      const end = (kind: string): number => ends.get(kind) as number
-      expect(end('plain')).toBeGreaterThan(end('lloyd'))
-      expect(end('refined')).toBeLessThan(end('plain'))
-      expect(end('plain #')).toBeLessThan(end('plain'))
-      expect(end('refined #')).toBeLessThan(end('refined'))
-    })
-
     test('refining never raises the objective', async () => {
       for (const inner of ['lloyd', 'sharp'] as const) {
         const model = await run(normal(500, 5, 4), { k: 15, inner, refine: true, iterations: 10 })
@@ -151,3 +128,28 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     })
   })
 }
+
+// About the method: the devices agree by the tests above, and a software GPU takes a minute for this.
+test('plain is above Lloyd, refined below plain, and moves end below means', async () => {
+  const ends = new Map<string, number>()
+  for (const seed of [1, 2, 3]) {
+    const vectors = normal(1200, 6, seed)
+    const kinds: Record<string, ClusterOptions> = {
+      lloyd: { k: 40, seed, method: 'lloyd', iterations: 60 },
+      plain: { k: 40, seed },
+      refined: { k: 40, seed, refine: true, iterations: 60 },
+      'plain #': { k: 40, seed, inner: 'sharp' },
+      'refined #': { k: 40, seed, inner: 'sharp', refine: true, iterations: 60 },
+    }
+    for (const [kind, options] of Object.entries(kinds)) {
+      const run: ClusterOptions = { method: 'bisecting', tolerance: 0, device: 'cpu', ...options }
+      const { distortion: end } = await cluster(vectors, run)
+      ends.set(kind, (ends.get(kind) ?? 0) + end / 3)
+    }
+  }
+  const end = (kind: string): number => ends.get(kind) as number
+  expect(end('plain')).toBeGreaterThan(end('lloyd'))
+  expect(end('refined')).toBeLessThan(end('plain'))
+  expect(end('plain #')).toBeLessThan(end('plain'))
+  expect(end('refined #')).toBeLessThan(end('refined'))
+})

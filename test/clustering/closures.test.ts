@@ -136,7 +136,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
 
     test('options of other methods are refused', async () => {
       await expect(run(normal(20, 2, 1), { k: 2, leafSize: 0 })).rejects.toThrow(
-        /Option leafSize is 0: closures needs a whole number, 1 or more/,
+        /Option leafSize is 0: closures needs a whole number, 1 to /,
       )
       await expect(run(normal(20, 2, 1), { k: 2, method: 'lloyd', leafSize: 5 })).rejects.toThrow(
         /lloyd does not take it, closures/,

@@ -128,7 +128,7 @@ export const CLUSTER_DEFAULTS = {
 } as const
 
 /** More would not end. */
-const MOST_ITERATIONS = 1_000_000
+const MOST_ITERATIONS = 1_000_000_000
 const MOST_RESTARTS = 10_000
 
 /** Options of every method. Those of single methods are in the tables of {@link METHODS}. */

@@ -1,10 +1,15 @@
 /** The name closest to a misspelt one. */
+import { badArgument } from './errors.ts'
 
 /** Longer names are not misspelt ones, and the edit distance takes quadratic time. */
 const LONGEST = 100
 
 /** @internal The nearest of the names, or undefined if none is close enough to be what was meant. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
+  if (typeof typed !== 'string') throw badArgument('the name', typed, 'give a string.')
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
+    throw badArgument('the list of names', names, 'give an array of strings.')
+  }
   if (typed.length > LONGEST) return undefined
   // Somebody who types gpu means webgpu, although cpu is fewer edits away.
   const containing = typed.length >= 3 ? names.find((name) => name.includes(typed.toLowerCase())) : undefined

@@ -10,7 +10,7 @@ import { platform } from '#platform'
 import { path as requirePath } from '../core/arguments.ts'
 import type { ByteSource } from '../core/bytes.ts'
 import { checksumOf } from '../core/checksum.ts'
-import { CentroidalError } from '../core/errors.ts'
+import { CentroidalError, show } from '../core/errors.ts'
 import { isSealed, type JsonFile, type Listing, listingOf, parsedJson, type SavedFile } from './sealed-json.ts'
 
 /** What a folder must be. */
@@ -173,11 +173,11 @@ function checkedListing(path: string, kind: FolderKind | AnyKind, bytes: Uint8Ar
 function requireKind(path: string, kind: FolderKind, { format, version }: Record<string, unknown>): void {
   if (format !== `centroidal ${kind.name}`) {
     throw badFolder(
-      `${path}/${kind.json} does not belong to ${article(kind.name)}: its format is ${JSON.stringify(format)}.`,
+      `${path}/${kind.json} does not belong to ${article(kind.name)}: its format is ${format === undefined ? 'missing' : show(format)}.`,
     )
   }
   if (version === kind.version) return
-  const reads = `${path} has format version ${JSON.stringify(version)}, this centroidal reads version ${kind.version}`
+  const reads = `${path} has ${version === undefined ? 'no format version' : `format version ${show(version)}`}, this centroidal reads version ${kind.version}`
   throw badFolder(
     typeof version === 'number' && version < kind.version
       ? `${reads}, which has checksums: make the ${kind.name} again.`

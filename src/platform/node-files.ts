@@ -113,6 +113,7 @@ export async function createFile(path: string | URL): Promise<ByteSink> {
     const existing = await disk.stat(name).catch(() => undefined)
     if (existing?.isDirectory()) throw withCode('EISDIR')
     // Renaming over /dev/null or a pipe would replace the device by a file: those are written directly.
+    if (existing?.isFIFO()) return directSink(await openPipe(name), name)
     if (existing && !existing.isFile()) return directSink(await disk.open(name, 'w'), name)
     // rename() asks only the folder for permission, so a read-only file has to be asked itself.
     if (existing) await (await disk.open(name, 'r+')).close()
@@ -123,6 +124,27 @@ export async function createFile(path: string | URL): Promise<ByteSink> {
     return replacingSink(file, name, temporary, target)
   } catch (error) {
     throw explain(error, 'write', name)
+  }
+}
+
+/** Opening a pipe for writing waits, perhaps for ever, until somebody reads from it; without waiting it fails instead. */
+async function openPipe(name: string): Promise<FileHandle> {
+  let attempt: FileHandle
+  try {
+    attempt = await disk.open(name, constants.O_WRONLY | (constants.O_NONBLOCK ?? 0))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException)?.code !== 'ENXIO') throw error
+    throw new CentroidalError(
+      'bad-file',
+      `Cannot write ${JSON.stringify(name)}: it is a pipe and no program reads from it; start the reader first, or name a file.`,
+      { cause: error },
+    )
+  }
+  // The first handle would fail when the pipe is full. It stays open until the second is, or the reader would see an end.
+  try {
+    return await disk.open(name, 'w')
+  } finally {
+    await attempt.close()
   }
 }
 

@@ -85,7 +85,7 @@ const MOST_ROTATED = 4096
 const MOST_PRINCIPAL = 2048
 
 /** More would not end. */
-const MOST_ITERATIONS = 1_000_000
+const MOST_ITERATIONS = 1_000_000_000
 
 const CHECKS: OptionChecks<QuantizerOptions> = {
   type: choice(QUANTIZER_TYPES),

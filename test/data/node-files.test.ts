@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createFile, openFile } from '../../src/platform/node-files.ts'
 import { failure } from './failure.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -151,6 +151,19 @@ describe('createFile', () => {
     await sink.write(bytes('x'))
     await sink.close()
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true)
+  })
+
+  test('a pipe that no program reads from is refused instead of waited for', async () => {
+    execFileSync('mkfifo', [path('out.fifo')])
+    expect(await failure(() => createFile(path('out.fifo')))).toBe(
+      `bad-file: Cannot write "${path('out.fifo')}": it is a pipe and no program reads from it; start the reader first, or name a file.`,
+    )
+    const reader = spawn('cat', [path('out.fifo')], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const read = reader.stdout.setEncoding('utf8').toArray()
+    const sink = await vi.waitFor(() => createFile(path('out.fifo')), 5000)
+    await sink.write(bytes('through the pipe'))
+    await sink.close()
+    expect((await read).join('')).toBe('through the pipe')
   })
 
   test('a folder that is not there', async () => {

@@ -103,7 +103,7 @@ export function nastyJson(draw: Draw, old: unknown): unknown {
   const odd = [
     '__proto__',
     'constructor',
-    'NaN',
+    'nan',
     '../secret',
     '\0',
     'a'.repeat(5000),

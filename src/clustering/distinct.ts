@@ -5,7 +5,7 @@
 import { CentroidalError } from '../core/errors.ts'
 import type { VectorData, VectorSource } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import { chunks, type Frame, intoFrame, type Watch } from './frame.ts'
+import { chunks, type Frame, intoFrame, isIdentity, type Watch } from './frame.ts'
 import { sparseIntoFrame } from './sparse-points.ts'
 
 /** Remembers rows by a 53-bit hash of their numbers; two different rows that collide are one in 10^15. */
@@ -86,9 +86,12 @@ export async function requireDistinct(source: VectorSource, k: number, frame: Fr
   throw tooFew(source, k, rows.size, frame)
 }
 
-function tooFew(source: VectorSource, k: number, different: number, { unit }: Frame): CentroidalError {
+function tooFew(source: VectorSource, k: number, different: number, frame: Frame): CentroidalError {
+  const differing = frame.unit ? 'different directions' : 'different vectors'
+  // Next to values of another magnitude, small differences are lost.
+  const lost = !frame.unit && !isIdentity(frame) ? ', as far as 32-bit floats can tell at the size of the data' : ''
   return new CentroidalError(
     'bad-option',
-    `Option k is ${k}: ${source.name} has only ${different} different ${unit ? 'directions' : 'vectors'}; give at most that many clusters.`,
+    `Option k is ${k}: ${source.name} has only ${different} ${differing}${lost}; give at most that many clusters.`,
   )
 }

@@ -1,10 +1,12 @@
+import { availableParallelism } from 'node:os'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
 import { chromiumLaunchOptions } from './scripts/chromium.mjs'
 
 /**
  * The same tests of kernels and methods run in Node and in a real Chromium; the rest needs Node. What a method achieves
- * depends neither on the one nor on the other, so long tests of that run in Node only.
+ * depends neither on the one nor on the other, so long tests of that run in Node only; `contract/same-bits` takes every
+ * method through Chromium.
  */
 const everywhere = [
   'test/kernels/**/*.test.ts',
@@ -15,16 +17,23 @@ const everywhere = [
 ]
 
 const onlyInNode = [
+  'test/clustering/akm.test.ts',
   'test/clustering/bisecting.test.ts',
+  'test/clustering/canopy.test.ts',
   'test/clustering/extreme-data.test.ts',
   'test/clustering/filled-memory.test.ts',
+  'test/clustering/minibatch.test.ts',
   'test/clustering/mixtures.test.ts',
   'test/clustering/overflow.test.ts',
+  'test/clustering/sharp.test.ts',
+  'test/clustering/sparse-moves.test.ts',
   'test/clustering/contract/{abort,data,resume,weights}.test.ts',
 ]
 
 export default defineConfig({
   test: {
+    // By default one core would be left to Vitest itself, which has little to do.
+    maxWorkers: availableParallelism(),
     projects: [
       {
         test: {

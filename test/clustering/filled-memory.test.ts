@@ -26,7 +26,7 @@ const ROWS = 90
 const COLS = 5
 const { vectors } = blobs({ rows: ROWS, cols: COLS, clusters: 7 })
 const bytes = { ...vectors, data: Uint8Array.from(vectors.data, (value) => Math.round(value * 9 + 100)) }
-const weights = Float32Array.from({ length: ROWS }, (_, i) => 0.5 + (i % 4))
+const weights = Float32Array.from({ length: ROWS }, (_, i) => (i % 4) / 2)
 const offsets = Uint32Array.from({ length: ROWS + 1 }, (_, i) => i * 2)
 const sparse = sparseMatrix(
   {

@@ -18,7 +18,7 @@ const others = cloud(7, 90)
 const PART = 1600
 const limits = { partBytes: PART }
 /** A GPU in software takes long, and kernels have tests of their own there: few methods will do. */
-const ON_WEBGPU = new Set(['lloyd', 'canopy', 'bisecting', 'gmm', 'agm'])
+const ON_WEBGPU = new Set(['lloyd', 'bisecting', 'canopy', 'gmm', 'agm'])
 
 /** The run, and what the model says of other vectors. */
 async function all(options: object, device: Device): Promise<object> {

@@ -1,8 +1,7 @@
 /** A file that results go to, tried before the long work. */
-import { randomBytes } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
 import { CentroidalError } from '../index.ts'
+import { temporaryBeside } from './temporary.ts'
 
 /** A little of the kind is written beside the wanted file and removed again: what would fail at the end fails at once. */
 export async function tryFile(out: string, write: (probe: string) => Promise<void>): Promise<void> {
@@ -10,8 +9,7 @@ export async function tryFile(out: string, write: (probe: string) => Promise<voi
   if ((await stat(out).catch(() => undefined))?.isDirectory()) {
     throw new CentroidalError('bad-file', `Cannot write to ${JSON.stringify(out)}: it is a folder; name a file.`)
   }
-  // Random, so that nobody can put a link there before.
-  const probe = join(dirname(out), `.centroidal-${randomBytes(6).toString('hex')}-${basename(out)}`)
+  const probe = await temporaryBeside(out)
   try {
     await write(probe)
     await rm(probe, { force: true })

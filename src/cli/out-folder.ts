@@ -1,8 +1,9 @@
 /** The folder a run is written to: tried before the long work, made when there is something to put in. */
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { CentroidalError, type SaveOptions } from '../index.ts'
 import { replaceFile } from './replace-file.ts'
+import { temporaryBeside } from './temporary.ts'
 
 /** A model or a quantizer. */
 interface Saveable {
@@ -54,7 +55,8 @@ export class OutFolder {
  */
 async function tryFolder(folder: string): Promise<void> {
   const there = await innermost(folder)
-  const probe = await mkdtemp(join(there, '.centroidal-'))
+  const probe = await temporaryBeside(join(there, 'folder'))
+  await mkdir(probe)
   try {
     await mkdir(join(probe, relative(there, folder)), { recursive: true })
   } finally {

@@ -1,9 +1,9 @@
 /** Rankings as files: one JSON object a line, `{"query": 7, "images": [7, 12], "scores": [1, 0.4]}`, as --json prints them. */
 import { rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
 import { CentroidalError, type QueryRanking, readIntegers } from '../index.ts'
 import { cannotWrite } from './out-folder.ts'
 import { replaceFile } from './replace-file.ts'
+import { temporaryBeside } from './temporary.ts'
 import { readTextFile } from './text-file.ts'
 
 export interface RankingsFile {
@@ -14,7 +14,7 @@ export interface RankingsFile {
 
 /** Finds out at once whether the file can be written; nothing is seen under its name before all of it is there. */
 export async function claimRankings(path: string): Promise<RankingsFile> {
-  const probe = join(dirname(path), `.centroidal-${process.pid}-${basename(path)}`)
+  const probe = await temporaryBeside(path)
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work()

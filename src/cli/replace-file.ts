@@ -1,7 +1,6 @@
 /** A text file that takes the place of another at once. */
-import { randomBytes } from 'node:crypto'
 import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { temporaryBeside } from './temporary.ts'
 
 /**
  * Readers find the old text or the new one, also after a crash. A symbolic link to a file is replaced, not followed, so
@@ -11,7 +10,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   const target = await stat(path).catch(() => undefined)
   if (target && !target.isFile()) return writeFile(path, text)
   const existing = await lstat(path).catch(() => undefined)
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.partial`)
+  const temporary = await temporaryBeside(path)
   const file = await open(temporary, 'wx', existing?.isFile() ? existing.mode & 0o777 : undefined)
   try {
     try {

@@ -17,7 +17,11 @@ export function deviceChoice(value: unknown, thing: string): Exclude<DeviceChoic
 }
 
 export async function acquireDevice(choice: DeviceChoice): Promise<{ device: Device; release(): Promise<void> }> {
-  if (isDevice(choice)) return { device: choice, release: async () => {} }
+  if (isDevice(choice)) {
+    // Here, so that it is told also where there turns out to be nothing to compute.
+    choice.requireOpen?.()
+    return { device: choice, release: async () => {} }
+  }
   const device = await openDevice(typeof choice === 'string' ? { kind: choice } : choice)
   return { device, release: () => device.close() }
 }

@@ -149,6 +149,8 @@ export interface RunControl {
 export interface Device {
   /** What it is. */
   readonly info: DeviceInfo
+  /** @internal Throws if the device was closed or lost. */
+  requireOpen?(): void
   /** @internal Memory that the caller frees. It is zero at first. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */

@@ -1,8 +1,8 @@
 /** Files on disk as bytes to read and write, with errors that say what to do instead of an errno. */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ByteSink, ByteSource } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
@@ -119,12 +119,27 @@ export async function createFile(path: string | URL): Promise<ByteSink> {
     if (existing) await (await disk.open(name, 'r+')).close()
     // A symbolic link stays a link: what it points to is replaced.
     const target = existing ? await disk.realpath(name) : name
-    const temporary = `${target}.${randomUUID().slice(0, 8)}.partial`
+    const temporary = await temporaryName(target)
     const file = await disk.open(temporary, 'wx', existing && existing.mode & 0o777)
     return replacingSink(file, name, temporary, target)
   } catch (error) {
     throw explain(error, 'write', name)
   }
+}
+
+/** A new name beside the target that says whose it is. What processes that were killed left of the same target is removed. */
+async function temporaryName(target: string): Promise<string> {
+  const { pid, host } = await disk.self()
+  const owner = createHash('sha256').update(host).digest('hex').slice(0, 8)
+  const prefix = `${basename(target)}.${owner}-`
+  for (const name of await disk.readdir(dirname(target)).catch(() => [])) {
+    if (!name.startsWith(prefix) || !name.endsWith('.partial')) continue
+    const other = Number.parseInt(name.slice(prefix.length), 10)
+    if (Number.isInteger(other) && !(await disk.isRunning(other))) {
+      await disk.unlink(join(dirname(target), name)).catch(() => {})
+    }
+  }
+  return join(dirname(target), `${prefix}${pid}-${randomUUID().slice(0, 8)}.partial`)
 }
 
 /** Opening a pipe for writing waits, perhaps for ever, until somebody reads from it; without waiting it fails instead. */

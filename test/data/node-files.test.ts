@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
@@ -164,6 +164,23 @@ describe('createFile', () => {
     await sink.write(bytes('through the pipe'))
     await sink.close()
     expect((await read).join('')).toBe('through the pipe')
+  })
+
+  test('what a killed process left is removed by the next that writes the same file', async () => {
+    const target = path('left.npy')
+    const child = spawnSync(process.execPath, ['-e', '0'])
+    const own = await createFile(target)
+    const [living] = await beside('left.npy')
+    expect(living).toContain(`-${process.pid}-`)
+    const dead = living.replace(`-${process.pid}-`, `-${child.pid}-`)
+    await writeFile(path(dead), 'half')
+    await writeFile(path('left.npy.mine.partial'), 'not ours')
+    const other = await createFile(target)
+    expect(await beside('left.npy')).not.toContain(dead)
+    expect(await beside('left.npy')).toContain(living)
+    await own.abort()
+    await other.close()
+    expect(await beside('left.npy')).toEqual(['left.npy', 'left.npy.mine.partial'])
   })
 
   test('a folder that is not there', async () => {

@@ -91,6 +91,12 @@ describe('an allocation that fails', () => {
     expect(await walk(device, (on) => clustered(on, method, {}, sparse))).toBeGreaterThan(5)
   })
 
+  test('moves beside points without weight', async () => {
+    const some = weights.map((weight, i) => (i % 5 === 0 ? 0 : weight))
+    const options = { weights: some, trees: 4, leafSize: 4, growth: 1, iterations: 6, tolerance: 0 }
+    expect(await walk(device, (on) => clustered(on, 'closures-sharp', options))).toBeGreaterThan(5)
+  })
+
   test.each(['lloyd', 'hkm', 'gmm'] as const)('in the predictions of %s', async (method) => {
     const k = 4
     const model = await cluster(vectors, { method, k, iterations: 2, device })

@@ -98,3 +98,12 @@ for (const { name, options } of CLUSTERING_DEVICES) {
     })
   })
 }
+
+test('a closed device is refused, also where there is nothing to search', async () => {
+  const vectors = slanted(60, 4, 3, 50)
+  const device = await openDevice({ kind: 'cpu', shared: false })
+  const model = await cluster(vectors, { k: 4, device })
+  const file = await InvertedFile.train(vectors, model, { type: 'pq', m: 2, codewords: 4, device })
+  await device.close()
+  await expect(file.search(vectors, { device })).rejects.toThrow(/The device is closed/)
+})

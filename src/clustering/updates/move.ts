@@ -126,6 +126,7 @@ async function followNearest(
       moved.map((label, i) => (weights?.[part.first + i] === 0 ? nearest[i] : label)),
     )
   } finally {
-    device.copy(whole, part.previous)
+    // An allocation that failed ended the run and freed its buffers.
+    if (!scratch.freed) device.copy(whole, part.previous)
   }
 }

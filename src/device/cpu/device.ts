@@ -191,7 +191,7 @@ class CpuDevice implements Device {
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {
-    this.#checkOpen()
+    this.requireOpen()
     return new HeapBuffer(this.#heap, bytes, label)
   }
 
@@ -213,7 +213,7 @@ class CpuDevice implements Device {
 
   clear(target: DeviceBuffer | BufferPart): void {
     const part = partOf(target)
-    this.#checkOpen()
+    this.requireOpen()
     this.#heap.clear(this.#locate('clear', part, part.bytes), part.bytes)
   }
 
@@ -222,7 +222,7 @@ class CpuDevice implements Device {
   }
 
   run(work: Work, control: RunControl = {}): Promise<void> {
-    this.#checkOpen()
+    this.requireOpen()
     const done = this.#turn.then(() => this.#runNow(work, control))
     this.#turn = done.catch(() => {})
     return done
@@ -250,7 +250,7 @@ class CpuDevice implements Device {
   }
 
   #view(user: string, part: BufferPart): Uint8Array {
-    this.#checkOpen()
+    this.requireOpen()
     return new Uint8Array(this.#heap.memory.buffer, this.#locate(user, part, part.bytes), part.bytes)
   }
 
@@ -263,7 +263,7 @@ class CpuDevice implements Device {
     return buffer.address + part.offset
   }
 
-  #checkOpen(): void {
+  requireOpen(): void {
     if (this.#closed)
       throw new CentroidalError('device-lost', 'The device is closed: open another one with openDevice().')
     this.#checkLost()

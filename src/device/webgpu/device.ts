@@ -136,7 +136,7 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {
-    this.#check()
+    this.requireOpen()
     // Writes and copies come in multiples of 4 bytes, and a binding is never empty.
     const size = Math.max(16, Math.ceil(bytes / 4) * 4)
     if (size > this.limits.bufferBytes) {
@@ -181,7 +181,7 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset = 0): void {
-    this.#check()
+    this.requireOpen()
     let bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
     if (bytes.length % 4 !== 0) {
       const padded = new Uint8Array(Math.ceil(bytes.length / 4) * 4)
@@ -194,7 +194,7 @@ class WebGpuDevice implements Device, GpuTarget {
 
   async read(target: DeviceBuffer | BufferPart): Promise<ArrayBuffer> {
     await this.#turn
-    this.#check()
+    this.requireOpen()
     const part = partOf(target)
     const bytes = Math.ceil(part.bytes / 4) * 4
     const source = this.#native('read', { ...part, bytes })
@@ -210,12 +210,12 @@ class WebGpuDevice implements Device, GpuTarget {
       await staging.mapAsync(GPUMapMode.READ)
       const copy = staging.getMappedRange().slice(0, part.bytes)
       staging.unmap()
-      this.#check()
+      this.requireOpen()
       return copy
     } catch (error) {
       // A lost device rejects the mapping first and says why only a moment later.
       await Promise.race([this.#gpu.lost, new Promise((resolve) => setTimeout(resolve, 100))])
-      this.#check()
+      this.requireOpen()
       throw error
     } finally {
       staging.destroy()
@@ -223,7 +223,7 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   clear(target: DeviceBuffer | BufferPart): void {
-    this.#check()
+    this.requireOpen()
     const part = this.#native('clear', partOf(target))
     const encoder = this.#gpu.createCommandEncoder()
     encoder.clearBuffer(part.buffer, part.offset, part.size)
@@ -231,7 +231,7 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void {
-    this.#check()
+    this.requireOpen()
     const source = this.#native('copy', partOf(from))
     const target = this.#native('copy', partOf(to))
     const encoder = this.#gpu.createCommandEncoder()
@@ -246,14 +246,14 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   async #runNow(work: Work, control: RunControl): Promise<void> {
-    this.#check()
+    this.requireOpen()
     let group: ComputePass[] = []
     let operations = 0
     const flush = async (): Promise<void> => {
       if (group.length === 0) return
       this.#submit(work.name, group)
       await this.#pacer.submitted(operations)
-      this.#check()
+      this.requireOpen()
       control.signal?.throwIfAborted()
       if (group[group.length - 1].share !== undefined) control.onProgress?.(group[group.length - 1].share as number)
       group = []
@@ -309,7 +309,7 @@ class WebGpuDevice implements Device, GpuTarget {
     return { buffer: gpu, offset: part.offset, size: part.bytes }
   }
 
-  #check(): void {
+  requireOpen(): void {
     if (this.#closed)
       throw new CentroidalError('device-lost', 'The device is closed: open another one with openDevice().')
     if (this.#failure) throw this.#failure

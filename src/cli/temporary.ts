@@ -11,7 +11,7 @@ import { basename, dirname, join } from 'node:path'
 export async function temporaryBeside(path: string): Promise<string> {
   const folder = dirname(path)
   const prefix = `.centroidal-${await machine()}-`
-  // Writing to a temporary name makes a temporary name of that one.
+  // Library functions that write to such a name add a prefix and a suffix of their own.
   const pattern = new RegExp(`^\\.*${prefix.replaceAll('.', '\\.')}(\\d+)-[0-9a-f]{12}`)
   for (const name of await readdir(folder).catch(() => [])) {
     const owner = pattern.exec(name)
@@ -22,7 +22,7 @@ export async function temporaryBeside(path: string): Promise<string> {
   return join(folder, `${prefix}${process.pid}-${randomBytes(6).toString('hex')}-${basename(path)}`)
 }
 
-/** Process ids of other machines or containers say nothing here. */
+/** Identifies this machine or container: process ids of another one must not be looked up here. */
 async function machine(): Promise<string> {
   const space = await readlink('/proc/self/ns/pid').catch(() => '')
   return createHash('sha256').update(`${hostname()} ${space}`).digest('hex').slice(0, 8)

@@ -18,7 +18,7 @@ export function deviceChoice(value: unknown, thing: string): Exclude<DeviceChoic
 
 export async function acquireDevice(choice: DeviceChoice): Promise<{ device: Device; release(): Promise<void> }> {
   if (isDevice(choice)) {
-    // Here, so that it is told also where there turns out to be nothing to compute.
+    // A closed device is an error even if there is nothing to compute.
     choice.requireOpen?.()
     return { device: choice, release: async () => {} }
   }

@@ -127,7 +127,7 @@ export const CLUSTER_DEFAULTS = {
   empty: 'farthest',
 } as const
 
-/** More would not end. */
+/** Larger values would practically never finish. */
 const MOST_ITERATIONS = 1_000_000_000
 const MOST_RESTARTS = 10_000
 

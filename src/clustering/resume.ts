@@ -29,7 +29,7 @@ export function checkResume(model: ClusterModel, source: VectorSource, resolved:
   }
 }
 
-/** Whether the rounds of the model are those this run would have done: then it may be over, and arrays of the method are good. */
+/** Whether the model came from the same method, options and seed: only then can it be finished already, and its saved arrays be used. */
 export function sameMethod(
   { facts }: ClusterModel,
   { method, settings, seed, empty, weights }: ResolvedOptions,

@@ -127,7 +127,7 @@ export async function createFile(path: string | URL): Promise<ByteSink> {
   }
 }
 
-/** A new name beside the target that says whose it is. What processes that were killed left of the same target is removed. */
+/** A new temporary name beside the target, with the process id in it. Leftovers of killed processes for the same target are removed. */
 async function temporaryName(target: string): Promise<string> {
   const { pid, host } = await disk.self()
   const owner = createHash('sha256').update(host).digest('hex').slice(0, 8)

@@ -84,7 +84,7 @@ const MOST_ROTATED = 4096
 /** Principal directions come from an eigendecomposition on the host, d^3 operations that cannot be stopped half-way. */
 const MOST_PRINCIPAL = 2048
 
-/** More would not end. */
+/** A larger value would practically never finish. */
 const MOST_ITERATIONS = 1_000_000_000
 
 const CHECKS: OptionChecks<QuantizerOptions> = {

@@ -45,6 +45,7 @@ const round = object<ModelFacts['iterations'][number]>({
       components: optional(whole(0)) as Shape<number>,
       logLikelihood: optional(anyNumber) as Shape<number>,
       purged: optional(whole(0)) as Shape<number>,
+      bic: optional(anyNumber) as Shape<number>,
     }),
   ),
 })

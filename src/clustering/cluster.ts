@@ -21,7 +21,15 @@ import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { arraysToResume, bestBefore, checkResume, exactMixture, restartsLeft, sameMethod, withBest } from './resume.ts'
-import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
+import {
+  createRunState,
+  type RunState,
+  readCenters,
+  replaceCenters,
+  type StartName,
+  type Update,
+  writeCenters,
+} from './run-state.ts'
 import { chooseStart, type Start, samplePoints, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 import { labelNearest, unweightedMeans } from './weightless.ts'
@@ -123,11 +131,13 @@ export async function* clusterSteps(
   }
 }
 
-/** Mixtures are there to be likely, clusters to be near. */
+/** Mixtures are compared by BIC where their sizes may differ, else by likelihood; clusterings by distortion. */
 function isBetter(model: ClusterModel, best: ClusterModel): boolean {
-  const likelihood = ({ facts }: ClusterModel) => facts.iterations[facts.iterations.length - 1].extra?.logLikelihood
-  const [own, other] = [likelihood(model), likelihood(best)]
-  return own !== undefined && other !== undefined ? own > other : model.distortion < best.distortion
+  const last = ({ facts }: ClusterModel) => facts.iterations[facts.iterations.length - 1].extra
+  const [own, other] = [last(model), last(best)]
+  if (own?.bic !== undefined && other?.bic !== undefined) return own.bic < other.bic
+  if (own?.logLikelihood === undefined || other?.logLikelihood === undefined) return model.distortion < best.distortion
+  return own.logLikelihood > other.logLikelihood
 }
 
 interface Attempt {
@@ -154,19 +164,17 @@ async function* runOnce(
   const history = from?.facts.iterations ?? []
   const stats: IterationStats[] = [...history]
   const before = stats[stats.length - 1]?.seconds ?? 0
-  const state = createRunState(device, points, k, {
-    seed: resolved.seed,
-    settings: resolved.settings,
-    weights,
-    totalWeight,
-    weightScale: resolved.weightScale,
-    control: {
-      signal: options.signal,
-      onProgress: options.onProgress && ((share) => options.onProgress?.(`round ${stats.length + 1}`, share)),
-    },
-  })
+  const method = METHODS[resolved.method]
+  // A resumed run may have had more clusters, and may have more again.
+  const most = from?.resumeState?.arrays.most?.[0] ?? method.mostClusters?.(resolved.settings, points.rows, k) ?? k
+  const control = {
+    signal: options.signal,
+    onProgress: options.onProgress && ((share: number) => options.onProgress?.(`round ${stats.length + 1}`, share)),
+  }
+  const { seed, settings, weightScale } = resolved
+  const setting = { seed, settings, weights, totalWeight, weightScale, control }
+  const state = createRunState(device, points, k, setting, most)
   try {
-    const method = METHODS[resolved.method]
     const candidates = method.candidates(state)
     const update = method.update(state)
     const snapshot = async (stopped: StopReason, best?: ClusterModel, checkpoint = false): Promise<ClusterModel> => {
@@ -230,7 +238,8 @@ async function prepare(
     const start = await firstState(state, resolved, options, restart)
     if ('centers' in start) {
       points.forgetLabels()
-      writeCenters(state, start.centers)
+      // Where the method finds the number, there may be fewer distinct points than it wanted to begin with.
+      replaceCenters(state, start.centers)
       return true
     }
     if (METHODS[resolved.method].keepsTree) state.tree = start.tree
@@ -258,10 +267,12 @@ async function firstState(
 ): Promise<Start> {
   const { start, method, seed, weights } = resolved
   if (isMatrix(start)) return { centers: givenCenters(start, state.points.frame) }
-  if (METHODS[method].findsCount || typeof start === 'number' || start === 'all') {
+  const row = METHODS[method]
+  const counted = start === 'all' ? undefined : row.countedStart?.(state.settings)
+  if ((row.findsCount || typeof start === 'number' || start === 'all') && counted === undefined) {
     return { centers: await samplePoints(state, seedingRandom(seed, restart)) }
   }
-  const name = start === 'auto' ? (METHODS[method].start ?? 'auto') : start
+  const name = counted ?? (start === 'auto' ? (row.start ?? 'auto') : (start as StartName))
   return chooseStart(state, name, seedingRandom(seed, restart), weights, (share) =>
     options.onProgress?.('choosing the first centres', share),
   )

@@ -37,7 +37,7 @@ export interface MethodOptions {
   readonly index?: 'kd' | 'kmeans'
   /**
    * akm, rakm: centres measured per search. Default 0: the fewest that reach the precision. agm: components searched
-   * for a point each round. Default 0: as many as it remembers.
+   * for a point each round. Default 0: twice as many as it remembers.
    */
   readonly checks?: number
   /**
@@ -85,17 +85,28 @@ export interface MethodOptions {
   /** lvq: share of the way a centre goes towards a point; falls to 0 within 25 rounds. Default 0.01. */
   readonly rate?: number
   /**
-   * egm, agm: how far components expand towards the points of others, 0 to 1. Default 0.2; 0 gives the widths of a
-   * plain mixture.
+   * egm, agm: what decides how many components there are. Default `bic`: the Bayesian information criterion of the
+   * mixture. `overlap`: components that overlap others go, as in the paper, which gives large vocabularies.
+   */
+  readonly criterion?: 'bic' | 'overlap'
+  /**
+   * egm, agm, gmm: vectors that a prior of the widths counts as, which are spread like the average component. Default
+   * 0.1: without it a component that shrinks onto a single vector raises the likelihood without limit.
+   */
+  readonly prior?: number
+  /**
+   * egm, agm: how far components expand towards the points of others, 0 to 1, where the criterion is
+   * `overlap`. Default 0.2; 0 gives the widths of a plain mixture.
    */
   readonly lambda?: number
   /**
-   * egm, agm: a component goes when it explains less than this share of itself, against those that stay. Default 0.55.
+   * egm, agm: a component goes when it explains less than this share of itself, against those that stay, where the
+   * criterion is `overlap`. Default 0.55.
    */
   readonly tau?: number
-  /** agm: components a point remembers and shares itself among. Default 50. */
+  /** agm: components a point remembers and shares itself among. Default 20. */
   readonly memory?: number
-  /** egm, agm, gmm: standard deviation components start with. Default 0: the distance to the nearest other one. */
+  /** egm, agm, gmm: standard deviation components start with. Default 0: that of vectors about their nearest centre. */
   readonly sigma?: number
   /** egm, agm, gmm: least standard deviation of a component. Default 0: a thousandth of that of the data. */
   readonly floor?: number
@@ -121,6 +132,8 @@ export interface MethodOption {
   readonly most?: number
   /** What a choice may be. Default: none. */
   readonly choices?: readonly string[]
+  /** Only where another option of the method has this value. Default: always. */
+  readonly when?: { readonly option: keyof MethodOptions; readonly is: SettingValue }
 }
 
 /** The method's settings: what was given, checked, and defaults for the rest. */
@@ -129,6 +142,10 @@ export function resolveSettings(method: string, options: readonly MethodOption[]
   for (const option of options) {
     const value = given[option.name]
     settings[option.name] = value === undefined ? option.fallback : checkSetting(method, option, value)
+  }
+  for (const { name, when } of options) {
+    if (when === undefined || given[name] === undefined || settings[when.option] === when.is) continue
+    throw badOption(name, given[name], `${method} takes it only with ${when.option} '${when.is}'.`)
   }
   return settings
 }

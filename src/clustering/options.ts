@@ -45,7 +45,7 @@ export interface ClusterOptions extends MethodOptions {
    * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (k-means++), `parallel`
    * (k-means||, the same idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
    * small k-means), `bisecting` (the same, always in two), or given centres. Methods that find the number of
-   * clusters begin with `all` points, with a number of them drawn at random, or with given centres. Default
+   * clusters begin with `all` points, with a number of centres, or with given ones. Default
    * `auto`: what suits the method, else k-means++ while it is cheap and k-means|| beyond.
    */
   readonly start?: StartChoice
@@ -188,7 +188,7 @@ export function resolveOptions(
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
   const weighted = checkWeights(options.weights, rows)
-  const k = finds ? startCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
+  const k = finds ? firstCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
   const name = chosen?.method ?? (method as MethodName)
   checkNames(options, name)
@@ -241,13 +241,18 @@ function weightedRows(weights: Float32Array | undefined, rows: number): number {
 }
 
 /** Components to begin with, for methods that find how many there are. */
-function startCount({ k, start, resume }: ClusterOptions, method: MethodName, rows: number): number {
+function firstCount(options: ClusterOptions, method: MethodName, rows: number): number {
+  const { k, start, resume } = options
   if (k !== undefined) {
     throw badOption('k', k, `${method} finds the number of clusters: leave k out, start says how many it begins with.`)
   }
   if (resume) return resume.facts.k
   if (isMatrix(start)) return start.rows
-  if (start === undefined || start === 'auto' || start === 'all') return rows
+  if (start === 'all') return rows
+  if (start === undefined || start === 'auto') {
+    const { startCount, options: own } = METHODS[method]
+    return startCount?.(resolveSettings(method, own, options), rows) ?? rows
+  }
   if (typeof start === 'number' && Number.isInteger(start) && start >= 1 && start <= rows) return start
   throw badOption(
     'start',

@@ -2,7 +2,7 @@
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { assignWorkspaceBytes } from '../kernels/assign.ts'
 import type { PointGroups } from '../kernels/move-gains.ts'
-import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
+import { allocateRows, type DeviceRows, firstRows, readRows, writeRows } from '../kernels/rows.ts'
 import type { MethodOption, Settings } from './method-options.ts'
 import type { PointPart, PointStore } from './points.ts'
 import type { ExtraFacts, StopReason } from './stats.ts'
@@ -14,6 +14,8 @@ export interface RunState {
   k: number
   /** Centres in the points' frame, k of them; they stay on the device between rounds. */
   centers: DeviceRows
+  /** The memory of the centres: as many as there may be during the run. */
+  readonly room: DeviceRows
   /** Centres are kept at length one. */
   readonly unit: boolean
   readonly seed: number
@@ -143,6 +145,20 @@ export interface Method {
   /** True where the method finds the number of clusters: `start` then says how many it begins with. Default: false. */
   readonly findsCount?: boolean
   /**
+   * Where the method finds the number of clusters: how many it begins with unless it is told. Default: all points.
+   * @internal
+   */
+  readonly startCount?: (settings: Settings, rows: number) => number
+  /**
+   * The most clusters there may be during a run that begins with k. Default: k.
+   * @internal
+   */
+  readonly mostClusters?: (settings: Settings, rows: number, k: number) => number
+  /** The start taken for a number of clusters to begin with, where the method finds the number. Default: random points.
+   * @internal
+   */
+  readonly countedStart?: (settings: Settings) => StartName | undefined
+  /**
    * Bytes the update keeps for each point in one buffer, where that is more than a label.
    * @internal
    */
@@ -163,16 +179,18 @@ export function createRunState(
   points: PointStore,
   k: number,
   options: Pick<RunState, 'seed' | 'settings' | 'weights' | 'totalWeight' | 'weightScale' | 'control'>,
+  most = k,
 ): RunState {
   const scope = new BufferScope(device)
-  const centers = allocateRows(scope, k, points.cols, 'f32', 'centres')
-  device.clear(centers.buffer)
+  const room = allocateRows(scope, Math.max(k, most), points.cols, 'f32', 'centres')
+  device.clear(room.buffer)
   let workspace: DeviceBuffer | undefined
   return {
     device,
     points,
     k,
-    centers,
+    centers: firstRows(room, k),
+    room,
     unit: points.frame.unit,
     labelled: false,
     tree: undefined,
@@ -181,10 +199,7 @@ export function createRunState(
     scope,
     // As large as the centres and more; methods that never look at all of them do without.
     get assignWorkspace() {
-      workspace ??= scope.allocate(
-        assignWorkspaceBytes(centers, points.source.sparse !== undefined),
-        'prepared centres',
-      )
+      workspace ??= scope.allocate(assignWorkspaceBytes(room, points.source.sparse !== undefined), 'prepared centres')
       return workspace
     },
   }
@@ -193,6 +208,13 @@ export function createRunState(
 /** The same run with something else in place. By prototype: a copy would ask for the workspace, and so allocate it. */
 export function changedState(state: RunState, changes: Partial<RunState>): RunState {
   return Object.assign(Object.create(state) as RunState, changes)
+}
+
+/** Other centres, another number of them perhaps. */
+export function replaceCenters(state: RunState, centers: Float32Array): void {
+  state.k = centers.length / state.points.cols
+  state.centers = firstRows(state.room, state.k)
+  writeCenters(state, centers)
 }
 
 export function writeCenters(state: RunState, centers: Float32Array): void {

@@ -22,8 +22,13 @@ export interface ExtraFacts {
   readonly components?: number
   /** egm, agm, gmm: mean log-likelihood of a point under the mixture the round began with, in nats. */
   readonly logLikelihood?: number
-  /** egm, agm: components that overlapped others too much, and went. */
+  /** egm, agm: by how many components there are fewer than before the round. */
   readonly purged?: number
+  /**
+   * egm, agm: Bayesian information criterion of the mixture the round began with; lower is better. Where the criterion
+   * is `overlap` there is none.
+   */
+  readonly bic?: number
 }
 
 /**

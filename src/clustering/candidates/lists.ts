@@ -33,9 +33,9 @@ class CenterListSearch implements CandidateSource {
   /** The round and the number of centres the tree is good for. */
   #builtFor = { round: -1, k: 0 }
 
-  constructor({ device, scope, points, settings, k }: RunState) {
+  constructor({ device, scope, points, settings, room }: RunState) {
     const { index, trees, branching } = settings as unknown as IndexSettings
-    const rows = Math.max(points.largestPart, k)
+    const rows = Math.max(points.largestPart, room.rows)
     this.#width = searchWidth(settings)
     this.#index = { index, trees, branching }
     this.#trees = new TreeBuffers(device, scope)

@@ -1,5 +1,6 @@
 /** What the kernel expand found, as a mixture. */
 import type { Mixture } from '../run-state.ts'
+import { regularizedVariances } from './variance-prior.ts'
 
 /** Numbers it finds for a component: total of shares, that of inner ones, variance. */
 export const FOUND = 3
@@ -12,14 +13,17 @@ export function ownShares(found: Float32Array): Float64Array {
   })
 }
 
-/** Totals become weights; a component without any keeps its width, and waits. */
-export function nextMixture(found: Float32Array, { variances }: Mixture): Mixture {
+/**
+ * Totals become weights; a component without any keeps its width. `prior`: the strength of the prior of widths, in
+ * points, of which there are `points`.
+ */
+export function nextMixture(found: Float32Array, { variances }: Mixture, prior: number, points: number): Mixture {
   let total = 0
   for (let at = 0; at < found.length; at += FOUND) total += found[at]
-  return {
-    weights: variances.map((_, component) => found[FOUND * component] / total),
-    variances: variances.map((variance, component) =>
-      found[FOUND * component] > 0 ? found[FOUND * component + 2] : variance,
-    ),
-  }
+  const weights = variances.map((_, component) => found[FOUND * component] / total)
+  const estimates = variances.map((variance, component) =>
+    weights[component] > 0 ? found[FOUND * component + 2] : variance,
+  )
+  const inPoints = weights.map((weight) => weight * points)
+  return { weights, variances: regularizedVariances(inPoints, estimates, prior) }
 }

@@ -13,6 +13,7 @@
  */
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import type { Mixture } from '../run-state.ts'
+import { choiceEntropy } from './bic.ts'
 import { jointVariance } from './join.ts'
 
 export interface Purged {
@@ -107,7 +108,7 @@ export class Purge {
     const variance = jointVariance([a, u], [b, v], squared, this.#cols)
     // Less than a half of its own: as good as shared with the other.
     const own = Math.max(0.5, (a * this.#ownShares[component] + b * this.#ownShares[other]) / both)
-    const sharing = Math.min(entropy(own), entropy(a / both)) - entropy(a / both)
+    const sharing = Math.min(choiceEntropy(own), choiceEntropy(a / both)) - choiceEntropy(a / both)
     const lost = (this.#cols / 2) * (a * Math.log(variance / u) + b * Math.log(variance / v)) + both * sharing
     return lost >= ((this.#cols + 2) / 2) * Math.log(both)
   }
@@ -139,11 +140,6 @@ export class Purge {
     })
     return { renamed, heirs, kept, joined }
   }
-}
-
-/** Of two chances, in nats. */
-function entropy(p: number): number {
-  return p > 0 && p < 1 ? -p * Math.log(p) - (1 - p) * Math.log(1 - p) : 0
 }
 
 /** All neighbours of each component from lists that a search gave: if i is in the list of j, j is near i as well. */

@@ -1,11 +1,15 @@
 /**
- * The mixture a run begins with: equal weights, and as standard deviation the one asked for, or the
- * distance to the nearest other component at another place.
+ * The mixture a run begins with: equal weights, and the standard deviation that was asked for. Where none was, all
+ * have that of the points about their nearest centres; or, as in the paper of approximate Gaussian mixtures, each has the
+ * distance to the nearest other component as its own. (A Gaussian of d dimensions whose deviation in every column is
+ * that distance reaches sqrt(d) times as far. On vectors of many dimensions without gaps all components then overlap,
+ * and one remains.)
  */
 import { createRandom, sampleDistinct } from '../../core/random.ts'
 import { BufferScope } from '../../device/contract.ts'
 import { assign } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
+import { allocateRows, writeRows } from '../../kernels/rows.ts'
 import type { CandidateSource, Mixture, RunState } from '../run-state.ts'
 
 /** Nearest components looked at where all are: enough to see past a few at the same place. */
@@ -60,14 +64,35 @@ export async function startMixture(
   source: CandidateSource,
   round: number,
   { variance, floor }: Spread,
+  fromGaps: boolean,
 ): Promise<Mixture> {
   const { k, points, settings } = state
   const weights = new Float64Array(k).fill(1 / k)
   const sigma = (settings.sigma as number) * points.frame.scale
   if (sigma > 0) return { weights, variances: new Float64Array(k).fill(Math.max(floor, sigma ** 2)) }
   if (k === 1) return { weights, variances: Float64Array.of(Math.max(floor, variance)) }
+  if (!fromGaps) return { weights, variances: new Float64Array(k).fill(Math.max(floor, await withinVariance(state))) }
   const gaps = source.listsOfCenters ? await listedGaps(state, source, round) : await nearestGaps(state)
   return { weights, variances: gaps.map((gap) => Math.max(floor, Number.isFinite(gap) ? gap : 0)) }
+}
+
+/** Mean variance of a column about the nearest centre, of some points that are not at one. */
+async function withinVariance(state: RunState): Promise<number> {
+  const { device, points, centers, assignWorkspace: workspace, seed } = state
+  const count = Math.min(points.rows, SAMPLE)
+  const chosen = sampleDistinct(createRandom(seed).fork(STREAM + 1), points.rows, count)
+  const scope = new BufferScope(device)
+  try {
+    const sample = allocateRows(scope, count, points.cols, 'f32', 'sample of points')
+    writeRows(device, sample, await points.gather(chosen))
+    const labels = scope.allocate(count * 4, 'labels of the sample')
+    const distances = scope.allocate(count * 4, 'distances of the sample')
+    await assign(device, { points: sample, centers, labels, distances, workspace })
+    const apart = new Float32Array(await device.read(distances)).subarray(0, count).filter((squared) => squared > 0)
+    return apart.length > 0 ? apart.reduce((sum, squared) => sum + squared, 0) / apart.length / points.cols : 0
+  } finally {
+    scope.free()
+  }
 }
 
 /** Squared distance of each component to the nearest one elsewhere, among those a search lists. */

@@ -1,15 +1,16 @@
 /**
- * Centres, weights and widths of a mixture of spherical Gaussians by expectation-maximisation, with
- * expansion and purging (Avrithis and Kalantidis, "Approximate Gaussian mixtures for large scale
- * vocabularies", 2012).
+ * Centres, weights and widths of a mixture of spherical Gaussians by expectation-maximization (EM).
  *
  * A round: points share themselves among the components they look at (all of them, or the best m of those
- * a search finds and those they had before), components become the means of their shares and get their
- * widths (kernel expand), and those that overlap others too much go. Shares below 2^-110 are none, so a
- * component whose neighbours are that far away has no outer points to expand towards.
+ * a search finds and those they had before), and components become the means of their shares and get their
+ * widths (kernel expand). Shares below 2^-110 count as none. All in logarithms.
  *
- * All in logarithms. Components that stay are numbered anew; points of one that goes are counted to the
- * one it overlapped most until the next round.
+ * Then the components themselves may change, by one of two criteria (setting `criterion`):
+ * - `bic`: merged and split until the Bayesian information criterion is lowest (mixture/count-search.ts). Widths have a
+ *   weak prior (mixture/variance-prior.ts).
+ * - `overlap`: those that overlap others too much go, and the rest expand into the space they leave (Avrithis and
+ *   Kalantidis, "Approximate Gaussian mixtures for large scale vocabularies", 2012; mixture/purge.ts).
+ * Components are then numbered anew, and the lists of the points follow by a table of new numbers.
  */
 import type { DeviceBuffer } from '../../device/contract.ts'
 import type { AccumulateWorkspace } from '../../kernels/accumulate.ts'
@@ -17,35 +18,27 @@ import { accumulateSoft, createSoftWorkspace, softPairBytes, softSumsBytes } fro
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { expand } from '../../kernels/expand.ts'
 import { respondAll, respondLists } from '../../kernels/respond.ts'
-import { type DeviceRows, firstRows } from '../../kernels/rows.ts'
+import type { DeviceRows } from '../../kernels/rows.ts'
 import { sharesOfAll, sharesOfLists } from '../../kernels/shares.ts'
 import { tally } from '../../kernels/tally.ts'
 import type { Settings } from '../method-options.ts'
+import type { ComponentStep } from '../mixture/component-step.ts'
+import { CountStep } from '../mixture/count-step.ts'
 import { FOUND, nextMixture, ownShares } from '../mixture/found.ts'
-import { joinComponents } from '../mixture/join.ts'
 import { ListsOfPoints } from '../mixture/lists-of-points.ts'
-import { considerOverlaps } from '../mixture/overlaps.ts'
-import { Purge } from '../mixture/purge.ts'
+import { OverlapStep } from '../mixture/overlap-step.ts'
 import { logScales, type Scales } from '../mixture/scales.ts'
 import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
 import type { PointPart } from '../points.ts'
 import { measureSquares } from '../resolution.ts'
-import {
-  type CandidateSource,
-  type Mixture,
-  type ResumeArrays,
-  type Round,
-  type RunState,
-  readCenters,
-  type Update,
-  type UpdateResult,
-  writeCenters,
-} from '../run-state.ts'
+import type { CandidateSource, Mixture, ResumeArrays, Round, RunState, Update, UpdateResult } from '../run-state.ts'
 import type { StopReason } from '../stats.ts'
 import { meanUpdate } from './mean.ts'
 
 /** Components whose shares are held at a time where all are looked at. */
 const TILE = 64
+/** Up to here points of a method with lists rank all components, which costs less than searching for them. */
+const RANK_ALL = 256
 
 export function mixtureUpdate(state: RunState): Update {
   return new MixtureUpdate(state)
@@ -65,7 +58,12 @@ class MixtureUpdate implements Update {
   /** Pairs a point takes part in at a time. */
   readonly #width: number
   readonly #lambda: number
-  readonly #tau: number | undefined
+  /** Points that the prior of the widths counts as. */
+  readonly #prior: number
+  /** Squares are about the means that shares were made with, as in section 4 of the paper. */
+  readonly #aroundOld: boolean
+  readonly #step: ComponentStep | undefined
+  readonly #rankAll: number
   readonly #best = new Map<PointPart, DeviceBuffer>()
   /** Parts whose lists are of the round under way, and so name components as they are numbered now. */
   readonly #listed = new Set<PointPart>()
@@ -85,18 +83,29 @@ class MixtureUpdate implements Update {
   #likelihood = 0
   #spread: Spread | undefined
 
-  constructor({ device, scope, points, k, centers, settings }: RunState) {
+  constructor(state: RunState) {
+    const { device, scope, points, settings, room } = state
+    const { criterion } = settings
     const rows = points.largestPart
+    const k = room.rows
     const width = widthOf(settings)
+    const overlap = criterion === 'overlap'
     this.#cols = points.cols
     this.#width = width
-    this.#lambda = (settings.lambda as number | undefined) ?? 0
-    this.#tau = settings.tau as number | undefined
+    this.#lambda = overlap ? (settings.lambda as number) : 0
+    this.#prior = overlap ? 0 : (settings.prior as number)
+    this.#aroundOld = overlap
+    this.#step = overlap
+      ? new OverlapStep(settings.tau as number)
+      : criterion === 'bic'
+        ? new CountStep(state)
+        : undefined
+    this.#rankAll = overlap ? 0 : RANK_ALL
     this.#pairs = scope.allocate(rows * width * 4, 'pairs of points and components')
     this.#shares = scope.allocate(rows * width * 4, 'shares of components')
     this.#evidence = scope.allocate(rows * 4, 'evidence of points')
     this.#scalesOnDevice = scope.allocate(k * 8, 'scales of components')
-    this.#sums = scope.allocate(softSumsBytes(centers), 'sums of components')
+    this.#sums = scope.allocate(softSumsBytes(room), 'sums of components')
     this.#found = scope.allocate(k * FOUND * 4, 'totals and variances')
     this.#renamed = scope.upload(
       Uint32Array.from({ length: k }, (_, i) => i),
@@ -106,17 +115,20 @@ class MixtureUpdate implements Update {
   }
 
   async save(state: RunState): Promise<ResumeArrays> {
-    if (this.#best.size === 0) return {}
+    const step = (await this.#step?.save?.(state)) ?? {}
+    if (this.#best.size === 0) return step
     const { device, points } = state
     const lists = new ListsOfPoints(points.rows, this.#width)
     for (const part of points.parts) {
       const words = new Uint32Array(await device.read(this.#bestOf(state, part)))
       lists.set(part, words, this.#listed.has(part) ? undefined : this.#names)
     }
-    return { lists: lists.pack() }
+    return { ...step, lists: lists.pack() }
   }
 
-  restore(state: RunState, { lists }: ResumeArrays): void {
+  restore(state: RunState, saved: ResumeArrays): void {
+    this.#step?.restore?.(state, saved)
+    const { lists } = saved
     if (lists === undefined) return
     const { device, points, k } = state
     const unpacked = ListsOfPoints.unpack(lists as Uint32Array, points.rows, this.#width, k)
@@ -138,9 +150,11 @@ class MixtureUpdate implements Update {
     round: number,
   ): Promise<number> {
     if (part.first === 0) await this.#prepare(state, source, round)
-    const looked = source.lists
-      ? await this.#respondToLists(state, source.lists.bind(source), part, vectors, round)
-      : await this.#respondToAll(state, part, vectors)
+    const looked = !source.lists
+      ? await this.#respondToAll(state, part, vectors)
+      : state.k <= this.#rankAll
+        ? await this.#rankAllComponents(state, part, vectors)
+        : await this.#respondToLists(state, source.lists.bind(source), part, vectors, round)
     const { sum } = await tally(state.device, {
       count: part.count,
       values: this.#evidence,
@@ -195,30 +209,38 @@ class MixtureUpdate implements Update {
       lambda: this.#lambda,
       floor,
       unit: state.unit,
-      aroundOld: this.#tau !== undefined,
+      aroundOld: this.#aroundOld,
       found: this.#found,
     })
     const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * FOUND * 4 }))
-    state.mixture = nextMixture(found, state.mixture as Mixture)
+    const totals = state.totalWeight / state.weightScale
+    state.mixture = nextMixture(found, state.mixture as Mixture, this.#prior, totals)
     this.#listed.clear()
-    const looked = await this.#purge(state, ownShares(found))
     const logLikelihood =
       this.#likelihood / state.totalWeight + this.#scales.constant + points.cols * Math.log(points.frame.scale)
+    const changed = await this.#step?.after(state, this.#source as CandidateSource, {
+      ownShares: ownShares(found),
+      logLikelihood: logLikelihood * totals,
+      round: this.#round,
+      floor,
+    })
+    if (changed) this.#rename(state, changed.renamed, k)
     return {
       gain: 0,
       empty: 0,
       squares: await measureSquares(state),
-      looked: looked + points.rows,
+      looked: (changed?.looked ?? 0) + points.rows,
       extra: {
         components: state.k,
         logLikelihood,
-        ...(this.#tau === undefined ? {} : { purged: k - state.k }),
+        ...(changed ? { purged: Math.max(0, k - state.k), ...changed.extra } : {}),
       },
     }
   }
 
   /** Over when hardly any component goes and the likelihood, per column, hardly changes. */
   ended({ extra }: Round, last: Round | undefined, tolerance: number): StopReason | undefined {
+    if (this.#step?.done === false) return undefined
     const { components = 0, purged = 0, logLikelihood = 0 } = extra ?? {}
     if (last?.extra?.logLikelihood === undefined || purged > tolerance * components) return undefined
     const change = Math.abs(logLikelihood - last.extra.logLikelihood)
@@ -231,7 +253,7 @@ class MixtureUpdate implements Update {
     this.#round = round
     this.#likelihood = 0
     this.#spread ??= await spreadOf(state)
-    state.mixture ??= await startMixture(state, source, round, this.#spread)
+    state.mixture ??= await startMixture(state, source, round, this.#spread, this.#aroundOld)
     this.#scales = logScales(state.mixture, state.points.cols)
     state.device.write(this.#scalesOnDevice, this.#scales.values)
   }
@@ -269,16 +291,28 @@ class MixtureUpdate implements Update {
     return found.looked + remembered
   }
 
+  /** The best m of all components, with the evidence of all. */
+  async #rankAllComponents(state: RunState, part: PointPart, vectors: DeviceRows): Promise<number> {
+    const m = this.#width
+    const best = this.#bestOf(state, part)
+    await this.#rank(state, part, vectors, m, best)
+    this.#listed.add(part)
+    return state.k
+  }
+
   async #respondToAll(state: RunState, part: PointPart, vectors: DeviceRows): Promise<number> {
+    await this.#rank(state, part, vectors, 1, this.#pairs)
+    return state.k
+  }
+
+  async #rank(state: RunState, part: PointPart, vectors: DeviceRows, m: number, best: DeviceBuffer): Promise<void> {
     const { device, centers, control, points } = state
     const onProgress =
       control.onProgress &&
       ((share: number) => control.onProgress?.((part.first + 0.5 * share * part.count) / points.rows))
-    const args = { points: vectors, centers, scales: this.#scalesOnDevice, m: 1, evidence: this.#evidence }
-    const best = this.#pairs
+    const args = { points: vectors, centers, scales: this.#scalesOnDevice, m, evidence: this.#evidence }
     await respondAll(device, { ...args, best, logs: this.#shares }, { signal: control.signal, onProgress })
-    await this.#choose(state, part, vectors, 1, best, true)
-    return state.k
+    await this.#choose(state, part, vectors, m, best, true)
   }
 
   /** Shares of the best, and the very best as label. */
@@ -306,37 +340,10 @@ class MixtureUpdate implements Update {
     return best
   }
 
-  /** Components that overlap others go, and the rest move up. Gives how many centres were looked at. */
-  async #purge(state: RunState, ownShares: Float64Array): Promise<number> {
-    const { device, k, points } = state
-    if (this.#tau === undefined || this.#source === undefined) return 0
-    const mixture = state.mixture as Mixture
-    const centers = await readCenters(state)
-    const purge = new Purge(
-      { ...mixture, ownShares, cols: points.cols, points: state.totalWeight / state.weightScale },
-      this.#tau,
-    )
-    const looked = await considerOverlaps(state, this.#source, purge, centers, this.#round)
-    const { renamed, heirs, kept, joined } = purge.result()
-    joinComponents(mixture, centers, joined, state.unit)
-    device.write(this.#renamed, renamed)
-    this.#names = renamed
-    if (kept.length === k) return looked
-    const { cols } = points
-    const left = new Float32Array(kept.length * cols)
-    kept.forEach((component, name) => {
-      left.set(centers.subarray(component * cols, (component + 1) * cols), name * cols)
-    })
-    const total = kept.reduce((sum, component) => sum + mixture.weights[component], 0)
-    state.k = kept.length
-    state.centers = firstRows(state.centers, kept.length)
-    writeCenters(state, left)
-    state.mixture = {
-      weights: Float64Array.from(kept, (component) => mixture.weights[component] / total),
-      variances: Float64Array.from(kept, (component) => mixture.variances[component]),
-    }
-    const labels = await points.readLabels()
-    points.writeLabels(labels.map((label) => heirs[label]))
-    return looked
+  /** The table of new numbers, by which lists of points follow; without one they are forgotten. */
+  #rename({ device }: RunState, renamed: Uint32Array | undefined, before: number): void {
+    const names = renamed ?? new Uint32Array(before).fill(NO_LABEL)
+    device.write(this.#renamed, names)
+    this.#names = names
   }
 }

@@ -1,0 +1,28 @@
+/** What may change the components of a mixture after each round of expectation-maximization. */
+import type { CandidateSource, Resumable, RunState } from '../run-state.ts'
+import type { ExtraFacts } from '../stats.ts'
+
+export interface StepInput {
+  /** Of each component: the share of its weight that comes from points whose label it is. */
+  readonly ownShares: Float64Array
+  /** Log-likelihood of all points under the mixture the round began with. */
+  readonly logLikelihood: number
+  readonly round: number
+  /** The least variance of a component. */
+  readonly floor: number
+}
+
+export interface StepResult {
+  /** Centres looked at, in all. */
+  readonly looked: number
+  /** The new number of each component, NO_LABEL for those that went; undefined if all lists of points are void. */
+  readonly renamed: Uint32Array | undefined
+  readonly extra?: ExtraFacts
+}
+
+export interface ComponentStep extends Resumable {
+  /** False while the number of components is still being searched for. */
+  readonly done: boolean
+  /** Changes the centres, the mixture and the labels of the state. */
+  after(state: RunState, source: CandidateSource, input: StepInput): Promise<StepResult>
+}

@@ -1,0 +1,222 @@
+/**
+ * Finds how many components a mixture should have, by the Bayesian information criterion (BIC). It is told the
+ * likelihood after every round of expectation-maximization (EM) and says what to change before the next one.
+ *
+ * The run begins with more components than the data needs.
+ * 1. Merge: the pairs whose merging loses least become one, 30 % of the components at a time, or all pairs that BIC
+ *    would join on the spot. After a few rounds of EM the BIC of what came of it is compared with the best so far. It
+ *    is the measured BIC that decides; the loss of a pair only gives the order. (Judged alone, cells of one Gaussian do
+ *    not join: two neighbouring cells are no sphere. All of them together are.)
+ * 2. When that no longer pays, the best mixture is taken again and fewer pairs are merged at a time, down to one.
+ * 3. Split: every component whose points are better described by two Gaussians, by BIC, is split in two, in case the
+ *    start was too small or missed something. If that pays, 1 follows again.
+ * 4. Polish: EM alone, until it converges.
+ */
+import { bayesianCriterion, componentPenalty, type DataSize, type HostMixture } from './bic.ts'
+
+/** Share of components merged at a time to begin with. */
+const FIRST_SHARE = 0.3
+/** After a failure this many times fewer. */
+const FINER = 3
+/** Rounds of EM before the first merge, and between changes at least and at most. */
+const FIRST_ROUNDS = 3
+const LEAST_ROUNDS = 2
+const MOST_ROUNDS = 4
+/** Pairs that lose less than this share of a component's penalty are merged at once. */
+const CLEAR_JOIN = 0.5
+/** A mixture is given up when even this many rounds as good as the last would not make it the best. */
+const HOPE = 4
+/** Times that splitting may be followed by merging again. */
+const MOST_SPLITS = 6
+
+/** Two components that may be merged, and what that loses. */
+export interface Pair {
+  readonly i: number
+  readonly j: number
+  readonly loss: number
+}
+
+export type Change =
+  /** Merge the pairs in `from`, or in the mixture as it stands. */
+  | { readonly kind: 'merge'; readonly from: HostMixture | undefined; readonly pairs: readonly Pair[] }
+  /** Go back to this mixture. */
+  | { readonly kind: 'restore'; readonly mixture: HostMixture }
+  /** Split components in two where that pays, and say how many were by {@link CountSearch.split}. */
+  | { readonly kind: 'split' }
+
+/** Pairs of neighbouring components with the loss of merging them. */
+export type FindPairs = (mixture: HostMixture) => Promise<readonly Pair[]>
+
+const PHASES = ['merge', 'label', 'split', 'polish'] as const
+type Phase = (typeof PHASES)[number]
+
+export class CountSearch {
+  readonly #size: DataSize
+  readonly #pairs: FindPairs
+  #phase: Phase = 'merge'
+  /** Rounds since the last change. */
+  #rounds = 0
+  #changed = false
+  #last = Number.POSITIVE_INFINITY
+  #share = FIRST_SHARE
+  /** Changes in a row that did not pay. */
+  #failures = 0
+  /** Pairs of the last merge. */
+  #merged = 0
+  /** Times that components were split, and whether that paid since the last merge. */
+  #splits = 0
+  #grown = false
+  #best: { readonly bic: number; readonly mixture: HostMixture } | undefined
+
+  constructor(size: DataSize, pairs: FindPairs) {
+    this.#size = size
+    this.#pairs = pairs
+  }
+
+  /** Nothing will be changed any more. */
+  get done(): boolean {
+    return this.#phase === 'polish'
+  }
+
+  /** Of the mixture a round began with. */
+  criterion(logLikelihood: number, k: number): number {
+    return bayesianCriterion(logLikelihood, k, this.#size)
+  }
+
+  /** After a round: `bic` of the mixture it began with, and the mixture it made of it, which is no worse. */
+  async next(bic: number, mixture: HostMixture): Promise<Change | undefined> {
+    if (this.#phase === 'polish') return undefined
+    this.#rounds++
+    const gain = this.#last - bic
+    this.#last = bic
+    if (this.#phase === 'label') {
+      this.#phase = 'split'
+      return { kind: 'split' }
+    }
+    if (this.#rounds < (this.#changed ? LEAST_ROUNDS : FIRST_ROUNDS)) return undefined
+    const lead = this.#best === undefined ? Number.NEGATIVE_INFINITY : bic - this.#best.bic
+    const better = lead < 0
+    if (!better && this.#rounds < MOST_ROUNDS && lead < HOPE * gain) return undefined
+    if (better) {
+      this.#best = { bic, mixture }
+      this.#failures = 0
+    } else this.#failures++
+    return this.#phase === 'split' ? this.#afterSplit(better) : this.#afterMerge(better, mixture)
+  }
+
+  /** How many components were split. */
+  split(count: number): void {
+    if (count > 0) this.#begin('split')
+    else if (this.#grown) this.#mergeAgain()
+    else this.#phase = 'polish'
+  }
+
+  /** All but the best mixture, as numbers. */
+  save(): Float64Array {
+    return Float64Array.of(
+      PHASES.indexOf(this.#phase),
+      this.#rounds,
+      Number(this.#changed),
+      this.#last,
+      this.#share,
+      this.#failures,
+      this.#merged,
+      this.#splits,
+      Number(this.#grown),
+      this.#best?.bic ?? Number.NaN,
+    )
+  }
+
+  get best(): HostMixture | undefined {
+    return this.#best?.mixture
+  }
+
+  /** What `save` gave, and the best mixture at that time. */
+  restore(saved: Float64Array, best: HostMixture | undefined): void {
+    const [phase, rounds, changed, last, share, failures, merged, splits, grown, bic] = saved
+    this.#phase = PHASES[phase]
+    this.#rounds = rounds
+    this.#changed = changed === 1
+    this.#last = last
+    this.#share = share
+    this.#failures = failures
+    this.#merged = merged
+    this.#splits = splits
+    this.#grown = grown === 1
+    this.#best = best && { bic, mixture: best }
+  }
+
+  async #afterMerge(better: boolean, mixture: HostMixture): Promise<Change | undefined> {
+    // A coarse step that does not pay is followed by a second one: between them may lie a hump.
+    const goOn = better || (this.#failures === 1 && this.#share === FIRST_SHARE)
+    const from = goOn ? mixture : (this.#best as { mixture: HostMixture }).mixture
+    if (!goOn) {
+      if (this.#merged <= 1) return this.#towardsSplit()
+      this.#share /= FINER
+      this.#failures = 0
+    }
+    const pairs = await this.#choose(from)
+    if (pairs.length > 0) {
+      this.#merged = pairs.length
+      this.#begin('merge')
+      return { kind: 'merge', from: goOn ? undefined : from, pairs }
+    }
+    if (goOn && !better) return this.#afterMerge(false, mixture)
+    return this.#towardsSplit()
+  }
+
+  /** Growth goes on while it pays; then what grew too far is merged. */
+  #afterSplit(better: boolean): Change | undefined {
+    this.#splits++
+    this.#grown ||= better
+    if (better && this.#splits < MOST_SPLITS) return this.#towardsSplit()
+    if (this.#grown) this.#mergeAgain()
+    else this.#phase = 'polish'
+    return better ? undefined : this.#restoreBest()
+  }
+
+  /** From the next round on, few at a time. */
+  #mergeAgain(): void {
+    this.#begin('merge')
+    this.#share = FIRST_SHARE / FINER
+    this.#failures = 0
+    this.#merged = FINER
+    this.#grown = false
+  }
+
+  /** Labels must be those of the best mixture before components are split. */
+  #towardsSplit(): Change {
+    if (this.#splits < MOST_SPLITS) this.#begin('label')
+    else this.#phase = 'polish'
+    return this.#restoreBest()
+  }
+
+  #restoreBest(): Change {
+    return { kind: 'restore', mixture: (this.#best as { mixture: HostMixture }).mixture }
+  }
+
+  #begin(phase: Phase): void {
+    this.#phase = phase
+    this.#rounds = 0
+    this.#changed = true
+    this.#last = Number.POSITIVE_INFINITY
+  }
+
+  /** Pairs by rising loss, no component in two of them. */
+  async #choose(mixture: HostMixture): Promise<Pair[]> {
+    const k = mixture.weights.length
+    if (k < 2) return []
+    const most = Math.max(1, Math.floor(this.#share * k))
+    const clear = this.#share === FIRST_SHARE ? CLEAR_JOIN * componentPenalty(this.#size) : Number.NEGATIVE_INFINITY
+    const sorted = [...(await this.#pairs(mixture))].sort((a, b) => a.loss - b.loss || a.i - b.i || a.j - b.j)
+    const taken = new Uint8Array(k)
+    const chosen: Pair[] = []
+    for (const pair of sorted) {
+      if (chosen.length >= most && pair.loss > clear) break
+      if (taken[pair.i] || taken[pair.j]) continue
+      taken[pair.i] = taken[pair.j] = 1
+      chosen.push(pair)
+    }
+    return chosen
+  }
+}

@@ -1,9 +1,16 @@
 /**
  * Greedy k-means++: see src/kernels/plus-plus.ts. Points are taken in blocks of BLOCK, whose chances are sums of
  * weight * squared distance to the nearest centre. `kind` is 2 for sparse rows, whose values are at `x`.
+ *
+ * Most candidates are farther from a point than its nearest centre, and then their distance does not matter. Scores
+ * x . c - |c|^2 / 2, which take half as many operations as differences, show that; only where they leave a doubt is the
+ * distance taken by differences. So rounding of scores never shows in the result.
+ *
+ * Candidates are kept twice: in full, and packed for scores in panels of 8 and, for the last four or fewer, 4. A panel has its
+ * starting values, then [column][lane].
  */
 import { sparseDistance } from './assign-sparse'
-import { loadFour, madd, rowBytes, sumLanes } from './simd'
+import { loadFour, madd, rowBytes, squaredDistance, squaredLength } from './simd'
 
 const BLOCK: u32 = 64
 const NONE: u32 = 0xffffffff
@@ -15,6 +22,9 @@ const CANDIDATES: usize = 16
 const BLOCKS: usize = 80
 const SKIPS: usize = 144
 const SQUARES: usize = 208
+
+/** 2^-24 times a margin: see `doubt`. */
+const ROUNDING: f32 = 2.5e-7
 
 /** One item: keeps the candidate that leaves the lowest potential, and draws the blocks of the next ones. */
 export function choosePlusPlus(
@@ -87,6 +97,8 @@ export function drawPlusPlus(
   trial: usize,
   candidates: usize,
   state: usize,
+  trials: u32,
+  panels: usize,
 ): void {
   const best = load<u32>(state)
   const blocks = (rows + BLOCK - 1) / BLOCK
@@ -117,7 +129,28 @@ export function drawPlusPlus(
       for (let column: u32 = 0; column < stride; column += 4) {
         v128.store(out + ((<usize>column) << 2), loadFour(row, kind, column))
       }
+      packCandidate(out, t, trials, stride, panels)
     }
+  }
+}
+
+/** Lanes of the panel that candidate `t` is in. */
+function lanesOf(t: u32, trials: u32): u32 {
+  return trials - (t & ~7) > 4 ? 8 : 4
+}
+
+function panelOf(t: u32, lanes: u32, stride: u32, panels: usize): usize {
+  return panels + ((<usize>(t & ~(lanes - 1)) * (stride + 1)) << 2)
+}
+
+function packCandidate(row: usize, t: u32, trials: u32, stride: u32, panels: usize): void {
+  const lanes = lanesOf(t, trials)
+  const step = (<usize>lanes) << 2
+  let out = panelOf(t, lanes, stride, panels) + ((<usize>(t & (lanes - 1))) << 2)
+  store<f32>(out, squaredLength(row, 0, stride) * -0.5)
+  for (let column: u32 = 0; column < stride; column++) {
+    out += step
+    store<f32>(out, load<f32>(row + ((<usize>column) << 2)))
   }
 }
 
@@ -136,7 +169,8 @@ function expandRow(values: usize, places: usize, columnsAt: u32, row: u32, strid
 
 /**
  * Items are blocks of the part. Takes the last centre over, then measures the candidates: distances, and the potential of
- * the block with each of them. Without candidates it gives the potential as it is. Scratch: 4 bytes a column.
+ * the block with each of them. Without candidates it gives the potential as it is, and takes the lengths of dense rows.
+ * Scratch: 128 bytes, and for bytes 16 more a column.
  */
 export function measurePlusPlus(
   start: u32,
@@ -154,93 +188,259 @@ export function measurePlusPlus(
   nearest: usize,
   trial: usize,
   candidates: usize,
-  trials: u32,
-  potentials: usize,
   state: usize,
+  trials: u32,
+  panels: usize,
+  lengths: usize,
+  potentials: usize,
 ): void {
-  const best = load<u32>(state)
-  const columns = places + ((<usize>columnsAt) << 2)
-  const lists = max<u32>(trials, 1)
   for (let block = start; block < end; block++) {
-    const stop = min((block + 1) * BLOCK, rows)
-    for (let row = block * BLOCK; row < stop; row++) {
-      const at = (<usize>row) << 2
-      let near = load<f32>(nearest + at)
-      if (best !== NONE) {
-        near = min(near, load<f32>(trial + ((<usize>best * rows + row) << 2)))
-        store<f32>(nearest + at, near)
-      }
-      let floats = x
-      if (trials > 0 && kind !== SPARSE) floats = rowAsFloats(x, kind, row, stride, scratch)
-      for (let t: u32 = 0; t < trials; t++) {
-        let distance = FAR
-        const candidate = candidates + ((<usize>t * stride) << 2)
-        if (load<u32>(state + CANDIDATES + ((<usize>t) << 2)) !== NONE) {
-          if (kind === SPARSE) {
-            const from = load<u32>(places + at)
-            const to = load<u32>(places + at, 4)
-            distance = sparseDistance(x, columns, from, to, candidate, load<f64>(state + SQUARES + ((<usize>t) << 3)))
-          } else distance = boundedDistance(floats, candidate, stride, near)
-        }
-        store<f32>(trial + ((<usize>t * rows + row) << 2), distance)
-      }
+    const first = block * BLOCK
+    const stop = min(first + BLOCK, rows)
+    takeBest(load<u32>(state), first, stop, rows, nearest, trial)
+    const out = potentials + ((<usize>(partBlock + block)) << 2)
+    const before = potentialOf(first, stop, weights, nearest, 0)
+    if (trials === 0) {
+      store<f32>(out, before)
+      if (kind !== SPARSE) takeLengths(x, kind, stride, first, stop, lengths)
+      continue
     }
-    for (let t: u32 = 0; t < lists; t++) {
-      let sum: f64 = 0
-      for (let row = block * BLOCK; row < stop; row++) {
-        const at = (<usize>row) << 2
-        let value = load<f32>(nearest + at)
-        if (trials > 0) value = min(value, load<f32>(trial + ((<usize>t * rows + row) << 2)))
-        sum += weights ? <f64>value * <f64>load<f32>(weights + at) : <f64>value
-      }
-      store<f32>(potentials + ((<usize>t * allBlocks + partBlock + block) << 2), <f32>sum)
+    for (let t: u32 = 0; t < trials; t++) fillFar(trial + ((<usize>t * rows + first) << 2), stop - first)
+    // One bit for each candidate that is nearer to a point than its nearest centre.
+    const nearer =
+      kind === SPARSE
+        ? measureSparse(x, places, columnsAt, stride, first, stop, rows, nearest, trial, candidates, state, trials)
+        : measureDense(
+            x,
+            kind,
+            stride,
+            first,
+            stop,
+            rows,
+            nearest,
+            trial,
+            candidates,
+            state,
+            trials,
+            panels,
+            lengths,
+            scratch,
+          )
+    for (let t: u32 = 0; t < trials; t++) {
+      const own = trial + ((<usize>t * rows) << 2)
+      const sum = (nearer >> t) & 1 ? potentialOf(first, stop, weights, nearest, own) : before
+      store<f32>(out + ((<usize>t * allBlocks) << 2), sum)
     }
   }
+}
+
+/** The candidate that became a centre is the nearest one of some points. */
+function takeBest(best: u32, first: u32, stop: u32, rows: u32, nearest: usize, trial: usize): void {
+  if (best === NONE) return
+  const own = trial + ((<usize>best * rows) << 2)
+  for (let at = (<usize>first) << 2; at < (<usize>stop) << 2; at += 4) {
+    store<f32>(nearest + at, min(load<f32>(nearest + at), load<f32>(own + at)))
+  }
+}
+
+/** With the distances of a candidate, or without. */
+function potentialOf(first: u32, stop: u32, weights: usize, nearest: usize, trial: usize): f32 {
+  let sum: f64 = 0
+  for (let at = (<usize>first) << 2; at < (<usize>stop) << 2; at += 4) {
+    let value = load<f32>(nearest + at)
+    if (trial) value = min(value, load<f32>(trial + at))
+    sum += weights ? <f64>value * <f64>load<f32>(weights + at) : <f64>value
+  }
+  return <f32>sum
+}
+
+function takeLengths(x: usize, kind: u32, stride: u32, first: u32, stop: u32, lengths: usize): void {
+  for (let row = first; row < stop; row++) {
+    const length = squaredLength(x + <usize>row * rowBytes(stride, kind), kind, stride)
+    store<f32>(lengths + ((<usize>row) << 2), length)
+  }
+}
+
+function fillFar(at: usize, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) store<f32>(at + ((<usize>i) << 2), FAR)
+}
+
+function measureSparse(
+  values: usize,
+  places: usize,
+  columnsAt: u32,
+  stride: u32,
+  first: u32,
+  stop: u32,
+  rows: u32,
+  nearest: usize,
+  trial: usize,
+  candidates: usize,
+  state: usize,
+  trials: u32,
+): u32 {
+  const columns = places + ((<usize>columnsAt) << 2)
+  let nearer: u32 = 0
+  for (let row = first; row < stop; row++) {
+    const at = (<usize>row) << 2
+    const near = load<f32>(nearest + at)
+    const from = load<u32>(places + at)
+    const to = load<u32>(places + at, 4)
+    for (let t: u32 = 0; t < trials; t++) {
+      if (load<u32>(state + CANDIDATES + ((<usize>t) << 2)) === NONE) continue
+      const square = load<f64>(state + SQUARES + ((<usize>t) << 3))
+      const distance = sparseDistance(values, columns, from, to, candidates + ((<usize>t * stride) << 2), square)
+      if (!(distance < near)) continue
+      store<f32>(trial + ((<usize>t * rows + row) << 2), distance)
+      nearer |= 1 << t
+    }
+  }
+  return nearer
+}
+
+/** Four rows at a time. Absent rows repeat the last. */
+function measureDense(
+  x: usize,
+  kind: u32,
+  stride: u32,
+  first: u32,
+  stop: u32,
+  rows: u32,
+  nearest: usize,
+  trial: usize,
+  candidates: usize,
+  state: usize,
+  trials: u32,
+  panels: usize,
+  lengths: usize,
+  scratch: usize,
+): u32 {
+  const longest = longestCandidate(state, trials, stride, panels)
+  const margin = ROUNDING * <f32>(stride + 8)
+  const floatBytes = (<usize>stride) << 2
+  const floats = scratch + 128
+  let nearer: u32 = 0
+  for (let row = first; row < stop; row += 4) {
+    const r0 = asFloats(x, kind, row, stride, floats)
+    const r1 = asFloats(x, kind, min(row + 1, stop - 1), stride, floats + floatBytes)
+    const r2 = asFloats(x, kind, min(row + 2, stop - 1), stride, floats + 2 * floatBytes)
+    const r3 = asFloats(x, kind, min(row + 3, stop - 1), stride, floats + 3 * floatBytes)
+    for (let t: u32 = 0; t < trials; ) {
+      const lanes = lanesOf(t, trials)
+      const panel = panelOf(t, lanes, stride, panels)
+      if (lanes === 8) scoreEight(r0, r1, r2, r3, panel, stride, scratch)
+      else scoreFour(r0, r1, r2, r3, panel, stride, scratch)
+      for (let i: u32 = 0; i < min<u32>(4, stop - row); i++) {
+        const at = (<usize>(row + i)) << 2
+        const near = load<f32>(nearest + at)
+        const length = load<f32>(lengths + at)
+        // |x|^2 - 2 score is the squared distance; above this score it may be below `near`.
+        const least = f32x4.splat((length - near - margin * (length + longest)) * 0.5)
+        const scores = scratch + ((<usize>(i * lanes)) << 2)
+        let doubt = <u32>i32x4.bitmask(f32x4.gt(v128.load(scores), least))
+        if (lanes === 8) doubt |= (<u32>i32x4.bitmask(f32x4.gt(v128.load(scores, 16), least))) << 4
+        if (doubt === 0) continue
+        const own = i === 0 ? r0 : i === 1 ? r1 : i === 2 ? r2 : r3
+        for (let lane: u32 = 0; lane < min(lanes, trials - t); lane++) {
+          if (!((doubt >> lane) & 1)) continue
+          if (load<u32>(state + CANDIDATES + ((<usize>(t + lane)) << 2)) === NONE) continue
+          const distance = squaredDistance(own, 0, candidates + <usize>(t + lane) * floatBytes, stride)
+          if (!(distance < near)) continue
+          store<f32>(trial + ((<usize>(t + lane) * rows) << 2) + at, distance)
+          nearer |= 1 << (t + lane)
+        }
+      }
+      t += lanes
+    }
+  }
+  return nearer
+}
+
+/** The largest squared length of the candidates, which errors of scores grow with. */
+function longestCandidate(state: usize, trials: u32, stride: u32, panels: usize): f32 {
+  let longest: f32 = 0
+  for (let t: u32 = 0; t < trials; t++) {
+    if (load<u32>(state + CANDIDATES + ((<usize>t) << 2)) === NONE) continue
+    const lanes = lanesOf(t, trials)
+    const start = panelOf(t, lanes, stride, panels) + ((<usize>(t & (lanes - 1))) << 2)
+    longest = max(longest, load<f32>(start) * -2)
+  }
+  return longest
 }
 
 /** Bytes are made floats once, and then compared with every candidate. */
-function rowAsFloats(x: usize, kind: u32, row: u32, stride: u32, scratch: usize): usize {
+function asFloats(x: usize, kind: u32, row: u32, stride: u32, floats: usize): usize {
   const from = x + <usize>row * rowBytes(stride, kind)
   if (kind === 0) return from
   for (let column: u32 = 0; column < stride; column += 4) {
-    v128.store(scratch + ((<usize>column) << 2), loadFour(from, kind, column))
+    v128.store(floats + ((<usize>column) << 2), loadFour(from, kind, column))
   }
-  return scratch
+  return floats
 }
 
-/**
- * Squared distance by differences; once it reaches the bound, what was summed so far. Most candidates are much farther
- * than the nearest centre, which shows after a part of the columns.
- */
-function boundedDistance(row: usize, center: usize, stride: u32, bound: f32): f32 {
-  const end = row + ((<usize>stride) << 2)
-  let total: f32 = 0
-  while (row + 128 <= end) {
-    const a = f32x4.sub(v128.load(row), v128.load(center))
-    const b = f32x4.sub(v128.load(row, 16), v128.load(center, 16))
-    const c = f32x4.sub(v128.load(row, 32), v128.load(center, 32))
-    const d = f32x4.sub(v128.load(row, 48), v128.load(center, 48))
-    const e = f32x4.sub(v128.load(row, 64), v128.load(center, 64))
-    const f = f32x4.sub(v128.load(row, 80), v128.load(center, 80))
-    const g = f32x4.sub(v128.load(row, 96), v128.load(center, 96))
-    const h = f32x4.sub(v128.load(row, 112), v128.load(center, 112))
-    const ae = madd(e, e, f32x4.mul(a, a))
-    const bf = madd(f, f, f32x4.mul(b, b))
-    const cg = madd(g, g, f32x4.mul(c, c))
-    const dh = madd(h, h, f32x4.mul(d, d))
-    total += sumLanes(f32x4.add(f32x4.add(ae, bf), f32x4.add(cg, dh)))
-    if (total >= bound) return total
-    row += 128
-    center += 128
+/** Scores of 4 rows against a panel of 8: out[4][8]. As scoreFourByEight, for rows that are not packed. */
+function scoreEight(r0: usize, r1: usize, r2: usize, r3: usize, panel: usize, stride: u32, out: usize): void {
+  let a0 = v128.load(panel)
+  let a1 = v128.load(panel, 16)
+  let b0 = a0
+  let b1 = a1
+  let c0 = a0
+  let c1 = a1
+  let d0 = a0
+  let d1 = a1
+  const end = r0 + ((<usize>stride) << 2)
+  while (r0 < end) {
+    panel += 32
+    const left = v128.load(panel)
+    const right = v128.load(panel, 16)
+    let value = v128.load32_splat(r0)
+    a0 = madd(value, left, a0)
+    a1 = madd(value, right, a1)
+    value = v128.load32_splat(r1)
+    b0 = madd(value, left, b0)
+    b1 = madd(value, right, b1)
+    value = v128.load32_splat(r2)
+    c0 = madd(value, left, c0)
+    c1 = madd(value, right, c1)
+    value = v128.load32_splat(r3)
+    d0 = madd(value, left, d0)
+    d1 = madd(value, right, d1)
+    r0 += 4
+    r1 += 4
+    r2 += 4
+    r3 += 4
   }
-  if (row < end) {
-    let sum = f32x4.splat(0)
-    for (; row < end; row += 16) {
-      const a = f32x4.sub(v128.load(row), v128.load(center))
-      sum = madd(a, a, sum)
-      center += 16
-    }
-    total += sumLanes(sum)
+  v128.store(out, a0)
+  v128.store(out, a1, 16)
+  v128.store(out, b0, 32)
+  v128.store(out, b1, 48)
+  v128.store(out, c0, 64)
+  v128.store(out, c1, 80)
+  v128.store(out, d0, 96)
+  v128.store(out, d1, 112)
+}
+
+/** The same against a panel of 4: out[4][4]. */
+function scoreFour(r0: usize, r1: usize, r2: usize, r3: usize, panel: usize, stride: u32, out: usize): void {
+  let a = v128.load(panel)
+  let b = a
+  let c = a
+  let d = a
+  const end = r0 + ((<usize>stride) << 2)
+  while (r0 < end) {
+    panel += 16
+    const column = v128.load(panel)
+    a = madd(v128.load32_splat(r0), column, a)
+    b = madd(v128.load32_splat(r1), column, b)
+    c = madd(v128.load32_splat(r2), column, c)
+    d = madd(v128.load32_splat(r3), column, d)
+    r0 += 4
+    r1 += 4
+    r2 += 4
+    r3 += 4
   }
-  return total
+  v128.store(out, a)
+  v128.store(out, b, 16)
+  v128.store(out, c, 32)
+  v128.store(out, d, 48)
 }

@@ -5,7 +5,8 @@
  *
  * Distances are taken by differences, so that a point on a centre has no chance. Sums are taken in blocks and always in the
  * same order. Given the random numbers, the choice is that of a plain implementation up to rounding.
- * Cost: at most 3 n trials d operations a centre. A distance is given up once it exceeds that to the nearest centre.
+ * Cost: at most 3 n trials d operations a centre. A distance above that to the nearest centre does not matter: GPUs give up
+ * taking it, and the CPU finds that out by scores, which cost less.
  */
 import {
   choosePlusPlus,
@@ -111,6 +112,8 @@ interface RunPart extends PlusPlusPart {
   readonly blocks: number
   /** f32 [trials][rows]: squared distances to the candidates. */
   readonly trial: DeviceBuffer
+  /** f32 [rows]: squared lengths. Only of dense rows on the CPU. */
+  readonly lengths: DeviceBuffer | undefined
 }
 
 interface Run {
@@ -124,27 +127,37 @@ interface Run {
   /** Rows of the candidates in full: room for a multiple of four, which GPUs measure at a time. */
   readonly candidates: DeviceBuffer
   readonly candidateBytes: number
+  /** The same packed for scores. Only of dense rows on the CPU. */
+  readonly panels: DeviceBuffer | undefined
+  readonly panelBytes: number
   readonly state: DeviceBuffer
   readonly chosen: DeviceBuffer
 }
 
 function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }: PlusPlusArgs): Run {
   if (!(trials >= 1 && trials <= MOST_TRIALS)) throw new RangeError(`plus-plus: ${trials} trials`)
+  const { type, stride } = parts[0].points
+  const scored = device.info.kind === 'cpu' && type !== 'csr'
   let firstRow = 0
   let firstBlock = 0
   const own = parts.map((part): RunPart => {
     const { rows } = part.points
     const trial = scope.allocate(trials * rows * 4, 'distances to candidates')
-    const placed = { ...part, firstRow, firstBlock, blocks: Math.ceil(rows / PLUS_BLOCK), trial }
+    const lengths = scored ? scope.allocate(rows * 4, 'squared lengths') : undefined
+    const placed = { ...part, firstRow, firstBlock, blocks: Math.ceil(rows / PLUS_BLOCK), trial, lengths }
     firstRow += rows
     firstBlock += placed.blocks
     return placed
   })
   const count = uniforms.length / trials
-  const candidateBytes = Math.ceil(trials / 4) * 4 * parts[0].points.stride * 4
+  const lanes = Math.ceil(trials / 4) * 4
+  const candidateBytes = lanes * stride * 4
+  const panelBytes = lanes * (stride + 1) * 4
   const chosen = scope.upload(new Uint32Array(count).fill(NO_LABEL), 'chosen points')
   const candidates = scope.allocate(candidateBytes, 'rows of candidates')
   device.clear(candidates)
+  const panels = scored ? scope.allocate(panelBytes, 'packed candidates') : undefined
+  if (panels) device.clear(panels)
   return {
     parts: own,
     blocks: firstBlock,
@@ -154,6 +167,8 @@ function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }
     potentials: scope.allocate(trials * firstBlock * 4, 'potentials of blocks'),
     candidates,
     candidateBytes,
+    panels,
+    panelBytes,
     state: scope.upload(new Uint32Array(STATE.words).fill(NO_LABEL), 'candidates'),
     chosen,
   }
@@ -231,7 +246,8 @@ function drawJob(memory: CpuMemory, run: Run, part: RunPart): CpuJob {
       part.firstBlock,
       part.firstRow,
       ...distanceAddresses(memory, run, part),
-      memory.address(run.state, STATE.words * 4),
+      run.trials,
+      run.panels ? memory.address(run.panels, run.panelBytes) : 0,
     ],
   }
 }
@@ -282,10 +298,11 @@ function measureJob(memory: CpuMemory, run: Run, part: RunPart, trials: number):
       run.blocks,
       ...distanceAddresses(memory, run, part),
       trials,
+      run.panels ? memory.address(run.panels, run.panelBytes) : 0,
+      part.lengths ? memory.address(part.lengths, points.rows * 4) : 0,
       memory.address(run.potentials, run.trials * run.blocks * 4),
-      memory.address(run.state, STATE.words * 4),
     ],
-    scratchBytes: points.type === 'u8' ? points.stride * 4 : 0,
+    scratchBytes: 128 + (points.type === 'u8' ? points.stride * 16 : 0),
   }
 }
 
@@ -314,6 +331,7 @@ function distanceAddresses(memory: CpuMemory, run: Run, { points, weights, neare
     memory.address(nearest, points.rows * 4),
     memory.address(trial, run.trials * points.rows * 4),
     memory.address(run.candidates, run.candidateBytes),
+    memory.address(run.state, STATE.words * 4),
   ]
 }
 

@@ -238,20 +238,45 @@ export function measurePlusPlus(
 function takeBest(best: u32, first: u32, stop: u32, rows: u32, nearest: usize, trial: usize): void {
   if (best === NONE) return
   const own = trial + ((<usize>best * rows) << 2)
-  for (let at = (<usize>first) << 2; at < (<usize>stop) << 2; at += 4) {
-    store<f32>(nearest + at, min(load<f32>(nearest + at), load<f32>(own + at)))
+  let at = (<usize>first) << 2
+  const end = (<usize>stop) << 2
+  for (; at + 16 <= end; at += 16) {
+    v128.store(nearest + at, f32x4.min(v128.load(nearest + at), v128.load(own + at)))
   }
+  for (; at < end; at += 4) store<f32>(nearest + at, min(load<f32>(nearest + at), load<f32>(own + at)))
 }
 
-/** With the distances of a candidate, or without. */
+/** With the distances of a candidate, or without. Always in the same order: four sums, then the last few rows. */
 function potentialOf(first: u32, stop: u32, weights: usize, nearest: usize, trial: usize): f32 {
-  let sum: f64 = 0
-  for (let at = (<usize>first) << 2; at < (<usize>stop) << 2; at += 4) {
+  let even = f64x2.splat(0)
+  let odd = f64x2.splat(0)
+  let at = (<usize>first) << 2
+  const end = (<usize>stop) << 2
+  for (; at + 16 <= end; at += 16) {
+    let values = v128.load(nearest + at)
+    if (trial) values = f32x4.min(values, v128.load(trial + at))
+    let low = f64x2.promote_low_f32x4(values)
+    let high = f64x2.promote_low_f32x4(upperHalf(values))
+    if (weights) {
+      const factors = v128.load(weights + at)
+      low = f64x2.mul(low, f64x2.promote_low_f32x4(factors))
+      high = f64x2.mul(high, f64x2.promote_low_f32x4(upperHalf(factors)))
+    }
+    even = f64x2.add(even, low)
+    odd = f64x2.add(odd, high)
+  }
+  const sums = f64x2.add(even, odd)
+  let sum = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1)
+  for (; at < end; at += 4) {
     let value = load<f32>(nearest + at)
     if (trial) value = min(value, load<f32>(trial + at))
     sum += weights ? <f64>value * <f64>load<f32>(weights + at) : <f64>value
   }
   return <f32>sum
+}
+
+function upperHalf(values: v128): v128 {
+  return i8x16.shuffle(values, values, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)
 }
 
 function takeLengths(x: usize, kind: u32, stride: u32, first: u32, stop: u32, lengths: usize): void {
@@ -262,7 +287,9 @@ function takeLengths(x: usize, kind: u32, stride: u32, first: u32, stop: u32, le
 }
 
 function fillFar(at: usize, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) store<f32>(at + ((<usize>i) << 2), FAR)
+  const end = at + ((<usize>count) << 2)
+  for (; at + 16 <= end; at += 16) v128.store(at, f32x4.splat(FAR))
+  for (; at < end; at += 4) store<f32>(at, FAR)
 }
 
 function measureSparse(
@@ -328,8 +355,8 @@ function measureDense(
     for (let t: u32 = 0; t < trials; ) {
       const lanes = lanesOf(t, trials)
       const panel = panelOf(t, lanes, stride, panels)
-      if (lanes === 8) scoreEight(r0, r1, r2, r3, panel, stride, scratch)
-      else scoreFour(r0, r1, r2, r3, panel, stride, scratch)
+      if (lanes === 8) scoreRowsByEight(r0, r1, r2, r3, panel, stride, scratch)
+      else scoreRowsByFour(r0, r1, r2, r3, panel, stride, scratch)
       for (let i: u32 = 0; i < min<u32>(4, stop - row); i++) {
         const at = (<usize>(row + i)) << 2
         const near = load<f32>(nearest + at)
@@ -372,14 +399,27 @@ function longestCandidate(state: usize, trials: u32, stride: u32, panels: usize)
 function asFloats(x: usize, kind: u32, row: u32, stride: u32, floats: usize): usize {
   const from = x + <usize>row * rowBytes(stride, kind)
   if (kind === 0) return from
-  for (let column: u32 = 0; column < stride; column += 4) {
-    v128.store(floats + ((<usize>column) << 2), loadFour(from, kind, column))
+  let column: u32 = 0
+  for (; column + 8 <= stride; column += 8) {
+    const eight = v128.load8x8_u(from + <usize>column)
+    const out = floats + ((<usize>column) << 2)
+    v128.store(out, f32x4.convert_i32x4_u(i32x4.extend_low_i16x8_u(eight)))
+    v128.store(out, f32x4.convert_i32x4_u(i32x4.extend_high_i16x8_u(eight)), 16)
   }
+  if (column < stride) v128.store(floats + ((<usize>column) << 2), loadFour(from, kind, column))
   return floats
 }
 
 /** Scores of 4 rows against a panel of 8: out[4][8]. As scoreFourByEight, for rows that are not packed. */
-function scoreEight(r0: usize, r1: usize, r2: usize, r3: usize, panel: usize, stride: u32, out: usize): void {
+export function scoreRowsByEight(
+  r0: usize,
+  r1: usize,
+  r2: usize,
+  r3: usize,
+  panel: usize,
+  stride: u32,
+  out: usize,
+): void {
   let a0 = v128.load(panel)
   let a1 = v128.load(panel, 16)
   let b0 = a0
@@ -421,7 +461,15 @@ function scoreEight(r0: usize, r1: usize, r2: usize, r3: usize, panel: usize, st
 }
 
 /** The same against a panel of 4: out[4][4]. */
-function scoreFour(r0: usize, r1: usize, r2: usize, r3: usize, panel: usize, stride: u32, out: usize): void {
+export function scoreRowsByFour(
+  r0: usize,
+  r1: usize,
+  r2: usize,
+  r3: usize,
+  panel: usize,
+  stride: u32,
+  out: usize,
+): void {
   let a = v128.load(panel)
   let b = a
   let c = a

@@ -30,7 +30,7 @@ import {
   type Update,
   writeCenters,
 } from './run-state.ts'
-import { chooseStart, type Start, samplePoints, seedingRandom } from './seeding.ts'
+import { chooseStart, completeCenters, type Start, samplePoints, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 import { labelNearest, unweightedMeans } from './weightless.ts'
 
@@ -265,17 +265,22 @@ async function firstState(
   options: ClusterOptions,
   restart: number,
 ): Promise<Start> {
-  const { start, method, seed, weights } = resolved
-  if (isMatrix(start)) return { centers: givenCenters(start, state.points.frame) }
+  const { start, method, seed, weights, iterations } = resolved
+  const random = seedingRandom(seed, restart)
+  const onProgress = (share: number): void => options.onProgress?.('choosing the first centres', share)
+  if (isMatrix(start)) {
+    const given = givenCenters(start, state.points.frame)
+    return {
+      centers: start.rows === state.k ? given : await completeCenters(state, given, { random, weights, onProgress }),
+    }
+  }
   const row = METHODS[method]
   const counted = start === 'all' ? undefined : row.countedStart?.(state.settings)
   if ((row.findsCount || typeof start === 'number' || start === 'all') && counted === undefined) {
-    return { centers: await samplePoints(state, seedingRandom(seed, restart)) }
+    return { centers: await samplePoints(state, random) }
   }
   const name = counted ?? (start === 'auto' ? (row.start ?? 'auto') : (start as StartName))
-  return chooseStart(state, name, seedingRandom(seed, restart), weights, (share) =>
-    options.onProgress?.('choosing the first centres', share),
-  )
+  return chooseStart(state, { start: name, random, weights, iterations, onProgress })
 }
 
 function givenCenters(start: Matrix, frame: Frame): Float32Array {

@@ -91,6 +91,14 @@ const clusteringFields = object<ModelFacts & Saved>({
   device,
   stopped: oneOf('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
   iterations: list(round, 1, MOST_ROUNDS),
+  certainty: optional(
+    object<NonNullable<ModelFacts['certainty']>>({
+      others: list(size, 0, MOST_ROUNDS),
+      stability: list(number(0, 1), 0, MOST_ROUNDS),
+      stable: whole(0),
+      sentence: name,
+    }),
+  ) as Shape<NonNullable<ModelFacts['certainty']>>,
 })
 
 /** model.json of a clustering: what reports read of it. */

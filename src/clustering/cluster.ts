@@ -1,8 +1,9 @@
 /** The two ways in: `cluster` for the result, `clusterSteps` for the same loop step by step. */
 import { CentroidalError } from '../core/errors.ts'
-import { isMatrix, type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
+import { isMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
+import { automaticOptions, certaintyOf } from './automatic.ts'
 import { acquireDevice } from './device-choice.ts'
 import { requireDistinct } from './distinct.ts'
 import { requireFiniteResult, requireWidths } from './finite.ts'
@@ -85,18 +86,65 @@ export async function* clusterSteps(
   vectors: VectorInput,
   options: ClusterOptions,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
-  options = readOptions(options)
+  const read = readOptions(options)
   const source = toSource(vectors)
+  return read.k === 'auto' ? yield* stepsWithoutCount(source, read) : yield* stepsWithCount(source, read)
+}
+
+/** `k: 'auto'`: see automatic.ts. */
+async function* stepsWithoutCount(
+  source: VectorSource,
+  given: ClusterOptions,
+): AsyncGenerator<ClusterStep, ClusterModel> {
+  const { options, reason } = automaticOptions(given, source)
+  const { device, release } = await acquireDevice(options.device)
+  try {
+    const model = yield* stepsWithCount(source, { ...options, device }, reason)
+    if (options.signal?.aborted) return model
+    const { signal, onProgress, weights, checkpoint: _, onIteration: __, resume: ___, start: ____, ...same } = options
+    const told = onProgress && (() => onProgress('checking the number of clusters', 0))
+    try {
+      const certainty = await certaintyOf(model, source, {
+        weights,
+        runAgain: (half, seed, halfWeights) =>
+          cluster(half, {
+            ...same,
+            ...(signal && { signal }),
+            ...(told && { onProgress: told }),
+            ...(halfWeights && { weights: halfWeights }),
+            device,
+            seed,
+          }),
+        assign: async (other, judged) => (await other.assign(judged, { device, ...(signal && { signal }) })).labels,
+      })
+      return certainty && !signal?.aborted ? model.withCertainty(certainty) : model
+    } catch (error) {
+      // The number is found; only the check of it was stopped.
+      if (signal?.aborted) return model
+      throw error
+    }
+  } finally {
+    await release()
+  }
+}
+
+async function* stepsWithCount(
+  source: VectorSource,
+  options: ClusterOptions,
+  reason?: string,
+): AsyncGenerator<ClusterStep, ClusterModel> {
   const { rows, cols, sparse } = source
-  const resolved = resolveOptions(options, { rows, cols, sparse: sparse !== undefined })
+  const found = resolveOptions(options, { rows, cols, sparse: sparse !== undefined })
+  const resolved = reason === undefined ? found : { ...found, methodReason: reason }
   if (options.resume) checkResume(options.resume, source, resolved)
   requireSparseOptions(source, resolved)
   const began = performance.now()
   const { onProgress } = options
   const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
-  const found = await inspectVectors(source, resolved.metric, watch)
+  const inspected = await inspectVectors(source, resolved.metric, watch)
   const { start } = resolved
-  const frame = options.resume?.state.frame ?? (isMatrix(start) ? widenFrame(found.frame, start.data) : found.frame)
+  const frame =
+    options.resume?.state.frame ?? (isMatrix(start) ? widenFrame(inspected.frame, start.data) : inspected.frame)
   requireWidths(resolved.settings, frame)
   const method = METHODS[resolved.method]
   if (!method.findsCount) await requireDistinct(source, resolved.k, frame, { signal: options.signal })
@@ -111,7 +159,7 @@ export async function* clusterSteps(
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
     const { resume } = options
-    const run = { ...resolved, roundingError: roundingError(found, frame, cols) }
+    const run = { ...resolved, roundingError: roundingError(inspected, frame, cols) }
     let best = resume && bestBefore(resume)
     const { first, end } = resume ? restartsLeft(resume, resolved.restarts) : { first: 0, end: resolved.restarts }
     for (let restart = first; restart < end; restart++) {

@@ -140,12 +140,14 @@ export interface MethodOption {
 export function resolveSettings(method: string, options: readonly MethodOption[], given: MethodOptions): Settings {
   const settings: Record<string, SettingValue> = {}
   for (const option of options) {
-    const value = given[option.name]
-    settings[option.name] = value === undefined ? option.fallback : checkSetting(method, option, value)
-  }
-  for (const { name, when } of options) {
-    if (when === undefined || given[name] === undefined || settings[when.option] === when.is) continue
-    throw badOption(name, given[name], `${method} takes it only with ${when.option} '${when.is}'.`)
+    const { name, when } = option
+    const value = given[name]
+    // Options that others depend on come before them.
+    if (when && settings[when.option] !== when.is) {
+      if (value === undefined) continue
+      throw badOption(name, value, `${method} takes it only with ${when.option} '${when.is}'.`)
+    }
+    settings[name] = value === undefined ? option.fallback : checkSetting(method, option, value)
   }
   return settings
 }

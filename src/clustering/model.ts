@@ -7,6 +7,7 @@ import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
+import type { CountCertainty } from './automatic.ts'
 import { type DeviceChoice, deviceChoice, withDevice } from './device-choice.ts'
 import type { Frame } from './frame.ts'
 import { predictShares } from './mixture/predict.ts'
@@ -42,6 +43,8 @@ export interface ModelFacts {
   readonly stopped: StopReason
   /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
+  /** How sure the number of clusters is, where `k: 'auto'` asked for it. */
+  readonly certainty?: CountCertainty
 }
 
 /**
@@ -150,6 +153,13 @@ export class ClusterModel {
     this.weights = mixture?.weights
     this.sigmas = mixture?.sigmas
     this.resumeState = resumeState
+  }
+
+  /** @internal The same model, with what is known of its number of clusters. */
+  withCertainty(certainty: CountCertainty): ClusterModel {
+    const { centers, labels, facts, state, tree, weights, sigmas, resumeState } = this
+    const mixture = weights && sigmas && { weights, sigmas }
+    return new ClusterModel(centers, labels, { ...facts, certainty }, state, tree, mixture, resumeState)
   }
 
   /** Mean squared distance of a point to the centre of its label. */

@@ -23,8 +23,12 @@ import type { IterationStats } from './stats.ts'
 
 /** What can be asked of a clustering. Options of single methods are in {@link MethodOptions}. */
 export interface ClusterOptions extends MethodOptions {
-  /** Number of clusters, which has to be given. Methods that find it themselves (egm, agm) take none. */
-  readonly k?: number
+  /**
+   * Number of clusters, which has to be given. `auto`: the library finds it, by `egm` for few vectors and `agm` for many,
+   * and checks it by runs on halves of the vectors (`facts.certainty` of the model). Methods that find it themselves take
+   * no number.
+   */
+  readonly k?: number | 'auto'
   /**
    * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre
    * costs less than 2 billion operations, because it is exact and cheap there; `closures-sharp` beyond, whose rounds do
@@ -231,9 +235,9 @@ export function requireSparseOptions(source: VectorSource, { method, start }: Re
   }
 }
 
-function checkCount(k: number | undefined, rows: number): number {
-  if (k === undefined || !Number.isInteger(k) || k < 1)
-    throw badOption('k', k, 'give a whole number of clusters, at least 1.')
+function checkCount(k: ClusterOptions['k'], rows: number): number {
+  if (typeof k !== 'number' || !Number.isInteger(k) || k < 1)
+    throw badOption('k', k, "give a whole number of clusters, at least 1, or 'auto'.")
   if (k > rows) throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
   return k
 }

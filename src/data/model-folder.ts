@@ -112,10 +112,19 @@ const runFacts = {
   ),
 }
 
+/** How sure the number of clusters is: see clustering/automatic.ts. */
+const certaintyFacts = record({ others: list(COUNT), stability: list(real(0)), stable: whole(0), sentence: text(/./) })
+
 /** A checkpoint tells in which restart it was taken, and of the best restart before. */
 const resumeFacts = record({ restart: optional(whole(0)), best: optional(record(runFacts)) })
 
-const factsSchema = record({ ...runFacts, distortion: real(0), frame: plainObject, resume: optional(resumeFacts) })
+const factsSchema = record({
+  ...runFacts,
+  certainty: optional(certaintyFacts),
+  distortion: real(0),
+  frame: plainObject,
+  resume: optional(resumeFacts),
+})
 
 export type LoadedFacts = Omit<Checked<typeof factsSchema>, 'distortion' | 'frame' | 'resume'>
 

@@ -13,6 +13,8 @@ describe.each(CLUSTERING_DEVICES)('gmm on $name', ({ options: device }) => {
       k: 4,
       start,
       sigma,
+      // scikit-learn has no prior.
+      prior: 0,
       iterations: rounds,
       tolerance: 0,
       device,

@@ -13,7 +13,7 @@ import { CLUSTERING_DEVICES } from './devices.ts'
 import { normalModes, squareModes, worstGap } from './mixture-clouds.ts'
 import { logParts, logSumExp, type OracleMixture, oracleRound } from './mixture-oracle.ts'
 
-const FIGURE_1 = { start: 50, sigma: 0.05, lambda: 0.2, iterations: 10 } as const
+const FIGURE_1 = { criterion: 'overlap', start: 50, sigma: 0.05, lambda: 0.2, iterations: 10 } as const
 
 /** Dimensions, modes, points; each with every one of the first seeds. */
 const SEPARATED = [
@@ -59,13 +59,14 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
       for (const seed of few ? [1] : [1, 2]) {
         const cloud = normalModes(seed, modes, cols, rows)
         const runs: ClusterOptions[] = [
+          { method: 'agm' },
           { method: 'egm' },
+          { method: 'egm', criterion: 'overlap' },
           // A point has to hear of all components of its mode, which are as many as points at first: 60 at most.
-          { method: 'agm', memory: 60 },
-          { method: 'agm', start: 20 * modes, memory: 30 },
+          { method: 'agm', criterion: 'overlap', memory: 60 },
         ]
         for (const run of seed === 1 ? runs : runs.slice(0, 1)) {
-          const model = await cluster(cloud.points, { ...run, iterations: 10, device })
+          const model = await cluster(cloud.points, { ...run, device })
           expect(model.centers.rows, `${run.method}, seed ${seed}`).toBe(modes)
           expect(model.facts.k).toBe(modes)
           expect(worstGap(cloud, model.centers)).toBeLessThan(0.15 * Math.sqrt(cols / 5))
@@ -80,7 +81,16 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
     const cloud = squareModes(3, 6, 240)
     const start = matrix(Float32Array.from(cloud.points.data.subarray(0, 60)), 30, 2)
     for (const lambda of [0, 0.2]) {
-      const settings = { lambda, sigma: 0.06, floor: 1e-4, start, iterations: 2, tolerance: 0, device } as const
+      const settings = {
+        criterion: 'overlap',
+        lambda,
+        sigma: 0.06,
+        floor: 1e-4,
+        start,
+        iterations: 2,
+        tolerance: 0,
+        device,
+      } as const
       const oracle: OracleMixture = {
         cols: 2,
         means: Float64Array.from(start.data),
@@ -126,7 +136,14 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
   test('the likelihood of gmm never falls', async () => {
     const { points } = normalModes(7, 6, 5, few ? 300 : 900, 0.6)
     const steps: IterationStats[] = []
-    const options: ClusterOptions = { method: 'gmm', k: 6, tolerance: 0, iterations: few ? 8 : 25, start: 'random' }
+    const options: ClusterOptions = {
+      method: 'gmm',
+      k: 6,
+      prior: 0,
+      tolerance: 0,
+      iterations: few ? 8 : 25,
+      start: 'random',
+    }
     const model = await cluster(points, { ...options, device, onIteration: (step) => steps.push(step) })
     expect(steps.length).toBe(options.iterations)
     steps.forEach(({ extra }, i) => {
@@ -141,7 +158,7 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
   test('nor that of agm once nothing is purged and nothing expands', async () => {
     const { points } = normalModes(9, 5, 8, few ? 200 : 600, 0.3)
     const steps: IterationStats[] = []
-    const run = { method: 'agm', lambda: 0, tolerance: 0, iterations: 12, start: 40 } as const
+    const run = { method: 'agm', criterion: 'overlap', lambda: 0, tolerance: 0, iterations: 12, start: 40 } as const
     await cluster(points, { ...run, device, onIteration: (step) => steps.push(step) })
     const settled = steps.findIndex((_, i) => steps.slice(i).every(({ extra }) => extra?.purged === 0))
     expect(settled).toBeGreaterThan(0)
@@ -197,7 +214,16 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
       for (let copy = 0; copy < weights[i]; copy++) repeated.push(points.data[2 * i], points.data[2 * i + 1])
     }
     const start = matrix(Float32Array.from(points.data.subarray(0, 40)), 20, 2)
-    const settings = { method: 'egm', start, sigma: 0.05, floor: 0.001, iterations: 3, tolerance: 0, device } as const
+    const settings = {
+      method: 'egm',
+      criterion: 'overlap',
+      start,
+      sigma: 0.05,
+      floor: 0.001,
+      iterations: 3,
+      tolerance: 0,
+      device,
+    } as const
     const weighted = await cluster(points, { ...settings, weights })
     const copied = await cluster(matrix(Float32Array.from(repeated), repeated.length / 2, 2), settings)
     expect(weighted.centers.rows).toBe(copied.centers.rows)
@@ -215,7 +241,7 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
     const unit = await cluster(cloud.points, { method: 'gmm', k: 4, metric: 'cosine', start: 'hkm', device })
     expect(noNaN(unit)).toBe(true)
     for (let j = 0; j < 4; j++) expect(Math.hypot(...unit.centers.data.subarray(6 * j, 6 * j + 6))).toBeCloseTo(1, 4)
-    const settings = { start: 60, memory: 20, iterations: 3, tolerance: 0, seed: 2 } as const
+    const settings = { criterion: 'overlap', start: 60, memory: 20, iterations: 3, tolerance: 0, seed: 2 } as const
     for (const method of ['agm', 'egm'] as const) {
       const { memory: _, ...without } = settings
       const asked = { method, ...(method === 'agm' ? settings : without) }
@@ -238,7 +264,15 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
       return allocate(bytes, label)
     }
     const { points } = squareModes(3, 4, 120)
-    await cluster(points, { method: 'agm', start: 40, memory: 8, iterations: 3, tolerance: 0, device: opened })
+    await cluster(points, {
+      method: 'agm',
+      criterion: 'overlap',
+      start: 40,
+      memory: 8,
+      iterations: 3,
+      tolerance: 0,
+      device: opened,
+    })
     await opened.close()
     expect(labels).toContain('centres found')
     expect(labels).not.toContain('prepared centres')
@@ -275,7 +309,14 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
     const { points } = normalModes(12, 3, 10, few ? 150 : 300, 0.4)
     const left: number[] = []
     for (const checks of [5, 20, 150]) {
-      const model = await cluster(points, { method: 'agm', memory: 5, checks, iterations: 1, device })
+      const model = await cluster(points, {
+        method: 'agm',
+        criterion: 'overlap',
+        memory: 5,
+        checks,
+        iterations: 1,
+        device,
+      })
       left.push(model.centers.rows)
     }
     expect(left[1]).toBeLessThan(left[0])
@@ -284,7 +325,15 @@ describe.each(CLUSTERING_DEVICES)('mixtures on $name', ({ name, options: device 
 
   test('the same seed gives the same mixture; a large offset or scale changes nothing', async () => {
     const cloud = squareModes(6, 5, 200)
-    const settings = { method: 'agm', start: 60, sigma: 0.05, iterations: 5, seed: 3, device } as const
+    const settings = {
+      method: 'agm',
+      criterion: 'overlap',
+      start: 60,
+      sigma: 0.05,
+      iterations: 5,
+      seed: 3,
+      device,
+    } as const
     const first = await cluster(cloud.points, settings)
     const again = await cluster(cloud.points, settings)
     expect(again.centers.data).toEqual(first.centers.data)

@@ -56,12 +56,12 @@ export async function readInputs(flags: ClusterFlags, source: VectorSource): Pro
 }
 
 /** Undefined where the method finds it. */
-function clusterCount({ k, method }: ClusterFlags, resumed: ClusterModel | undefined): number | undefined {
+function clusterCount({ k, method }: ClusterFlags, resumed: ClusterModel | undefined): ClusterOptions['k'] {
   const name = method ?? resumed?.facts.method
   if (name !== undefined && name in METHODS && METHODS[name as MethodName].findsCount) return k
   const count = k ?? resumed?.facts.k
   if (count === undefined)
-    throw new CentroidalError('bad-option', 'Option -k is missing: say how many clusters, as in -k 100.')
+    throw new CentroidalError('bad-option', 'Option -k is missing: say how many clusters, as in -k 100, or -k auto.')
   return count
 }
 

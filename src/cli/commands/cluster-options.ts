@@ -13,7 +13,7 @@ import {
 } from './shared-options.ts'
 
 export interface ClusterFlags extends DeviceFlags, SpeechFlags, MethodOptions {
-  readonly k?: number
+  readonly k?: number | 'auto'
   readonly method?: 'auto' | MethodName
   readonly metric?: 'euclidean' | 'cosine'
   readonly weights?: string
@@ -55,8 +55,8 @@ export function addClusterOptions(command: Command): Command {
   addOptionGroup(command, 'Clusters:', [
     new Option(
       '-k <count>',
-      'number of clusters; needed unless the method finds it (egm, agm) or --resume is given',
-    ).argParser(wholeNumber('-k', 'clusters', 1)),
+      'number of clusters, or auto to find it; needed unless the method finds it (egm, agm) or --resume is given',
+    ).argParser((text: string) => (text === 'auto' ? text : wholeNumber('-k', 'clusters', 1)(text))),
     new Option('--method <name>', `${METHOD_CHOICES.join(', ')}; see below (default: auto)`).argParser(
       oneOf('--method', METHOD_CHOICES),
     ),

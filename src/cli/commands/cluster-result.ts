@@ -25,7 +25,7 @@ export interface ClusterResult {
 }
 
 export function resultObject({ model, seconds, out, agreement }: ClusterResult): object {
-  const { method, metric, k, rows, cols, seed, stopped, iterations, device, options } = model.facts
+  const { method, metric, k, rows, cols, seed, stopped, iterations, device, options, certainty } = model.facts
   return {
     type: 'result',
     method,
@@ -41,6 +41,7 @@ export function resultObject({ model, seconds, out, agreement }: ClusterResult):
     iterations: iterations.length,
     candidates: iterations[iterations.length - 1].candidates,
     ...iterations[iterations.length - 1].extra,
+    ...(certainty && { certainty }),
     stopped,
     seconds,
     device: device.kind,
@@ -65,6 +66,7 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
   row('distortion', `${bold(number(model.distortion))}, the mean squared distance of a vector to its centre`)
   const { logLikelihood } = facts.iterations[facts.iterations.length - 1].extra ?? {}
   if (logLikelihood !== undefined) row('likelihood', `${number(logLikelihood)}, mean logarithm of a vector, in nats`)
+  if (facts.certainty) row('number', facts.certainty.sentence)
   row('stopped', `after ${count(facts.iterations.length, 'round')} of ${facts.method}: ${stopWords(facts)}`)
   const reason = methodReason(facts)
   if (reason !== '') row('', dim(reason))

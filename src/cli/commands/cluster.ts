@@ -36,7 +36,7 @@ Example:
   centroidal cluster vectors.npy -k 1000 --out run
   centroidal cluster digits.npy -k 64 --truth classes.npy --image 28x28 --out run
   centroidal cluster vectors.npy -k 1000 --method canopy --canopy-radius 0.8
-  centroidal cluster vectors.npy --method agm --start 20000 --out run
+  centroidal cluster vectors.npy -k auto --out run
   centroidal cluster vectors.npy --resume run --iterations 300`,
     )
   addClusterOptions(command)

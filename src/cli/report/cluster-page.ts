@@ -56,8 +56,8 @@ function courseOfTheRun({ facts }: ClusterRun, drawing: Drawing): Markup {
 ${card('Distortion over rounds', distortionByRound(drawing, rounds), 'Mean squared distance of a point to its centre.')}
 ${card('Distortion over time', distortionByTime(drawing, rounds), 'Loading and choosing the first centres are part of the time.')}
 ${card('Points that moved', movedByRound(drawing, rounds), `Points that changed their cluster in a round; each grid line is ten times the one below.${still ? ' In the last round none did.' : ''}`)}
-${extra?.purged === undefined ? undefined : card('Components left', componentsByRound(drawing, rounds), 'Those that overlapped others too much went.')}
-${extra?.purged === undefined ? undefined : card('Components purged', purgedByRound(drawing, rounds), 'Components that went in each round, because others explain their points.')}
+${extra?.purged === undefined ? undefined : card('Components left', componentsByRound(drawing, rounds), 'The number is searched for: components are merged, and split where that pays.')}
+${extra?.purged === undefined ? undefined : card('Components removed', purgedByRound(drawing, rounds), 'By how many there are fewer after each round.')}
 ${extra?.logLikelihood === undefined ? undefined : card('Log-likelihood', likelihoodByRound(drawing, rounds), 'Mean over the points, in nats, under the mixture each round began with.')}
 ${card('Centres looked at', candidatesByRound(drawing, rounds), candidateCaption(facts))}
 </div></section>`

@@ -19,8 +19,8 @@ export function summary(run: ClusterRun): Markup {
 ${count(facts.k, 'cluster')} in ${duration(runSeconds(run))}. The distortion, which is the mean squared distance of a vector to
 its centre, is ${number(distortion)}${fall}. The run stopped after ${rounds} of ${facts.method}: ${stopWords(facts)};
 it looked at ${candidateWords(facts)}. ${sizes ? sizeWords(sizes) : 'The folder has no labels.npy, so sizes of the clusters are not known.'}${
-    notes.agreement ? ` Compared with the known classes, ${purityWords(notes.agreement)}.` : ''
-  }</p>`
+    facts.certainty ? ` ${facts.certainty.sentence}` : ''
+  }${notes.agreement ? ` Compared with the known classes, ${purityWords(notes.agreement)}.` : ''}</p>`
 }
 
 /** For example "8 numbers each". */

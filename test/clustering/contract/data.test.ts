@@ -39,7 +39,7 @@ describe('rows in another order', () => {
     const data = Float32Array.from(
       order.flatMap((row) => Array.from(vectors.data.subarray(row * cols, (row + 1) * cols))),
     )
-    const k = subject.options.k ?? K
+    const k = Number(subject.options.k ?? K)
     const start = matrix(Float32Array.from(vectors.data.subarray(0, k * cols)), k, cols)
     const asked = { ...subject.options, start, device }
     const usual = await cluster(vectors, asked)

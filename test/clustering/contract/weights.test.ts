@@ -52,7 +52,7 @@ function expectAlike(one: ClusterModel, other: ClusterModel, exactly: boolean): 
 
 /** Given centres, as many as the method begins with. */
 const started = (options: ClusterOptions, vectors: Matrix): ClusterOptions => {
-  const k = options.k ?? K
+  const k = Number(options.k ?? K)
   return { ...options, start: matrix(Float32Array.from(vectors.data.subarray(0, k * vectors.cols)), k, vectors.cols) }
 }
 
@@ -71,7 +71,7 @@ describe('weights', () => {
     const weights = Array.from({ length: 180 }, (_, i) => (i >= 130 || i % 4 === 3 ? 0 : 1))
     const rest = rowsOf(vectors, repeated(weights))
     const { k } = subject.options
-    const options = { ...started({ ...subject.options, ...(k ? { k: Math.min(k, 40) } : {}) }, rest), device }
+    const options = { ...started({ ...subject.options, ...(k ? { k: Math.min(Number(k), 40) } : {}) }, rest), device }
     const weighted = await cluster(vectors, { ...options, weights })
     expect(isSound(weighted)).toBe(true)
     expectAlike(weighted, await cluster(rest, options), !excused('permutation', subject))

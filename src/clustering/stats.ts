@@ -24,6 +24,10 @@ export interface ExtraFacts {
   readonly logLikelihood?: number
   /** egm, agm: components that overlapped others too much, and went. */
   readonly purged?: number
+  /** Set in rounds that looked for clusters to relocate: how many were merged with others and split off elsewhere. */
+  readonly relocated?: number
+  /** The share by which that lowered the distortion, before the points chose again. */
+  readonly relocationGain?: number
 }
 
 /**

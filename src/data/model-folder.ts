@@ -101,7 +101,13 @@ const runFacts = {
       seconds: real(0),
       restart: whole(0),
       extra: optional(
-        record({ components: optional(whole(0)), logLikelihood: optional(real()), purged: optional(whole(0)) }),
+        record({
+          components: optional(whole(0)),
+          logLikelihood: optional(real()),
+          purged: optional(whole(0)),
+          relocated: optional(whole(0)),
+          relocationGain: optional(real(0)),
+        }),
       ),
     }),
   ),

@@ -37,14 +37,17 @@ export async function* iterate(
 ): AsyncGenerator<Round, StopReason> {
   const { tolerance, history, iterations } = options
   let last: Round | undefined
-  const schedule = new RelocationSchedule(options.relocate && state.k > 2, tolerance)
+  const schedule = new RelocationSchedule(options.relocate, state.k, tolerance)
   /** Whether the run is over after this round, or goes on with a relocation. */
   const follow = async (result: Round): Promise<NextRound> => {
     const before = last
     last = result
     const settled = (await candidates.settled?.(result)) ?? true
-    const ended = update.ended ?? ((round, earlier) => flattened(round, earlier?.distortion, tolerance))
-    return schedule.after(result, settled ? ended(result, before, tolerance) : undefined)
+    if (!settled) return schedule.after(result, undefined)
+    const over = update.ended
+      ? update.ended(result, before, tolerance)
+      : flattened(result, before?.distortion, tolerance)
+    return schedule.after(result, over)
   }
   let next: NextRound = { over: undefined, relocate: false }
   // What a resumed run had learned from its rounds, it learns again.

@@ -11,6 +11,8 @@ const SLOW = 0.01
 const WORTHWHILE = 0.001
 /** At the end of a run less will do where the tolerance is small: this many times the tolerance. */
 const TOLERANCES = 10
+/** With so few clusters one in the wrong place counts, and another look is cheap: the end of a run always takes it. */
+const FEW = 256
 /** Most relocations of a run: no data needs as many, but a tolerance of 0 could ask for them. */
 const MOST = 30
 
@@ -29,9 +31,10 @@ export class RelocationSchedule {
   #lastGain = Number.POSITIVE_INFINITY
   #distortion: number | undefined
 
-  constructor(enabled: boolean, tolerance: number) {
-    this.#enabled = enabled
-    this.#atEnd = Math.min(WORTHWHILE, TOLERANCES * tolerance)
+  constructor(enabled: boolean, k: number, tolerance: number) {
+    // It takes two clusters to merge and a third to split.
+    this.#enabled = enabled && k > 2
+    this.#atEnd = k <= FEW ? Number.NEGATIVE_INFINITY : Math.min(WORTHWHILE, TOLERANCES * tolerance)
   }
 
   /** What follows a round, after which the run would be over for the given reason. Called once for every round. */

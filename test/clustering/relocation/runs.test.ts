@@ -21,6 +21,9 @@ import { CLUSTERING_DEVICES } from '../devices.ts'
 
 const NAMES = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)
 const K = 8
+/** Fewer trees than usual, for fewer rounds. */
+const fewTrees = (method: MethodName): ClusterOptions =>
+  method === 'closures' || method === 'closures-sharp' ? { trees: 3, leafSize: 16 } : {}
 
 function separated(rows = 400, cols = 6, clusters = K, seed = 2): Blobs {
   return blobs({ rows, cols, clusters, separated: true, spread: 0.5, seed })
@@ -58,7 +61,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     test.each(NAMES)('%s finds separated blobs from centres that all lie in one', async (method) => {
       const given = separated()
       for (const more of [{}, { weights: Float32Array.from(given.labels, (_, i) => i % 4) }]) {
-        const asked: ClusterOptions = { k: K, method, start: badStart(given), ...more, device }
+        const asked: ClusterOptions = { k: K, method, ...fewTrees(method), start: badStart(given), ...more, device }
         const model = await cluster(given.vectors, { ...asked, relocate: true })
         expect(adjustedRandIndex(model.labels, given.labels)).toBe(1)
         expect(relocations(model)).toBeGreaterThan(0)
@@ -72,7 +75,16 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         [2, 'cosine'],
       ] as const) {
         const { vectors } = blobs({ rows: 500, cols: 3, clusters: 30, spread: 0.8, seed })
-        const model = await cluster(vectors, { k: 25, method, metric, start: 'random', tolerance: 0, seed, device })
+        const asked: ClusterOptions = {
+          k: 25,
+          method,
+          ...fewTrees(method),
+          metric,
+          start: 'random',
+          tolerance: 0,
+          seed,
+        }
+        const model = await cluster(vectors, { ...asked, iterations: 30, device })
         expect(relocations(model)).toBeGreaterThan(0)
         expect(neverRises(model)).toBe(true)
       }
@@ -134,7 +146,7 @@ describe('a run that relocates', () => {
       }
       await cluster(given.vectors, { ...asked, method, device: stopping(0, new AbortController()) })
       const all = calls
-      for (let at = 5; at < all; at += Math.ceil(all / 24)) {
+      for (let at = 5; at < all; at += Math.ceil(all / 16)) {
         const controller = new AbortController()
         const stopped = await cluster(given.vectors, {
           ...asked,

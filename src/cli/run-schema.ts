@@ -46,6 +46,8 @@ const round = object<ModelFacts['iterations'][number]>({
       logLikelihood: optional(anyNumber) as Shape<number>,
       purged: optional(whole(0)) as Shape<number>,
       bic: optional(anyNumber) as Shape<number>,
+      relocated: optional(whole(0)) as Shape<number>,
+      relocationGain: optional(number(0, 1)) as Shape<number>,
     }),
   ),
 })

@@ -1,12 +1,14 @@
 /**
  * The one loop. A round: every point chooses among its candidates, the update takes what was chosen,
- * centres move, empty clusters are refilled. Labels and centres stay on the device; the host reads a
+ * centres move, empty clusters are refilled. Some rounds relocate clusters first. Labels and centres stay on the device; the host reads a
  * few numbers. Progress, checkpoints, demos and stopping all consume what this generator yields.
  */
 import { tally } from '../kernels/tally.ts'
 import type { PointPart } from './points.ts'
 import { refillEmpty } from './refill.ts'
-import { measureSquares, roundCenters, roundingCounts } from './resolution.ts'
+import { type Relocation, relocateClusters } from './relocation/relocate.ts'
+import { type NextRound, RelocationSchedule } from './relocation/schedule.ts'
+import { distortionOf, measureSquares, roundCenters, roundingCounts } from './resolution.ts'
 import { type CandidateSource, type Round, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import type { StopReason } from './stats.ts'
 
@@ -15,6 +17,8 @@ export interface LoopOptions {
   readonly tolerance: number
   readonly empty: 'farthest' | 'keep'
   readonly weights: Float32Array | undefined
+  /** Merge and split clusters when progress slows, and before the run ends. */
+  readonly relocate: boolean
   /** What rounding centres to the input's units can add to a squared distance; see resolution.ts. */
   readonly roundingError: number
   /** Rounds that were done before, when a run is resumed. */
@@ -33,28 +37,34 @@ export async function* iterate(
 ): AsyncGenerator<Round, StopReason> {
   const { tolerance, history, iterations } = options
   let last: Round | undefined
-  /** Why the run is over after this round, if it is. */
-  const ending = async (result: Round): Promise<StopReason | undefined> => {
+  const schedule = new RelocationSchedule(options.relocate, state.k, tolerance)
+  /** Whether the run is over after this round, or goes on with a relocation. */
+  const follow = async (result: Round): Promise<NextRound> => {
     const before = last
     last = result
-    if (!((await candidates.settled?.(result)) ?? true)) return undefined
-    return update.ended ? update.ended(result, before, tolerance) : flattened(result, before?.distortion, tolerance)
+    const settled = (await candidates.settled?.(result)) ?? true
+    if (!settled) return schedule.after(result, undefined)
+    const over = update.ended
+      ? update.ended(result, before, tolerance)
+      : flattened(result, before?.distortion, tolerance)
+    return schedule.after(result, over)
   }
+  let next: NextRound = { over: undefined, relocate: false }
   // What a resumed run had learned from its rounds, it learns again.
-  let over: StopReason | undefined
-  for (const result of history) over = await ending(result)
-  if (over && options.sameMethod) return over
+  for (const result of history) next = await follow(result)
+  if (!options.sameMethod) next = { over: undefined, relocate: false }
   for (let iteration = (last?.iteration ?? 0) + 1; iteration <= iterations; iteration++) {
-    const result = await round(state, candidates, update, iteration, options)
-    if (result === undefined) return 'aborted'
+    if (next.over && !next.relocate) return next.over
+    const result = await round(state, candidates, update, iteration, options, next)
+    if (typeof result === 'string') return result
     yield result
     state.labelled = true
-    const reason = await ending(result)
-    if (reason) return reason
+    next = await follow(result)
+    if (next.over && !next.relocate) return next.over
     if (state.control.signal?.aborted) return 'aborted'
     if (options.timeIsUp()) return 'seconds'
   }
-  return 'iterations'
+  return next.over ?? 'iterations'
 }
 
 function flattened(
@@ -67,21 +77,33 @@ function flattened(
   return tolerance > 0 && fall < tolerance * (before ?? 1) ? 'tolerance' : undefined
 }
 
-/** Undefined if it was stopped half-way; labels and centres are then those of the round before. */
+/**
+ * Says why the run is over instead, where it was stopped half-way, or was over already and no cluster could be relocated.
+ * Labels and centres are then those of the round before.
+ */
 async function round(
   state: RunState,
   candidates: CandidateSource,
   update: Update,
   iteration: number,
   options: LoopOptions,
-): Promise<Round | undefined> {
+  { over, relocate }: NextRound,
+): Promise<Round | StopReason> {
   const { device, points } = state
+  let relocation: Relocation | undefined
   const taken: PointPart[] = []
   let looked = 0
   let moved = 0
   let squares = 0
-  const centersBefore = update.begin && (await readCenters(state))
+  let centersBefore: Float32Array | undefined
   try {
+    if (relocate) {
+      relocation = await relocateClusters(state, update, iteration, options.roundingError)
+      if (over && relocation.clusters === 0) return over
+      looked += relocation.looked
+      moved += relocation.points
+    }
+    centersBefore = update.begin && (await readCenters(state))
     await update.begin?.(state, iteration)
     for (const part of points.parts) {
       part.swapLabels()
@@ -109,7 +131,8 @@ async function round(
     if (!state.control.signal?.aborted) throw error
     for (const part of taken) part.swapLabels()
     if (centersBefore) writeCenters(state, centersBefore)
-    return undefined
+    relocation?.putBack()
+    return 'aborted'
   }
   const result = await update.finish(state)
   let { gain } = result
@@ -122,18 +145,19 @@ async function round(
       moved += refill.clusters
     }
   }
-  const { scale } = points.frame
-  const distortionOf = (sum: number): number => sum / state.totalWeight / (scale * scale)
-  let distortion = distortionOf(result.squares ?? Math.max(0, squares - gain))
+  let distortion = distortionOf(state, result.squares ?? Math.max(0, squares - gain))
   if (roundingCounts(options.roundingError, distortion)) {
     await roundCenters(state)
-    distortion = distortionOf(await measureSquares(state))
+    distortion = distortionOf(state, await measureSquares(state))
   }
+  const extra = relocation
+    ? { ...result.extra, relocated: relocation.clusters, relocationGain: relocation.gain }
+    : result.extra
   return {
     iteration,
     distortion,
     moved: Math.min(moved, points.rows),
     candidates: (looked + (result.looked ?? 0)) / points.rows,
-    ...(result.extra ? { extra: result.extra } : {}),
+    ...(extra ? { extra } : {}),
   }
 }

@@ -3,6 +3,7 @@ import {
   abortSignal,
   callback,
   choice,
+  flag,
   numberList,
   type OptionChecks,
   optionsOf,
@@ -64,6 +65,13 @@ export interface ClusterOptions extends MethodOptions {
    * farthest from its centre, which never raises the distortion; `keep` leaves it empty where it was.
    */
   readonly empty?: 'farthest' | 'keep'
+  /**
+   * Leave poor local optima: when progress slows, and before the run ends, two clusters that are close to each other are
+   * merged and one that holds several groups is split instead, wherever that lowers the distortion. Default true for the
+   * methods that can (lloyd, sharp, closures, closures-sharp, akm, rakm), except where the centres to start from are given:
+   * there the result is that of the plain method.
+   */
+  readonly relocate?: boolean
   /** An open device (stays open), or what to open. Default `auto`: a hardware GPU where there is one, else all cores. */
   readonly device?: Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu'
   /** Stops the run; what was reached so far is the result. Default: none. */
@@ -104,6 +112,7 @@ export interface ResolvedOptions {
   /** A power of two, so that nothing but overflow changes: 1 unless weights are very large or very small. */
   readonly weightScale: number
   readonly empty: 'farthest' | 'keep'
+  readonly relocate: boolean
   /** Options of the method. */
   readonly settings: Settings
 }
@@ -150,6 +159,7 @@ const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
   metric: choice(['euclidean', 'cosine']),
   weights: numberList,
   empty: choice(['farthest', 'keep']),
+  relocate: flag,
   device: deviceChoice,
   signal: abortSignal,
   onIteration: callback,
@@ -214,8 +224,23 @@ export function resolveOptions(
     metric,
     ...weighted,
     empty,
+    relocate: relocation(options, name),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
+}
+
+/** A run that is resumed goes on as it was. */
+function relocation({ relocate, start, resume }: ClusterOptions, method: MethodName): boolean {
+  const able = METHODS[method].relocates === true
+  if (relocate && !able) {
+    const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)
+    throw badOption(
+      'relocate',
+      relocate,
+      `${method} does not relocate clusters, these methods do: ${names.join(', ')}.`,
+    )
+  }
+  return able && (relocate ?? (resume ? resume.facts.options.relocate === true : !isMatrix(start)))
 }
 
 /** Sparse rows go only where every kernel takes them, so that they are never made dense. */

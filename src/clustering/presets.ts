@@ -34,6 +34,7 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
     summary: 'exact k-means: every point looks at every centre',
     options: [],
     sparse: true,
+    relocates: true,
     candidates: allCandidates,
     update: meanUpdate,
   },

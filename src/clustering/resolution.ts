@@ -27,6 +27,12 @@ export async function roundCenters(state: RunState): Promise<void> {
   writeCenters(state, intoFrame(rounded, cols, { ...frame, type: 'f32' }) as Float32Array)
 }
 
+/** Mean squared distance in the input's units, from the sum in the frame. */
+export function distortionOf({ points, totalWeight }: RunState, squares: number): number {
+  const { scale } = points.frame
+  return squares / totalWeight / (scale * scale)
+}
+
 /** Sum of weighted squared distances to the centres as they stand now, in the frame. */
 export async function measureSquares(state: RunState): Promise<number> {
   const { device, points, centers } = state

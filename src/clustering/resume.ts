@@ -32,11 +32,12 @@ export function checkResume(model: ClusterModel, source: VectorSource, resolved:
 /** Whether the model came from the same method, options and seed: only then can it be finished already, and its saved arrays be used. */
 export function sameMethod(
   { facts }: ClusterModel,
-  { method, settings, seed, empty, weights }: ResolvedOptions,
+  { method, settings, seed, empty, weights, relocate }: ResolvedOptions,
 ): boolean {
   const { options } = facts
   const [own, other] = [settings, options.settings ?? {}].map((given) => JSON.stringify(Object.entries(given).sort()))
   const weighted = options.weighted === (weights !== undefined)
+  if ((options.relocate === true) !== relocate) return false
   return facts.method === method && facts.seed === seed && options.empty === empty && weighted && own === other
 }
 

@@ -142,6 +142,8 @@ export interface Method {
   readonly keepsTree?: boolean
   /** True where every kernel it runs takes sparse rows. Default: false. */
   readonly sparse?: boolean
+  /** True where clusters may be merged and split between rounds: labels and means are all there is to them. Default: false. */
+  readonly relocates?: boolean
   /** True where the method finds the number of clusters: `start` then says how many it begins with. Default: false. */
   readonly findsCount?: boolean
   /**

@@ -29,6 +29,10 @@ export interface ExtraFacts {
    * is `overlap` there is none.
    */
   readonly bic?: number
+  /** Set in rounds that looked for clusters to relocate: how many were merged with others and split off elsewhere. */
+  readonly relocated?: number
+  /** The share by which that lowered the distortion, before the points chose again. */
+  readonly relocationGain?: number
 }
 
 /**

@@ -106,6 +106,8 @@ const runFacts = {
           logLikelihood: optional(real()),
           purged: optional(whole(0)),
           bic: optional(real()),
+          relocated: optional(whole(0)),
+          relocationGain: optional(real(0)),
         }),
       ),
     }),

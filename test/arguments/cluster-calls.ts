@@ -44,6 +44,7 @@ export function clusterCall({ device, vectors }: Fixtures, method: 'lloyd' | 'cl
           metric: 'none',
           weights: 'none',
           empty: 'none',
+          relocate: finds ? 'none' : 'flag',
           device: 'device',
           signal: 'signal',
           onIteration: 'callback',

@@ -1,6 +1,6 @@
 /** The options of `centroidal cluster`: their help, and from text to values. */
 import { type Command, Option } from 'commander'
-import { type MethodName, type MethodOptions, START_NAMES, type StartName } from '../../index.ts'
+import { METHODS, type MethodName, type MethodOptions, START_NAMES, type StartName } from '../../index.ts'
 import { suggestion } from '../nearest-name.ts'
 import { badValue, type ImageShape, imageShape, oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { METHOD_NAMES, methodFlags } from './method-flags.ts'
@@ -18,6 +18,7 @@ export interface ClusterFlags extends DeviceFlags, SpeechFlags, MethodOptions {
   readonly metric?: 'euclidean' | 'cosine'
   readonly weights?: string
   readonly empty?: 'farthest' | 'keep'
+  readonly relocate?: boolean
   readonly iterations?: number
   readonly tolerance?: number
   readonly seconds?: number
@@ -68,6 +69,11 @@ export function addClusterOptions(command: Command): Command {
       '--empty <what>',
       'a cluster that lost all points takes the farthest point, or keep leaves it (default: farthest)',
     ).argParser(oneOf('--empty', ['farthest', 'keep'])),
+    new Option(
+      '--relocate',
+      `merge clusters that are close and split those that hold several groups, wherever that lowers the distortion (default for ${relocating()}, except with given centres)`,
+    ),
+    new Option('--no-relocate', 'leave every cluster where its start led it'),
   ])
   addOptionGroup(command, 'When to stop:', [
     new Option('--iterations <count>', 'most rounds (default: 100)').argParser(
@@ -112,6 +118,10 @@ export function addClusterOptions(command: Command): Command {
     new Option('--title <text>', 'heading of the report (default: the name of the file)'),
   ])
   return addSpeechOptions(command)
+}
+
+function relocating(): string {
+  return METHOD_NAMES.filter((name) => METHODS[name].relocates).join(', ')
 }
 
 function startNames(): string {

@@ -41,9 +41,10 @@ export class ClusterProgress {
     this.#last = stats
     this.#timeLeft.take(stats)
     const left = this.#timeLeft.words() || `${duration(stats.seconds)} so far`
-    const { components, purged } = stats.extra ?? {}
+    const { components, purged, relocated } = stats.extra ?? {}
     const besides = components === undefined ? [] : [`${number(components)} components`]
     if (purged !== undefined && purged > 0) besides.push(`${number(purged)} purged`)
+    if (relocated !== undefined && relocated > 0) besides.push(`${number(relocated)} relocated`)
     this.#details = [`distortion ${number(stats.distortion)}`, left, `${number(stats.moved)} moved`, ...besides]
     const place = { restart: stats.restart, round: stats.iteration }
     this.#view.show({

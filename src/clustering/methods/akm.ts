@@ -46,6 +46,7 @@ export const akm: Method = {
   summary: 'approximate k-means: each round searches the centres with a budget',
   options: options(0.9, 32),
   start: 'hkm',
+  relocates: true,
   candidates: searchCandidates,
   update: meanUpdate,
 }
@@ -64,6 +65,7 @@ export const rakm: Method = {
     { name: 'probe', kind: 'switch', fallback: true, help: 'try one more centre each round, the same for all points' },
   ],
   start: 'hkm',
+  relocates: true,
   candidates: searchCandidates,
   update: meanUpdate,
 }

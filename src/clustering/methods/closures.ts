@@ -36,6 +36,7 @@ export const closures: Method = {
   summary: 'cluster closures: a point looks at the clusters of its neighbours',
   options: CLOSURE_OPTIONS,
   start: 'tree',
+  relocates: true,
   candidates: closureCandidates,
   update: meanUpdate,
 }

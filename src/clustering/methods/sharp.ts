@@ -42,6 +42,7 @@ export const sharp: Method = {
     },
   ],
   sparse: true,
+  relocates: true,
   candidates: (state) => {
     const nearest = state.settings.nearest as number
     return nearest > 0 ? nearestCandidates(state, nearest) : allCandidates()
@@ -56,6 +57,7 @@ export const closuresSharp: Method = {
     ...MOVE_OPTIONS,
   ],
   start: 'tree',
+  relocates: true,
   candidates: closureCandidates,
   update: (state) => moveUpdate(state, { first: state.settings.fast as boolean }),
 }

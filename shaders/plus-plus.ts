@@ -1,10 +1,11 @@
 /**
- * Greedy k-means++ in three shaders. Points are taken in blocks of 64: the chance of a block is the sum of the chances of its
+ * Greedy k-means++ in four shaders. Points are taken in blocks of 64: the chance of a block is the sum of the chances of its
  * points, weight * squared distance to the nearest centre.
  *
  * - choose: one workgroup. Keeps the candidate that leaves the lowest potential, and draws the blocks of the next candidates.
  * - draw: one workgroup for each candidate. Draws a point of the block and copies its row.
- * - measure: one workgroup for each block. Distances to the candidates, and the potential each of them would leave.
+ * - measure: one thread for each point. Distances to the candidates.
+ * - sum: one thread for each block and candidate. The potential the candidate would leave.
  *
  * The state is one list of words, see `STATE`.
  */
@@ -12,7 +13,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { Shader } from '../src/device/contract.ts'
 import type { RowType } from '../src/kernels/rows.ts'
 import { ROUNDING } from './assign-sparse.ts'
-import { rowsBinding, sparseBindings } from './pieces.ts'
+import { rowsBinding, sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 export const PLUS_BLOCK = 64
 /** Candidates for one centre. */
@@ -53,49 +54,54 @@ struct Params {
 @group(0) @binding(4) var<uniform> params: Params;
 ${constants}
 
-var<workgroup> sums: array<f32, ${MOST_TRIALS * PLUS_BLOCK}>;
-var<workgroup> totals: array<f32, ${MOST_TRIALS}>;
+// Larger arrays take software adapters long to compile.
+var<workgroup> sums: array<f32, ${PLUS_BLOCK}>;
+var<workgroup> lowest: f32;
 var<workgroup> best: u32;
+
+// The potential of the candidate, in as many spans of blocks as there are threads.
+fn sumSpan(t: u32, local: u32, span: u32) {
+  var sum = 0.0;
+  for (var block = local * span; block < min((local + 1u) * span, params.blocks); block++) {
+    sum += potentials[t * params.blocks + block];
+  }
+  sums[local] = sum;
+}
 
 @compute @workgroup_size(${PLUS_BLOCK})
 fn main(@builtin(local_invocation_index) local: u32) {
   let span = (params.blocks + ${PLUS_BLOCK - 1}u) / ${PLUS_BLOCK}u;
   for (var t = 0u; t < params.considered; t++) {
-    var sum = 0.0;
-    for (var block = local * span; block < min((local + 1u) * span, params.blocks); block++) {
-      sum += potentials[t * params.blocks + block];
+    sumSpan(t, local, span);
+    workgroupBarrier();
+    if (local == 0u) {
+      var total = 0.0;
+      for (var i = 0u; i < ${PLUS_BLOCK}u; i++) { total += sums[i]; }
+      if (t == 0u || total < lowest) {
+        lowest = total;
+        best = t;
+      }
     }
-    sums[t * ${PLUS_BLOCK}u + local] = sum;
+    workgroupBarrier();
   }
-  workgroupBarrier();
-  if (local < params.considered) {
-    var total = 0.0;
-    for (var i = 0u; i < ${PLUS_BLOCK}u; i++) { total += sums[local * ${PLUS_BLOCK}u + i]; }
-    totals[local] = total;
-  }
-  workgroupBarrier();
+  sumSpan(best, local, span);
   if (local == 0u) {
-    var lowest = 0u;
-    for (var t = 1u; t < params.considered; t++) {
-      if (totals[t] < totals[lowest]) { lowest = t; }
-    }
-    best = lowest;
     if (params.step == 0u) {
       state[${STATE.best}] = NONE;
     } else {
-      state[${STATE.best}] = lowest;
-      chosen[params.step - 1u] = state[${STATE.candidates}u + lowest];
+      state[${STATE.best}] = best;
+      chosen[params.step - 1u] = state[${STATE.candidates}u + best];
     }
   }
   workgroupBarrier();
   storageBarrier();
   if (local >= params.trials) { return; }
   // Rounding can leave a rest at the end, of the spans or of the blocks: the last one with a chance takes it.
-  var rest = uniforms[params.step * params.trials + local] * totals[best];
+  var rest = uniforms[params.step * params.trials + local] * lowest;
   var place = NONE;
   var skip = FAR;
   for (var i = 0u; i < ${PLUS_BLOCK}u; i++) {
-    let sum = sums[best * ${PLUS_BLOCK}u + i];
+    let sum = sums[i];
     if (!(sum > 0.0)) { continue; }
     place = i;
     if (rest < sum) { skip = rest; break; }
@@ -206,39 +212,32 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 `,
 })
 
-/** Without candidates (`trials` 0) it gives the potential as it is. */
 export const measurePlusPlus = (type: RowType): Shader => ({
   name: `plus-plus-measure-${type}`,
   code: () => wgsl`
 struct Params {
-  firstBlock: u32,  // of this pass, among those of the part
-  endBlock: u32,
+  firstRow: u32,  // of this pass
+  endRow: u32,
   rows: u32,
   quads: u32,
   trials: u32,
-  weighted: u32,
-  partBlock: u32,   // the first block of the part, among those of all points
-  allBlocks: u32,
   columnsAt: u32,
 }
 @group(0) @binding(0) var<storage, read_write> nearest: array<f32>;
 @group(0) @binding(1) var<storage, read_write> trial: array<f32>;
-@group(0) @binding(2) var<storage, read> weights: array<f32>;
-@group(0) @binding(3) var<storage, read> state: array<u32>;
-@group(0) @binding(4) var<storage, read_write> potentials: array<f32>;
+@group(0) @binding(2) var<storage, read> state: array<u32>;
 #if ${type === 'csr'}
-@group(0) @binding(5) var<storage, read> candidates: array<f32>;
-${sparseBindings(6)}
-@group(0) @binding(8) var<uniform> params: Params;
+@group(0) @binding(3) var<storage, read> candidates: array<f32>;
+${sparseBindings(4)}
+@group(0) @binding(6) var<uniform> params: Params;
 ${ROUNDING}
 #else
-@group(0) @binding(5) var<storage, read> candidates: array<vec4f>;
-${rowsBinding(6, type === 'u8' ? 'u8' : 'f32')}
-@group(0) @binding(7) var<uniform> params: Params;
+@group(0) @binding(3) var<storage, read> candidates: array<vec4f>;
+${rowsBinding(4, type === 'u8' ? 'u8' : 'f32')}
+@group(0) @binding(5) var<uniform> params: Params;
 #endif
 ${constants}
-
-var<workgroup> terms: array<f32, ${MOST_TRIALS * PLUS_BLOCK}>;
+${threadNumber}
 
 // Squared distances to four candidates; where all of them exceed the bound, something above it.
 fn distances(row: u32, first: u32, bound: f32) -> vec4f {
@@ -279,45 +278,61 @@ fn distances(row: u32, first: u32, bound: f32) -> vec4f {
 #endif
 }
 
-@compute @workgroup_size(${PLUS_BLOCK})
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) groups: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let block = params.firstBlock + workgroup.y * groups.x + workgroup.x;
-  let row = block * ${PLUS_BLOCK}u + local;
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let row = params.firstRow + threadNumber(workgroup, groups, local);
   let rows = params.rows;
-  let inside = block < params.endBlock && row < rows;
-  var near = 0.0;
-  var weight = 0.0;
-  if (inside) {
-    near = nearest[row];
-    let best = state[${STATE.best}];
-    if (best != NONE) {
-      near = min(near, trial[best * rows + row]);
-      nearest[row] = near;
-    }
-    weight = 1.0;
-    if (params.weighted == 1u) { weight = weights[row]; }
+  if (row >= params.endRow) { return; }
+  var near = nearest[row];
+  let best = state[${STATE.best}];
+  if (best != NONE) {
+    near = min(near, trial[best * rows + row]);
+    nearest[row] = near;
   }
-  if (params.trials == 0u) { terms[local] = weight * near; }
   for (var first = 0u; first < params.trials; first += 4u) {
-    var found = vec4f();
-    if (inside) { found = distances(row, first, near); }
+    let found = distances(row, first, near);
     for (var lane = 0u; lane < min(4u, params.trials - first); lane++) {
       let t = first + lane;
-      let distance = select(found[lane], FAR, state[${STATE.candidates}u + t] == NONE);
-      if (inside) { trial[t * rows + row] = distance; }
-      terms[t * ${PLUS_BLOCK}u + local] = weight * min(near, distance);
+      trial[t * rows + row] = select(found[lane], FAR, state[${STATE.candidates}u + t] == NONE);
     }
-  }
-  workgroupBarrier();
-  if (local < max(1u, params.trials) && block < params.endBlock) {
-    var sum = 0.0;
-    for (var i = 0u; i < ${PLUS_BLOCK}u; i++) { sum += terms[local * ${PLUS_BLOCK}u + i]; }
-    potentials[local * params.allBlocks + params.partBlock + block] = sum;
   }
 }
 `,
 })
+
+/** Without candidates (`trials` 0) it gives the potential as it is. */
+export const sumPlusPlus: Shader = {
+  name: 'plus-plus-sum',
+  code: () => wgsl`
+struct Params {
+  rows: u32,
+  blocks: u32,
+  trials: u32,
+  weighted: u32,
+  firstBlock: u32,  // of this part, among those of all points
+  allBlocks: u32,
+}
+@group(0) @binding(0) var<storage, read> nearest: array<f32>;
+@group(0) @binding(1) var<storage, read> trial: array<f32>;
+@group(0) @binding(2) var<storage, read> weights: array<f32>;
+@group(0) @binding(3) var<storage, read_write> potentials: array<f32>;
+@group(0) @binding(4) var<uniform> params: Params;
+${threadNumber}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  let t = number / params.blocks;
+  let block = number % params.blocks;
+  if (t >= max(1u, params.trials)) { return; }
+  var sum = 0.0;
+  for (var row = block * ${PLUS_BLOCK}u; row < min((block + 1u) * ${PLUS_BLOCK}u, params.rows); row++) {
+    var value = nearest[row];
+    if (params.trials > 0u) { value = min(value, trial[t * params.rows + row]); }
+    if (params.weighted == 1u) { value *= weights[row]; }
+    sum += value;
+  }
+  potentials[t * params.allBlocks + params.firstBlock + block] = sum;
+}
+`,
+}

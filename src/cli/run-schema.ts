@@ -92,6 +92,7 @@ const clusteringFields = object<ModelFacts & Saved>({
   }),
   device,
   stopped: oneOf('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
+  startSeconds: optional(number(0, Number.MAX_VALUE)),
   iterations: list(round, 1, MOST_ROUNDS),
   certainty: optional(
     object<NonNullable<ModelFacts['certainty']>>({

@@ -225,13 +225,19 @@ async function* runOnce(
   try {
     const candidates = method.candidates(state)
     const update = method.update(state)
+    let startSeconds = from?.facts.startSeconds
     const snapshot = async (stopped: StopReason, best?: ClusterModel, checkpoint = false): Promise<ClusterModel> => {
       const arrays = await arraysToResume(state, candidates, update, stopped)
-      return readModel(state, resolved, stats, stopped, checkpoint ? withBest(arrays, restart, best) : { arrays })
+      const resumeState = checkpoint ? withBest(arrays, restart, best) : { arrays }
+      return readModel(state, resolved, { stats, stopped, startSeconds }, resumeState)
     }
     const same = from !== undefined && sameMethod(from, resolved)
     if (from) takeOver(state, from)
-    else if (!(await prepare(state, update, resolved, options, restart))) return undefined
+    else {
+      const started = elapsed()
+      if (!(await prepare(state, update, resolved, options, restart))) return undefined
+      startSeconds = elapsed() - started
+    }
     if (same) {
       const saved = from.resumeState?.arrays ?? {}
       candidates.restore?.(state, saved)
@@ -339,11 +345,11 @@ function givenCenters(start: Matrix, frame: Frame): Float32Array {
 async function readModel(
   state: RunState,
   resolved: ResolvedOptions & { readonly roundingError: number },
-  stats: readonly IterationStats[],
-  stopped: StopReason,
+  course: { stats: readonly IterationStats[]; stopped: StopReason; startSeconds: number | undefined },
   resumeState: ResumeState,
 ): Promise<ClusterModel> {
   const { device, points, k, mixture } = state
+  const { stats, stopped, startSeconds } = course
   const inner = await readCenters(state)
   const centers = matrix(outOfFrame(inner, points.cols, points.frame), k, points.cols)
   const sigmas = sigmasOf(state)
@@ -374,6 +380,7 @@ async function readModel(
     },
     device: { kind: device.info.kind, name: device.info.name, reason: device.info.reason },
     stopped,
+    ...(startSeconds === undefined ? {} : { startSeconds }),
     iterations: [...stats],
   }
   return new ClusterModel(

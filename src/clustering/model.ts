@@ -41,6 +41,8 @@ export interface ModelFacts {
   readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
   /** Why it ended. */
   readonly stopped: StopReason
+  /** Seconds that choosing the first centres or labels took, in the restart the result is of. Models saved by earlier versions lack it. */
+  readonly startSeconds?: number | undefined
   /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
   /** How sure the number of clusters is, where `k: 'auto'` asked for it. */

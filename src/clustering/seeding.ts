@@ -30,7 +30,7 @@ const OVERSAMPLING = 5
 /** Numbers that are read in some tenths of a second: a start may always take that. */
 const CHEAP_READS = 2e9
 /** How much longer it takes to read a number in the start than in a round over every centre: measured on the CPU. */
-const COST_OF_READ = 2.5
+const COST_OF_READ = 3
 /** Rounds that runs to the default tolerance mostly take. */
 const USUAL_ROUNDS = 30
 /** The start may take this share of the run. */

@@ -92,6 +92,7 @@ const runFacts = {
   options: shownOptions,
   device: deviceFacts,
   stopped: choice('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
+  startSeconds: optional(real(0)),
   iterations: list(
     record({
       iteration: whole(1),

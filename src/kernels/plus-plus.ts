@@ -8,6 +8,7 @@
  * Cost: at most 3 n trials d operations a centre. A distance above that to the nearest centre does not matter: GPUs give up
  * taking it, and the CPU finds that out by scores, which cost less.
  */
+import { THREADS } from '../../shaders/pieces.ts'
 import {
   choosePlusPlus,
   drawPlusPlus,
@@ -15,6 +16,7 @@ import {
   measurePlusPlus,
   PLUS_BLOCK,
   STATE,
+  sumPlusPlus,
 } from '../../shaders/plus-plus.ts'
 import {
   BufferScope,
@@ -26,8 +28,9 @@ import {
   type GpuTarget,
   type RunControl,
 } from '../device/contract.ts'
-import { cutRows, gridFor } from '../device/plan.ts'
+import { gridFor } from '../device/plan.ts'
 import { NO_LABEL } from './assign-lists.ts'
+import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, kindOf, rowsAt } from './rows.ts'
 
 export interface PlusPlusArgs {
@@ -253,36 +256,27 @@ function drawJob(memory: CpuMemory, run: Run, part: RunPart): CpuJob {
 }
 
 function* measurePasses(gpu: GpuTarget, run: Run, part: RunPart, trials: number): Generator<ComputePass> {
-  const { points, nearest, trial } = part
-  const perBlock = PLUS_BLOCK * 3 * (trials + 1) * columnsRead(points)
-  const most = Math.max(1, Math.floor(gpu.operationsPerPass / perBlock))
-  for (const { start, end } of cutRows(part.blocks, most)) {
-    yield {
-      shader: measurePlusPlus(points.type),
-      bindings: [
-        nearest,
-        trial,
-        // Bound for reading beside two that are written: it must be another buffer.
-        part.weights ?? run.uniforms,
-        run.state,
-        run.potentials,
-        run.candidates,
-        ...rowBindings(points),
-      ],
-      params: [
-        start,
-        end,
-        points.rows,
-        points.stride / 4,
-        trials,
-        part.weights ? 1 : 0,
-        part.firstBlock,
-        run.blocks,
-        points.sparse?.columnsAt ?? 0,
-      ],
-      groups: gridFor((end - start) * PLUS_BLOCK, PLUS_BLOCK, gpu.limits.workgroups),
-      operations: (end - start) * perBlock,
-    }
+  const { points, nearest, trial, weights } = part
+  if (trials > 0) {
+    yield* rowPasses(gpu, {
+      rows: points.rows,
+      perRow: 3 * trials * columnsRead(points),
+      atLeast: THREADS,
+      pass: (first, count) => ({
+        shader: measurePlusPlus(points.type),
+        bindings: [nearest, trial, run.state, run.candidates, ...rowBindings(points)],
+        params: [first, first + count, points.rows, points.stride / 4, trials, points.sparse?.columnsAt ?? 0],
+        groups: gridFor(count, THREADS, gpu.limits.workgroups),
+      }),
+    })
+  }
+  const lists = Math.max(1, trials)
+  yield {
+    shader: sumPlusPlus,
+    bindings: [nearest, trial, weights ?? nearest, run.potentials],
+    params: [points.rows, part.blocks, trials, weights ? 1 : 0, part.firstBlock, run.blocks],
+    groups: gridFor(lists * part.blocks, THREADS, gpu.limits.workgroups),
+    operations: 3 * lists * points.rows,
   }
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { blobs, cluster, loadModel, matrix, readIntegers, readVectors } from '../../src/index.ts'
+import { blobs, ClusterModel, cluster, loadModel, matrix, readIntegers, readVectors } from '../../src/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'centroidal-models-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -32,6 +32,18 @@ test.each([
   const whole = await cluster(data, { ...options, iterations: 6 })
   const resumed = await cluster(data, { ...options, iterations: 6, resume: loaded })
   expect(resumed.centers.data).toEqual(whole.centers.data)
+})
+
+test('how long the start took is kept; models of earlier versions do not say', async () => {
+  const model = await cluster(vectors, { k: 9, device: 'cpu', iterations: 2, tolerance: 0 })
+  const { startSeconds = -1, ...older } = model.facts
+  expect(startSeconds).toBeGreaterThan(0)
+  expect(startSeconds).toBeLessThan(model.facts.iterations[0].seconds)
+  const resumed = await cluster(vectors, { k: 9, device: 'cpu', iterations: 4, tolerance: 0, resume: model })
+  expect(resumed.facts.startSeconds).toBe(startSeconds)
+  const path = join(folder, 'older')
+  await new ClusterModel(model.centers, model.labels, older, model.state).save(path)
+  expect((await loadModel(path)).facts).toEqual(older)
 })
 
 test('the files are what others read', async () => {

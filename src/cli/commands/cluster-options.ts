@@ -44,7 +44,7 @@ const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
 /** What each start is, where its name does not say it. */
 const START_HELP: Readonly<Partial<Record<StartName, string>>> = {
   auto: 'what suits the method',
-  kpp: 'k-means++',
+  kpp: 'greedy k-means++',
   parallel: 'k-means||',
   tree: 'cells of a partition tree',
   hkm: 'leaves of a tree of small k-means',

@@ -36,6 +36,7 @@ export { labelBytes, vectorBytes, type WriteOptions, writeLabels, writeNeighbors
 export type { Device, DeviceInfo, DeviceKind, DeviceLimits, RunControl } from './device/contract.ts'
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { type PrincipalAxes, principalAxes } from './math/principal.ts'
+export { calinskiHarabasz, daviesBouldin } from './metrics/cluster-scores.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, type Labels, normalizedMutualInformation, purity } from './metrics/partition.ts'
 export {
@@ -46,6 +47,12 @@ export {
   type RankingQuality,
 } from './metrics/ranking.ts'
 export { type NeighborLists, recallAt } from './metrics/recall.ts'
+export {
+  type ScoreOptions,
+  SILHOUETTE_EXACT_ROWS,
+  type SilhouetteOptions,
+  silhouette,
+} from './metrics/silhouette.ts'
 export {
   QUANTIZER_DEFAULTS,
   QUANTIZER_TYPES,

@@ -104,7 +104,7 @@ export interface MethodOptions {
    * criterion is `overlap`. Default 0.55.
    */
   readonly tau?: number
-  /** agm: components a point remembers and shares itself among. Default 20. */
+  /** agm: components a point remembers and shares itself among. Default 12. */
   readonly memory?: number
   /** egm, agm, gmm: standard deviation components start with. Default 0: that of vectors about their nearest centre. */
   readonly sigma?: number

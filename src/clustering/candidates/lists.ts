@@ -1,10 +1,14 @@
 /**
- * Several centres for each point, found by a search over the centres with a budget: all that are
- * measured are listed (setting `checks`; 0: twice as many as points remember, `memory`). The index is built
- * anew every round from another seed, so that what one search misses the next may find (Avrithis and Kalantidis, "Approximate Gaussian mixtures").
+ * Several centres for each point (Avrithis and Kalantidis, "Approximate Gaussian mixtures"): those that a search over
+ * the centres measures with a budget (setting `checks`; 0: twice as many as points remember, `memory`). The index is
+ * built anew every round from another seed, so that the next search may find what one misses.
+ *
+ * Where there are so few centres that measuring all of them costs less than the search, the nearest are listed, as many
+ * as a point remembers. With the criterion `overlap` that is left out: it depends on what the search misses.
  */
 import { createRandom } from '../../core/random.ts'
 import type { DeviceBuffer } from '../../device/contract.ts'
+import { assign } from '../../kernels/assign.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import { type DeviceTree, searchTree } from '../../kernels/search-tree.ts'
 import { TreeBuffers } from '../../trees/flat-tree.ts'
@@ -22,8 +26,14 @@ export function searchWidth({ checks, memory }: Settings): number {
   return (checks as number) || 2 * (memory as number)
 }
 
+/** A centre measured by the search costs about as much as this many measured side by side. */
+const EXACT_ADVANTAGE = 32
+
 class CenterListSearch implements CandidateSource {
   readonly #width: number
+  /** Centres listed where all are measured, and up to how many there may be then. */
+  readonly #nearest: number
+  readonly #exactUpTo: number
   readonly #index: IndexSettings
   readonly #trees: TreeBuffers
   readonly #lists: DeviceBuffer
@@ -37,6 +47,8 @@ class CenterListSearch implements CandidateSource {
     const { index, trees, branching } = settings as unknown as IndexSettings
     const rows = Math.max(points.largestPart, room.rows)
     this.#width = searchWidth(settings)
+    this.#nearest = Math.min(this.#width, settings.memory as number)
+    this.#exactUpTo = settings.criterion === 'overlap' ? 0 : EXACT_ADVANTAGE * this.#width
     this.#index = { index, trees, branching }
     this.#trees = new TreeBuffers(device, scope)
     this.#lists = scope.allocate(rows * this.#width * 4, 'centres found')
@@ -59,6 +71,7 @@ class CenterListSearch implements CandidateSource {
     const onProgress =
       control.onProgress &&
       ((share: number) => control.onProgress?.((part.first + 0.5 * share * part.count) / points.rows))
+    if (state.k <= this.#exactUpTo) return this.#measureAll(state, vectors, onProgress)
     await this.#treeFor(state, round)
     return this.#search(state, vectors, onProgress)
   }
@@ -67,6 +80,17 @@ class CenterListSearch implements CandidateSource {
     // Centres have moved; if they all stay, the points of the next round can use the same tree.
     await this.#treeFor(state, round + 1)
     return this.#search(state, state.centers)
+  }
+
+  async #measureAll(state: RunState, rows: DeviceRows, onProgress?: (share: number) => void): Promise<CenterLists> {
+    const { device, centers, control, k, assignWorkspace: workspace } = state
+    const [lists, distances, width] = [this.#lists, this.#distances, this.#nearest]
+    await assign(
+      device,
+      { points: rows, centers, labels: lists, distances, m: width, workspace },
+      { signal: control.signal, onProgress },
+    )
+    return { lists, distances, width, looked: k }
   }
 
   async #search(state: RunState, rows: DeviceRows, onProgress?: (share: number) => void): Promise<CenterLists> {

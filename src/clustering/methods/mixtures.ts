@@ -76,7 +76,7 @@ const search: readonly MethodOption[] = [
     kind: 'whole',
     least: 1,
     most: 256,
-    fallback: 20,
+    fallback: 12,
     help: 'components a point remembers and shares itself among, the best of all it has heard of',
   },
   {

@@ -18,6 +18,8 @@ import { bayesianCriterion, componentPenalty, type DataSize, type HostMixture } 
 const FIRST_SHARE = 0.3
 /** After a failure this many times fewer. */
 const FINER = 3
+/** The fewest components merged at a time: one up to 150 components, then as many as make no difference to the count. */
+const FINEST_SHARE = 0.01
 /** Rounds of EM before the first merge, and between changes at least and at most. */
 const FIRST_ROUNDS = 3
 const LEAST_ROUNDS = 2
@@ -151,7 +153,7 @@ export class CountSearch {
     const goOn = better || (this.#failures === 1 && this.#share === FIRST_SHARE)
     const from = goOn ? mixture : (this.#best as { mixture: HostMixture }).mixture
     if (!goOn) {
-      if (this.#merged <= 1) return this.#towardsSplit()
+      if (this.#merged <= finest(from)) return this.#towardsSplit()
       this.#share /= FINER
       this.#failures = 0
     }
@@ -206,7 +208,7 @@ export class CountSearch {
   async #choose(mixture: HostMixture): Promise<Pair[]> {
     const k = mixture.weights.length
     if (k < 2) return []
-    const most = Math.max(1, Math.floor(this.#share * k))
+    const most = Math.max(finest(mixture), Math.floor(this.#share * k))
     const clear = this.#share === FIRST_SHARE ? CLEAR_JOIN * componentPenalty(this.#size) : Number.NEGATIVE_INFINITY
     const sorted = [...(await this.#pairs(mixture))].sort((a, b) => a.loss - b.loss || a.i - b.i || a.j - b.j)
     const taken = new Uint8Array(k)
@@ -219,4 +221,8 @@ export class CountSearch {
     }
     return chosen
   }
+}
+
+function finest({ weights }: HostMixture): number {
+  return Math.max(1, Math.round(FINEST_SHARE * weights.length))
 }

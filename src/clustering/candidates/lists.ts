@@ -26,7 +26,7 @@ export function searchWidth({ checks, memory }: Settings): number {
   return (checks as number) || 2 * (memory as number)
 }
 
-/** A centre measured by the search costs about as much as this many measured side by side. */
+/** Up to this many times `checks` centres, measuring all of them side by side takes at most about twice as long as the search. */
 const EXACT_ADVANTAGE = 32
 
 class CenterListSearch implements CandidateSource {

@@ -15,6 +15,9 @@ export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } 
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Method, StartName } from './clustering/run-state.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './clustering/stats.ts'
+export { sweep, sweepSteps } from './clustering/sweep.ts'
+export { SWEEP_DEFAULTS, type SweepOptions, type SweepRange } from './clustering/sweep/options.ts'
+export type { SweepBest, SweepResult, SweepStep } from './clustering/sweep/result.ts'
 export type { Location } from './core/bytes.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'
 export {
@@ -36,6 +39,7 @@ export { labelBytes, vectorBytes, type WriteOptions, writeLabels, writeNeighbors
 export type { Device, DeviceInfo, DeviceKind, DeviceLimits, RunControl } from './device/contract.ts'
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { type PrincipalAxes, principalAxes } from './math/principal.ts'
+export { bic } from './metrics/bic.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, type Labels, normalizedMutualInformation, purity } from './metrics/partition.ts'
 export {

@@ -124,15 +124,23 @@ export async function* clusterSteps(
 }
 
 /** Mixtures are there to be likely, clusters to be near. */
-function isBetter(model: ClusterModel, best: ClusterModel): boolean {
+export function isBetter(model: ClusterModel, best: ClusterModel): boolean {
   const likelihood = ({ facts }: ClusterModel) => facts.iterations[facts.iterations.length - 1].extra?.logLikelihood
   const [own, other] = [likelihood(model), likelihood(best)]
   return own !== undefined && other !== undefined ? own > other : model.distortion < best.distortion
 }
 
-interface Attempt {
+/** What a run needs to know: the caller's options, and what was found out about the vectors. */
+export interface RunOptions extends ResolvedOptions {
+  /** See resolution.ts. */
+  readonly roundingError: number
+}
+
+export interface Attempt {
   /** Which one, from 0. */
   readonly restart: number
+  /** What it begins with, where that is known already: neither the options nor the method choose then. */
+  readonly start?: Start | undefined
   /** Where it goes on from; it begins anew otherwise. */
   readonly from: ClusterModel | undefined
   /** The best of those before. */
@@ -140,12 +148,12 @@ interface Attempt {
 }
 
 /** One start, run to its end. Undefined if it was stopped before the first round was done. */
-async function* runOnce(
+export async function* runOnce(
   device: Device,
   points: PointStore,
-  resolved: ResolvedOptions & { readonly roundingError: number },
+  resolved: RunOptions,
   options: ClusterOptions,
-  { restart, from, best }: Attempt,
+  { restart, from, best, start }: Attempt,
   began: number,
 ): AsyncGenerator<ClusterStep, ClusterModel | undefined> {
   const { k, weights } = resolved
@@ -171,11 +179,12 @@ async function* runOnce(
     const update = method.update(state)
     const snapshot = async (stopped: StopReason, best?: ClusterModel, checkpoint = false): Promise<ClusterModel> => {
       const arrays = await arraysToResume(state, candidates, update, stopped)
-      return readModel(state, resolved, stats, stopped, checkpoint ? withBest(arrays, restart, best) : { arrays })
+      const resume = checkpoint ? withBest(arrays, restart, best) : { arrays }
+      return readModel(state, resolved, stats, stopped, resume, start !== undefined)
     }
     const same = from !== undefined && sameMethod(from, resolved)
     if (from) takeOver(state, from)
-    else if (!(await prepare(state, update, resolved, options, restart))) return undefined
+    else if (!(await prepare(state, update, resolved, options, { restart, start }))) return undefined
     if (same) {
       const saved = from.resumeState?.arrays ?? {}
       candidates.restore?.(state, saved)
@@ -223,11 +232,11 @@ async function prepare(
   update: Update,
   resolved: ResolvedOptions,
   options: ClusterOptions,
-  restart: number,
+  attempt: Pick<Attempt, 'restart' | 'start'>,
 ): Promise<boolean> {
   const { points } = state
   try {
-    const start = await firstState(state, resolved, options, restart)
+    const start = attempt.start ?? (await firstState(state, resolved, options, attempt.restart))
     if ('centers' in start) {
       points.forgetLabels()
       writeCenters(state, start.centers)
@@ -274,10 +283,11 @@ function givenCenters(start: Matrix, frame: Frame): Float32Array {
 
 async function readModel(
   state: RunState,
-  resolved: ResolvedOptions & { readonly roundingError: number },
+  resolved: RunOptions,
   stats: readonly IterationStats[],
   stopped: StopReason,
   resumeState: ResumeState,
+  given: boolean,
 ): Promise<ClusterModel> {
   const { device, points, k, mixture } = state
   const inner = await readCenters(state)
@@ -305,7 +315,7 @@ async function readModel(
       ...plain,
       ...limit,
       ...chosen,
-      start: isMatrix(start) ? 'given' : start,
+      start: given || isMatrix(start) ? 'given' : start,
       weighted: weights !== undefined,
     },
     device: { kind: device.info.kind, name: device.info.name, reason: device.info.reason },

@@ -15,9 +15,9 @@ export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } 
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Method, StartName } from './clustering/run-state.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './clustering/stats.ts'
-export { sweep, sweepSteps } from './clustering/sweep.ts'
 export { SWEEP_DEFAULTS, type SweepOptions, type SweepRange } from './clustering/sweep/options.ts'
 export type { SweepBest, SweepResult, SweepStep } from './clustering/sweep/result.ts'
+export { sweep, sweepSteps } from './clustering/sweep.ts'
 export type { Location } from './core/bytes.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'
 export {
@@ -40,6 +40,7 @@ export type { Device, DeviceInfo, DeviceKind, DeviceLimits, RunControl } from '.
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { type PrincipalAxes, principalAxes } from './math/principal.ts'
 export { bic } from './metrics/bic.ts'
+export { calinskiHarabasz, daviesBouldin } from './metrics/cluster-scores.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, type Labels, normalizedMutualInformation, purity } from './metrics/partition.ts'
 export {
@@ -50,6 +51,12 @@ export {
   type RankingQuality,
 } from './metrics/ranking.ts'
 export { type NeighborLists, recallAt } from './metrics/recall.ts'
+export {
+  type ScoreOptions,
+  SILHOUETTE_EXACT_ROWS,
+  type SilhouetteOptions,
+  silhouette,
+} from './metrics/silhouette.ts'
 export {
   QUANTIZER_DEFAULTS,
   QUANTIZER_TYPES,

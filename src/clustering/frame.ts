@@ -3,9 +3,12 @@
  * would otherwise lose digits or overflow, or brought to length one for cosine. Ordinary data is
  * left exactly as it is. Looking at the data for this also finds NaN, Infinity and rows of zeros.
  */
+import { chunks, type Watch } from '../core/chunks.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { ElementType, VectorData, VectorSource } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
+
+export { chunks, type Watch }
 
 export interface Frame {
   /** Subtracted first; undefined: nothing. */
@@ -33,9 +36,6 @@ const INFINITY_BITS = 0x7f800000
 
 /** Rows whose mean and spread are taken. */
 const SAMPLED_ROWS = 4096
-
-/** Numbers looked at in one go. */
-const CHUNK_NUMBERS = 4_000_000
 
 export async function chooseFrame(
   source: VectorSource,
@@ -264,22 +264,4 @@ export function squaresOutOfFrame(distances: Float32Array, { scale }: Frame): Fl
 
 export function isIdentity(frame: Frame): boolean {
   return frame.shift === undefined && frame.scale === 1
-}
-
-/** Watching and stopping a long look at the data. */
-export interface Watch {
-  readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((share: number) => void) | undefined
-}
-
-export async function* chunks(
-  source: VectorSource,
-  { signal, onProgress }: Watch = {},
-): AsyncGenerator<{ first: number; data: VectorData }> {
-  const step = Math.max(1, Math.floor(CHUNK_NUMBERS / source.cols))
-  for (let first = 0; first < source.rows; first += step) {
-    signal?.throwIfAborted()
-    yield { first, data: await source.read(first, Math.min(first + step, source.rows)) }
-    onProgress?.(Math.min(1, (first + step) / source.rows))
-  }
 }

@@ -64,10 +64,7 @@ export async function sweep(vectors: VectorInput, options: SweepOptions): Promis
  * }
  * ```
  */
-export async function* sweepSteps(
-  vectors: VectorInput,
-  options: SweepOptions,
-): AsyncGenerator<SweepStep, SweepResult> {
+export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): AsyncGenerator<SweepStep, SweepResult> {
   const asked = readSweepOptions(options)
   const { counts, metric, signal, onProgress } = asked
   const source = toSource(vectors)
@@ -211,7 +208,10 @@ function resultOf(
       const model = models.get(k)
       if (model) return model
       if (!keep) {
-        throw new CentroidalError('bad-option', `The clusterings were not kept (option keep is false): call sweep with keep: true to get the one with ${show(k)} clusters.`)
+        throw new CentroidalError(
+          'bad-option',
+          `The clusterings were not kept (option keep is false): call sweep with keep: true to get the one with ${show(k)} clusters.`,
+        )
       }
       const tried = steps.map((step) => step.k).join(', ')
       throw badArgument('the argument k', k, `the sweep has these numbers of clusters: ${tried}.`)

@@ -44,7 +44,7 @@ export function contingency(a: Labels, b: Labels): Contingency {
 }
 
 /** Labels as 0, 1, 2... in order of appearance. */
-function renumber(labels: Labels): { indices: Uint32Array; counts: Float64Array } {
+export function renumber(labels: Labels): { indices: Uint32Array; counts: Float64Array } {
   const known = new Map<number, number>()
   const counts: number[] = []
   const indices = new Uint32Array(labels.length)

@@ -24,7 +24,11 @@ export interface ScatterSums {
 }
 
 /** Two passes over the vectors. Any number of clusters will do, one or as many as vectors. */
-export async function scatterSums(vectors: VectorInput, labels: Labels, watch: ScoreOptions = {}): Promise<ScatterSums> {
+export async function scatterSums(
+  vectors: VectorInput,
+  labels: Labels,
+  watch: ScoreOptions = {},
+): Promise<ScatterSums> {
   const source = toSource(vectors, 'the vectors')
   numberList(labels, 'the labels', WHOLE_NUMBER)
   if (labels.length !== source.rows) {

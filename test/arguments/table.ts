@@ -7,6 +7,8 @@ import type {
   NeighborOptions,
   PartitionTreeOptions,
   PredictOptions,
+  ScoreOptions,
+  SilhouetteOptions,
   WriteOptions,
 } from '../../src/index.ts'
 import * as library from '../../src/index.ts'
@@ -39,6 +41,8 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
     workgroups: 'none',
     bindingAlignment: 'none',
   }
+  const labelled = [argument('vectors', 'vectors', vectors), argument('labels', 'none', model.labels)]
+  const watched = options<ScoreOptions>({}, { signal: 'signal', onProgress: 'callback' })
   return {
     METHODS: 'constant',
     MODEL_VERSION: 'constant',
@@ -232,6 +236,18 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         ],
       },
     ],
+    silhouette: [
+      {
+        call: (v, l, o) => library.silhouette(v, l, o),
+        arguments: [
+          ...labelled,
+          options<SilhouetteOptions>({}, { signal: 'signal', onProgress: 'callback', method: 'none', metric: 'none' }),
+        ],
+      },
+    ],
+    daviesBouldin: [{ call: (v, l, o) => library.daviesBouldin(v, l, o), arguments: [...labelled, watched] }],
+    calinskiHarabasz: [{ call: (v, l, o) => library.calinskiHarabasz(v, l, o), arguments: [...labelled, watched] }],
+    SILHOUETTE_EXACT_ROWS: 'constant',
     imbalance: [{ call: (c) => library.imbalance(c), arguments: [argument('counts', 'none', [1, 2])] }],
     normalizedMutualInformation: [labelings(library.normalizedMutualInformation)],
     adjustedRandIndex: [labelings(library.adjustedRandIndex)],

@@ -103,13 +103,22 @@ export function adviceOf(
   const against = others.length > 0 ? `, but ${preferences(others)}` : ''
   if (k === counts[counts.length - 1]) {
     const more = rows > k ? `; try more, up to ${number(Math.min(rows, 10 * k))}` : ''
-    return { advised: undefined, advice: `At least ${clusters(k)}, the most that were tried: ${speakers} are best there${against}${more}.` }
+    return {
+      advised: undefined,
+      advice: `At least ${clusters(k)}, the most that were tried: ${speakers} are best there${against}${more}.`,
+    }
   }
   if (k === counts[0] && k > 2) {
-    return { advised: undefined, advice: `At most ${clusters(k)}, the fewest that were tried: ${speakers} are best there${against}; try fewer, from 2 on.` }
+    return {
+      advised: undefined,
+      advice: `At most ${clusters(k)}, the fewest that were tried: ${speakers} are best there${against}; try fewer, from 2 on.`,
+    }
   }
   const sure = votesFor.length > others.length ? 'About' : 'Perhaps'
-  return { advised: k, advice: `${sure} ${clusters(k)}${between(k, counts)}: ${speakers} ${verb}${against}${steadiness(steps, k)}.` }
+  return {
+    advised: k,
+    advice: `${sure} ${clusters(k)}${between(k, counts)}: ${speakers} ${verb}${against}${steadiness(steps, k)}.`,
+  }
 }
 
 /** The number most votes are for; of several such, the one that comes first. */
@@ -123,13 +132,19 @@ function preferred(votes: readonly Vote[]): number | undefined {
 }
 
 function noAgreement(votes: readonly Vote[], counts: readonly number[], rows: number): Advice {
-  if (votes.length === 0) return { advised: undefined, advice: 'No number of clusters stands out: no score is defined here.' }
+  if (votes.length === 0)
+    return { advised: undefined, advice: 'No number of clusters stands out: no score is defined here.' }
   const last = counts[counts.length - 1]
   const more = votes.some(({ k }) => k === last) && rows > last
   const fewer = counts[0] > 2 && votes.some(({ k }) => k === counts[0])
-  const tries = [more ? `more than ${number(last)}` : '', fewer ? `fewer than ${number(counts[0])}` : ''].filter(Boolean)
+  const tries = [more ? `more than ${number(last)}` : '', fewer ? `fewer than ${number(counts[0])}` : ''].filter(
+    Boolean,
+  )
   const next = tries.length > 0 ? `try ${tries.join(' and ')}, or choose` : 'choose'
-  return { advised: undefined, advice: `No number of clusters stands out: ${preferences(votes)}; ${next} by how fine the clusters should be.` }
+  return {
+    advised: undefined,
+    advice: `No number of clusters stands out: ${preferences(votes)}; ${next} by how fine the clusters should be.`,
+  }
 }
 
 /** For example "silhouette prefers 8, and Davies-Bouldin 12". */

@@ -84,7 +84,10 @@ async function simplifiedSilhouette(
   try {
     const centers = allocateRows(scope, sizes.length, points.cols, 'f32', 'means of clusters')
     writeRows(device, centers, meansInFrame(sums, frame))
-    const workspace = scope.allocate(assignWorkspaceBytes(centers, points.source.sparse !== undefined), 'prepared means')
+    const workspace = scope.allocate(
+      assignWorkspaceBytes(centers, points.source.sparse !== undefined),
+      'prepared means',
+    )
     const own = scope.allocate(points.largestPart * 4, 'own clusters')
     const ownAgain = scope.allocate(points.largestPart * 4, 'own clusters again')
     const ownDistances = scope.allocate(points.largestPart * 4, 'distances to own means')

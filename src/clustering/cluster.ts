@@ -21,7 +21,7 @@ import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { arraysToResume, bestBefore, checkResume, exactMixture, restartsLeft, sameMethod, withBest } from './resume.ts'
-import { createRunState, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
+import { createRunState, type Mixture, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
 import { chooseStart, type Start, samplePoints, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 import { labelNearest, unweightedMeans } from './weightless.ts'
@@ -141,6 +141,8 @@ export interface Attempt {
   readonly restart: number
   /** What it begins with, where that is known already: neither the options nor the method choose then. */
   readonly start?: Start | undefined
+  /** The weights and widths that a mixture begins with, besides labels to start from. */
+  readonly mixture?: Mixture | undefined
   /** Where it goes on from; it begins anew otherwise. */
   readonly from: ClusterModel | undefined
   /** The best of those before. */
@@ -153,7 +155,7 @@ export async function* runOnce(
   points: PointStore,
   resolved: RunOptions,
   options: ClusterOptions,
-  { restart, from, best, start }: Attempt,
+  { restart, from, best, start, mixture }: Attempt,
   began: number,
 ): AsyncGenerator<ClusterStep, ClusterModel | undefined> {
   const { k, weights } = resolved
@@ -184,7 +186,7 @@ export async function* runOnce(
     }
     const same = from !== undefined && sameMethod(from, resolved)
     if (from) takeOver(state, from)
-    else if (!(await prepare(state, update, resolved, options, { restart, start }))) return undefined
+    else if (!(await prepare(state, update, resolved, options, { restart, start, mixture }))) return undefined
     if (same) {
       const saved = from.resumeState?.arrays ?? {}
       candidates.restore?.(state, saved)
@@ -232,7 +234,7 @@ async function prepare(
   update: Update,
   resolved: ResolvedOptions,
   options: ClusterOptions,
-  attempt: Pick<Attempt, 'restart' | 'start'>,
+  attempt: Pick<Attempt, 'restart' | 'start' | 'mixture'>,
 ): Promise<boolean> {
   const { points } = state
   try {
@@ -251,6 +253,7 @@ async function prepare(
       await update.finish(state)
     }
     await labelNearest(state, start.labels)
+    state.mixture = attempt.mixture
     state.labelled = true
     return true
   } catch (error) {

@@ -9,17 +9,17 @@ import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts
 import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { adjustedRandIndex } from '../metrics/partition.ts'
-import { isBetter, type RunOptions } from './cluster.ts'
+import { isBetter } from './cluster.ts'
 import { acquireDevice } from './device-choice.ts'
 import { requireDistinct } from './distinct.ts'
 import { inspectVectors } from './frame.ts'
 import type { ClusterModel } from './model.ts'
-import { requireSparseOptions, resolveOptions } from './options.ts'
+import { type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
-import { adviceOf, bestOf, elbowOf } from './sweep/advice.ts'
-import { Chain } from './sweep/chain.ts'
+import { adviceOf, bestOf, elbowOf, judgedSteps } from './sweep/advice.ts'
+import { Chain, type ChainRun } from './sweep/chain.ts'
 import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
 import { SweepProgress } from './sweep/progress.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
@@ -82,13 +82,12 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
       pointBytes: pointBytesOf(runs, source),
       watch: watch('loading the vectors'),
     })
-    const rounding = roundingError(found, found.frame, source.cols)
-    return yield* goThrough(
-      device,
-      points,
-      runs.map((run) => ({ ...run, roundingError: rounding })),
-      asked,
-    )
+    const rounding = { roundingError: roundingError(found, found.frame, source.cols) }
+    const links = runs.map(({ run, hard }) => ({
+      run: { ...run, ...rounding },
+      hard: hard && { ...hard, ...rounding },
+    }))
+    return yield* goThrough(device, points, links, asked)
   } finally {
     points?.free()
     await release()
@@ -96,25 +95,32 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
 }
 
 /** The options of every clustering, checked before any work begins. */
-function resolveRuns(source: VectorSource, { counts, method, seed, metric }: ReadSweepOptions) {
+function resolveRuns(source: VectorSource, { counts, method, seed, metric }: ReadSweepOptions): ResolvedRun[] {
   const { rows, cols, sparse } = source
+  const shape = { rows, cols, sparse: sparse !== undefined }
   return counts.map((k) => {
-    const resolved = resolveOptions({ k, method, seed, metric }, { rows, cols, sparse: sparse !== undefined })
-    requireSparseOptions(source, resolved)
-    return resolved
+    const run = resolveOptions({ k, method, seed, metric }, shape)
+    requireSparseOptions(source, run)
+    // Mixtures begin from hard clusters: by themselves they end in worse places, which the next one would begin from.
+    return { run, hard: run.method === 'gmm' ? resolveOptions({ k, seed, metric }, shape) : undefined }
   })
 }
 
-function pointBytesOf(runs: readonly Omit<RunOptions, 'roundingError'>[], { cols }: VectorSource): number | undefined {
-  const bytes = runs.map(({ method, settings }) => METHODS[method].pointBytes?.(settings, paddedCols(cols)) ?? 0)
-  const most = Math.max(...bytes)
+interface ResolvedRun {
+  readonly run: ResolvedOptions
+  readonly hard: ResolvedOptions | undefined
+}
+
+function pointBytesOf(runs: readonly ResolvedRun[], { cols }: VectorSource): number | undefined {
+  const bytes = runs.map(({ run: { method, settings } }) => METHODS[method].pointBytes?.(settings, paddedCols(cols)))
+  const most = Math.max(...bytes.map((value) => value ?? 0))
   return most > 0 ? most : undefined
 }
 
 async function* goThrough(
   device: Device,
   points: PointStore,
-  runs: readonly RunOptions[],
+  runs: readonly ChainRun[],
   asked: ReadSweepOptions,
 ): AsyncGenerator<SweepStep, SweepResult> {
   const { seed, seeds, keep, signal, onStep } = asked
@@ -144,29 +150,30 @@ async function* goThrough(
 async function oneStep(
   device: Device,
   points: PointStore,
-  run: RunOptions,
+  link: ChainRun,
   chains: readonly Chain[],
   form: SilhouetteForm,
   progress: SweepProgress,
   signal: AbortSignal | undefined,
 ): Promise<{ step: Omit<SweepStep, 'seconds'>; model: ClusterModel } | undefined> {
+  const { k, method } = link.run
   try {
     const found: ClusterModel[] = []
     for (const [i, chain] of chains.entries()) {
-      const onRound = (done: number, most: number): void => progress.round(run.k, i, done, most)
-      const model = await chain.next(run, { signal, onRound })
+      const onRound = (done: number, most: number): void => progress.round(k, i, done, most)
+      const model = await chain.next(link, { signal, onRound })
       if (model === undefined) return undefined
       found.push(model)
-      progress.clustered(run.k, i)
+      progress.clustered(k, i)
     }
     const model = found.reduce((best, one) => (isBetter(one, best) ? one : best))
-    progress.scoring(run.k)
+    progress.scoring(k)
     const scores = await scoresOfModel(device, points, model, form, signal)
-    progress.scored(run.k)
+    progress.scored(k)
     const { distortion } = model
     const step = {
-      k: run.k,
-      method: run.method,
+      k,
+      method,
       distortion,
       inertia: distortion * points.rows,
       ...scores,
@@ -195,13 +202,14 @@ function resultOf(
   rows: number,
   { counts, keep }: ReadSweepOptions,
 ): SweepResult {
-  const elbow = elbowOf(steps)
-  const best = bestOf(steps)
+  const judged = judgedSteps(steps, rows)
+  const elbow = elbowOf(judged)
+  const best = bestOf(judged)
   return {
     steps,
     elbow,
     best,
-    ...adviceOf(steps, best, elbow, rows),
+    ...adviceOf(judged, best, elbow, rows),
     silhouetteForm: form,
     aborted: steps.length < counts.length,
     model(k) {

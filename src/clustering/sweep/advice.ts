@@ -29,6 +29,15 @@ export function elbowOf(steps: readonly Pick<SweepStep, 'k' | 'distortion'>[]): 
   return best?.k
 }
 
+/** With fewer vectors than this in a cluster on average, scores say more about chance than about the data. */
+const LEAST_PER_CLUSTER = 5
+
+/** The steps that scores can judge; all of them where there is no such step. */
+export function judgedSteps(steps: readonly SweepStep[], rows: number): readonly SweepStep[] {
+  const judged = steps.filter(({ k }) => k * LEAST_PER_CLUSTER <= rows)
+  return judged.length > 0 ? judged : steps
+}
+
 type Score = keyof SweepBest
 
 /** Which end of each score is the good one. */
@@ -82,6 +91,7 @@ function votesOf(best: SweepBest, elbow: number | undefined): Vote[] {
   return votes.flatMap(([name, k]) => (k === undefined ? [] : [{ name, k }]))
 }
 
+/** `steps` are those that {@link judgedSteps} leaves. */
 export function adviceOf(
   steps: readonly SweepStep[],
   best: SweepBest,
@@ -89,36 +99,49 @@ export function adviceOf(
   rows: number,
 ): Advice {
   const counts = steps.map(({ k }) => k)
-  if (counts.length === 1) {
-    const only = `Only ${clusters(counts[0])} ${counts[0] === 1 ? 'was' : 'were'} tried`
-    return { advised: undefined, advice: `${only}: try several numbers of clusters to compare them.` }
-  }
+  const [least, most] = [counts[0], counts[counts.length - 1]]
+  if (counts.length === 1)
+    return advise(undefined, `Only ${clusters(least)} tried: try several numbers to compare them.`)
   const votes = votesOf(best, elbow)
   const k = preferred(votes)
   const votesFor = votes.filter((vote) => vote.k === k)
   const others = votes.filter((vote) => vote.k !== k)
-  if (k === undefined || votesFor.length < 2) return noAgreement(votes, counts, rows)
-  const speakers = listed(votesFor.map(({ name }) => name))
-  const verb = votesFor.length > 1 ? 'agree' : 'says so'
-  const against = others.length > 0 ? `, but ${preferences(others)}` : ''
-  if (k === counts[counts.length - 1]) {
-    const more = rows > k ? `; try more, up to ${number(Math.min(rows, 10 * k))}` : ''
-    return {
-      advised: undefined,
-      advice: `At least ${clusters(k)}, the most that were tried: ${speakers} are best there${against}${more}.`,
-    }
+  const pair = neighboursOf(votes, counts)
+  if (pair && pair.count > votesFor.length && pair.count > votes.length / 2) {
+    const [from, to] = [number(pair.from), number(pair.to)]
+    const inside = preferences(votes.filter((vote) => vote.k === pair.from || vote.k === pair.to))
+    return advise(
+      pair.preferred,
+      `Between ${from} and ${to} clusters: ${inside}; a sweep from ${from} to ${to} tells more exactly.`,
+    )
   }
-  if (k === counts[0] && k > 2) {
-    return {
-      advised: undefined,
-      advice: `At most ${clusters(k)}, the fewest that were tried: ${speakers} are best there${against}; try fewer, from 2 on.`,
-    }
+  if (best.bic === 1 && k !== 1 && (votesFor.length < 3 || k === most)) {
+    return advise(1, `Perhaps no separate clusters: BIC prefers a single one; ${preferences(votes.slice(1))}.`)
+  }
+  // Without BIC, the other scores at the end of the range mean little: some of them rise with k whatever the data is.
+  const byBic = best.bic === k
+  if (k === undefined || votesFor.length < 2 || (k === most && !byBic)) return noAgreement(votes, counts, rows)
+  const speakers = listed(votesFor.map(({ name }) => name))
+  const against = others.length > 0 ? `, but ${preferences(others)}` : ''
+  if (k === most) {
+    const more = rows > k ? `; try more, up to ${number(Math.min(rows, 10 * k))}` : ''
+    return advise(
+      undefined,
+      `${clusters(k)} or more: ${speakers} are best at the largest number tried${against}${more}.`,
+    )
+  }
+  if (k === least && k > 2) {
+    return advise(
+      undefined,
+      `${clusters(k)} or fewer: ${speakers} are best at the smallest number tried${against}; try fewer, from 2 on.`,
+    )
   }
   const sure = votesFor.length > others.length ? 'About' : 'Perhaps'
-  return {
-    advised: k,
-    advice: `${sure} ${clusters(k)}${between(k, counts)}: ${speakers} ${verb}${against}${steadiness(steps, k)}.`,
-  }
+  return advise(k, `${sure} ${clusters(k)}${between(k, counts)}: ${speakers} agree${against}${steadiness(steps, k)}.`)
+}
+
+function advise(advised: number | undefined, advice: string): Advice {
+  return { advised, advice }
 }
 
 /** The number most votes are for; of several such, the one that comes first. */
@@ -131,31 +154,48 @@ function preferred(votes: readonly Vote[]): number | undefined {
   return best?.k
 }
 
+interface Neighbours {
+  readonly from: number
+  readonly to: number
+  readonly count: number
+  readonly preferred: number
+}
+
+/** Two numbers tried one after the other, with others between them, that most votes are for: the right one may lie between. */
+function neighboursOf(votes: readonly Vote[], counts: readonly number[]): Neighbours | undefined {
+  let best: Neighbours | undefined
+  for (let i = 1; i < counts.length; i++) {
+    const [from, to] = [counts[i - 1], counts[i]]
+    const inside = votes.filter(({ k }) => k === from || k === to)
+    if (to - from < 2 || !inside.some(({ k }) => k === from) || !inside.some(({ k }) => k === to)) continue
+    if (inside.length > (best?.count ?? 0)) {
+      best = { from, to, count: inside.length, preferred: preferred(inside) as number }
+    }
+  }
+  return best
+}
+
 function noAgreement(votes: readonly Vote[], counts: readonly number[], rows: number): Advice {
-  if (votes.length === 0)
-    return { advised: undefined, advice: 'No number of clusters stands out: no score is defined here.' }
   const last = counts[counts.length - 1]
-  const more = votes.some(({ k }) => k === last) && rows > last
+  const more = votes.some(({ name, k }) => name === 'BIC' && k === last) && rows > last
   const fewer = counts[0] > 2 && votes.some(({ k }) => k === counts[0])
   const tries = [more ? `more than ${number(last)}` : '', fewer ? `fewer than ${number(counts[0])}` : ''].filter(
     Boolean,
   )
-  const next = tries.length > 0 ? `try ${tries.join(' and ')}, or choose` : 'choose'
-  return {
-    advised: undefined,
-    advice: `No number of clusters stands out: ${preferences(votes)}; ${next} by how fine the clusters should be.`,
-  }
+  const next = tries.length > 0 ? `try ${tries.join(' or ')}, or choose` : 'choose'
+  return advise(
+    undefined,
+    `No number of clusters stands out: ${preferences(votes)}; ${next} by how fine the clusters should be.`,
+  )
 }
 
-/** For example "silhouette prefers 8, and Davies-Bouldin 12". */
+/** For example "silhouette prefers 8, Davies-Bouldin prefers 12". */
 function preferences(votes: readonly Vote[]): string {
   const byCount = new Map<number, string[]>()
   for (const { name, k } of votes) byCount.set(k, [...(byCount.get(k) ?? []), name])
-  const parts = [...byCount].map(([k, names], i) => {
-    const verb = i > 0 ? '' : names.length > 1 ? ' prefer' : ' prefers'
-    return `${listed(names)}${verb} ${number(k)}`
-  })
-  return parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts[parts.length - 1]}` : parts[0]
+  return [...byCount]
+    .map(([k, names]) => `${listed(names)} ${names.length > 1 ? 'prefer' : 'prefers'} ${number(k)}`)
+    .join(', ')
 }
 
 /** Where other numbers between the steps were not tried. */

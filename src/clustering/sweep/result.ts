@@ -31,7 +31,10 @@ export interface SweepStep {
   readonly seconds: number
 }
 
-/** The number of clusters that each score prefers. Undefined where no step has the score. */
+/**
+ * The number of clusters that each score prefers. Undefined where no step has the score. Steps with fewer than 5 vectors to
+ * a cluster on average are left out, as scores mean little there; so are they for the elbow and the advice.
+ */
 export interface SweepBest {
   /** Where the BIC is lowest. */
   readonly bic: number | undefined

@@ -1,5 +1,5 @@
 /** The scores of one clustering of a sweep. What needs a distance to every centre is computed on the device. */
-import { sparseSource, type VectorSource } from '../../core/matrix.ts'
+import type { VectorSource } from '../../core/matrix.ts'
 import { BufferScope, type Device } from '../../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../../kernels/assign.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
@@ -8,11 +8,11 @@ import { mixtureBic } from '../../metrics/bic.ts'
 import { type JointScores, scoresOfSums } from '../../metrics/joint-scores.ts'
 import { type ScatterSums, scatterSums } from '../../metrics/scatter-sums.ts'
 import { silhouette } from '../../metrics/silhouette.ts'
-import { type Frame, intoFrame } from '../frame.ts'
+import type { Frame } from '../frame.ts'
 import { predictShares } from '../mixture/predict.ts'
 import type { ClusterModel } from '../model.ts'
 import type { PointStore } from '../points.ts'
-import { sparseIntoFrame } from '../sparse-points.ts'
+import { scoredSource } from './scored-source.ts'
 
 /** The exact silhouette takes n^2 d / 2 steps on one core: up to here that is at most about a second. */
 const EXACT_ROWS = 5000
@@ -36,8 +36,8 @@ export async function scoresOfModel(
   form: SilhouetteForm,
   signal: AbortSignal | undefined,
 ): Promise<StepScores> {
-  const { source, frame, rows, cols } = points
-  const sums = await scatterSums(frame.unit ? unitSource(source, frame) : source, model.labels, { signal })
+  const { source, rows, cols } = points
+  const sums = await scatterSums(scoredSource(points), model.labels, { signal })
   const scores = await scoresOfSums(sums, { signal })
   const k = sums.sizes.length
   const bic = model.sigmas
@@ -50,14 +50,6 @@ export async function scoresOfModel(
       ? await silhouette(source, model.labels, { method: 'exact', metric, signal })
       : await simplifiedSilhouette(device, points, sums, signal)
   return { ...scores, bic, silhouette: value }
-}
-
-/** Rows at length one, as they are clustered with cosine. */
-function unitSource(source: VectorSource, frame: Frame): VectorSource {
-  const { rows, cols, name, sparse } = source
-  if (sparse) return sparseSource({ ...sparse, values: sparseIntoFrame(sparse, 0, rows, frame) }, name)
-  const read = async (start: number, end: number) => intoFrame(await source.read(start, end), cols, frame)
-  return { rows, cols, name, type: 'f32', read }
 }
 
 /** Of all vectors together, under the mixture that the model holds. */

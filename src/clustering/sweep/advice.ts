@@ -115,8 +115,9 @@ export function adviceOf(
       `Between ${from} and ${to} clusters: ${inside}; a sweep from ${from} to ${to} tells more exactly.`,
     )
   }
-  if (best.bic === 1 && k !== 1 && (votesFor.length < 3 || k === most)) {
-    return advise(1, `Perhaps no separate clusters: BIC prefers a single one; ${preferences(votes.slice(1))}.`)
+  if (best.bic === 1 && (votesFor.length < 3 || k === most)) {
+    const rest = votes.length > 1 ? `; ${preferences(votes.slice(1))}` : ''
+    return advise(1, `Perhaps no separate clusters: BIC prefers a single one${rest}.`)
   }
   // Without BIC, the other scores at the end of the range mean little: some of them rise with k whatever the data is.
   const byBic = best.bic === k

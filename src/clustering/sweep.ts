@@ -70,7 +70,8 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
   const source = toSource(vectors)
   requireCounts(counts, source.rows, source.name)
   const runs = resolveRuns(source, asked)
-  const watch = (phase: string) => ({ signal, onProgress: (share: number) => onProgress?.(phase, 0 * share) })
+  // Next to the clusterings this takes no time.
+  const watch = (phase: string) => ({ signal, onProgress: () => onProgress?.(phase, 0) })
   const found = await inspectVectors(source, metric, watch('checking the vectors'))
   await requireDistinct(source, Math.max(2, counts[counts.length - 1]), found.frame, { signal })
   signal?.throwIfAborted()
@@ -167,7 +168,6 @@ async function oneStep(
       progress.clustered(k, i)
     }
     const model = found.reduce((best, one) => (isBetter(one, best) ? one : best))
-    progress.scoring(k)
     const scores = await scoresOfModel(device, points, model, form, signal)
     progress.scored(k)
     const { distortion } = model

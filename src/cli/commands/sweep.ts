@@ -2,6 +2,7 @@
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
+  CentroidalError,
   type Device,
   METHODS,
   type MethodName,
@@ -35,7 +36,7 @@ import {
 } from './shared-options.ts'
 
 interface SweepFlags extends DeviceFlags, SpeechFlags {
-  readonly k: SweepOptions['k']
+  readonly k?: SweepOptions['k']
   readonly steps?: number
   readonly method: 'auto' | MethodName
   readonly metric: 'euclidean' | 'cosine'
@@ -47,6 +48,15 @@ interface SweepFlags extends DeviceFlags, SpeechFlags {
 
 /** Methods that take a number of clusters. */
 const CHOICES = ['auto', ...METHOD_NAMES.filter((name) => !METHODS[name].findsCount)] as const
+
+function readMethod(text: string): 'auto' | MethodName {
+  if ((METHOD_NAMES as readonly string[]).includes(text) && METHODS[text as MethodName].findsCount) {
+    const cure = 'it finds the number of clusters itself; use centroidal cluster for it, or give another method.'
+    throw badValue('--method', text, cure)
+  }
+  return oneOf('--method', CHOICES)(text)
+}
+
 const MOST_STEPS = 10_000
 const MOST_SEEDS = 1000
 
@@ -68,15 +78,16 @@ Example:
   centroidal sweep vectors.npy --k 10,20,50,100 --seeds 1 --out trial`,
     )
   addOptionGroup(command, 'What is tried:', [
-    new Option('-k, --k <numbers>', 'numbers of clusters: a range such as 10..1000, or a list such as 10,20,50')
-      .argParser(parseCounts)
-      .makeOptionMandatory(),
+    new Option(
+      '-k, --k <numbers>',
+      'numbers of clusters: a range such as 10..1000, or a list such as 10,20,50',
+    ).argParser(parseCounts),
     new Option(
       '--steps <count>',
       `how many numbers of the range to try, each larger by about the same factor (default: ${SWEEP_DEFAULTS.steps})`,
     ).argParser(wholeNumber('--steps', 'steps', 2, MOST_STEPS)),
     new Option('--method <name>', `${CHOICES.join(', ')}; gmm gives the BIC of a Gaussian mixture`)
-      .argParser(oneOf('--method', CHOICES))
+      .argParser(readMethod)
       .default(SWEEP_DEFAULTS.method),
     new Option('--metric <name>', 'euclidean or cosine')
       .argParser(oneOf('--metric', ['euclidean', 'cosine']))
@@ -120,6 +131,9 @@ async function sweepFile(session: Session, file: string, flags: SweepFlags): Pro
 }
 
 function countsOf({ k, steps }: SweepFlags): SweepOptions['k'] {
+  if (k === undefined) {
+    throw new CentroidalError('bad-option', 'Option --k is missing: say which numbers of clusters, as in --k 10..1000.')
+  }
   if (steps === undefined) return k
   if ('from' in k) return { ...k, steps }
   throw badValue('--steps', `${steps}`, 'it belongs to a range such as --k 10..1000, and --k is a list; leave it out.')
@@ -144,7 +158,7 @@ async function run(
     for (;;) {
       const step = await steps.next()
       if (step.done) return step.value
-      view.show({ ...last, label: `${number(step.value.k)} clusters`, details: detailsOf(step.value), milestone: true })
+      view.show({ ...last, details: detailsOf(step.value), milestone: true })
       if (json) session.stdout.json({ type: 'step', ...stepObject(step.value) })
     }
   } catch (error) {
@@ -188,7 +202,8 @@ async function tellAll(done: Done): Promise<void> {
   const told = {
     ...{ file, rows, cols, method, metric, seed, seeds, seconds },
     ...{ device: device.info.kind, deviceName: device.info.name, silhouetteForm: result.silhouetteForm },
-    ...{ advice: result.advice, advised: result.advised ?? null, elbow: result.elbow ?? null },
+    ...{ advice: result.advice, advised: result.advised ?? null, next: result.next ?? null },
+    elbow: result.elbow ?? null,
     best: Object.fromEntries(Object.entries(result.best).map(([name, k]) => [name, k ?? null])),
     aborted: result.aborted,
     steps: result.steps.map(stepObject),
@@ -205,7 +220,7 @@ async function tellAll(done: Done): Promise<void> {
 
 function tell(stdout: Output, { file, source, result, seconds, out }: Done): void {
   const { bold, dim } = stdout.colors
-  const { steps, best, elbow, advice, advised, silhouetteForm } = result
+  const { steps, best, elbow, advice, advised, next, silhouetteForm } = result
   const form = silhouetteForm === 'simplified' ? 'silhouette is the simplified one; ' : ''
   stdout.line(
     bold(
@@ -233,8 +248,8 @@ function tell(stdout: Output, { file, source, result, seconds, out }: Done): voi
   for (const text of plot) stdout.line(`  ${text}`)
   stdout.line('')
   stdout.line(bold(advice))
-  if (advised !== undefined && advised > 1) {
+  if (next) stdout.line(`  next    centroidal sweep ${quoted(file)} --k ${next.from}..${next.to}`)
+  else if (advised !== undefined && advised > 1)
     stdout.line(`  next    centroidal cluster ${quoted(file)} -k ${advised}`)
-  }
   stdout.line(`  report  ${bold(join(out.path, 'report.html'))}`)
 }

@@ -52,16 +52,13 @@ ${howItWasMade(
 }
 
 function captions({ silhouetteForm }: SweepResult): Readonly<Record<keyof SweepBest, string>> {
-  const form =
-    silhouetteForm === 'exact'
-      ? 'from the distances between all vectors'
-      : 'simplified: from the distances to the means of the clusters'
+  const form = silhouetteForm === 'exact' ? '' : ', judged by the means of the clusters (the simplified silhouette)'
   return {
-    bic: 'How likely the clusters make the vectors, less a penalty for every number they take: lower is better.',
-    silhouette: `How much nearer vectors are to their own cluster than to the next one, ${form}: higher is better.`,
-    daviesBouldin: 'How much clusters resemble the one most like them: lower is better.',
-    calinskiHarabasz: 'Spread between clusters over spread within them: higher is better.',
-    stability: 'How far clusterings from different seeds agree (adjusted Rand index, 1 is fully): higher is better.',
+    bic: 'How likely the clusters make the vectors, less a penalty for every number they take. Lower is better.',
+    silhouette: `How much nearer vectors are to their own cluster than to the next one${form}. Higher is better.`,
+    daviesBouldin: 'How much a cluster resembles the one most like it, on average. Lower is better.',
+    calinskiHarabasz: 'The spread between clusters over the spread within them. Higher is better.',
+    stability: 'How far the clusterings of different seeds agree: 1 where they are the same (adjusted Rand index).',
   }
 }
 

@@ -1,4 +1,5 @@
 /** From the scores of a sweep to a number of clusters, and one sentence about it. */
+import type { SweepRange } from './options.ts'
 import type { SweepBest, SweepStep } from './result.ts'
 
 /** A bend is clear if the curve lies this far below the line between its ends, both being 1 wide and 1 high. */
@@ -55,8 +56,9 @@ export function bestOf(steps: readonly SweepStep[]): SweepBest {
     for (const step of steps) {
       const value = step[score]
       if (value === undefined) continue
-      // Of equal ones the fewest clusters.
-      if (found === undefined || SIGNS[score] * value > SIGNS[score] * (found[score] as number)) found = step
+      const above = found === undefined ? 1 : SIGNS[score] * (value - (found[score] as number))
+      // Of equal ones the fewest clusters; but where several numbers are fully stable, that the larger ones are says more.
+      if (above > 0 || (above === 0 && score === 'stability')) found = step
     }
     return found?.k
   }
@@ -77,6 +79,7 @@ interface Vote {
 export interface Advice {
   readonly advised: number | undefined
   readonly advice: string
+  readonly next: SweepRange | undefined
 }
 
 /** In the order they count where as many speak for one number as for another. */
@@ -113,6 +116,7 @@ export function adviceOf(
     return advise(
       pair.preferred,
       `Between ${from} and ${to} clusters: ${inside}; a sweep from ${from} to ${to} tells more exactly.`,
+      { from: pair.from, to: pair.to },
     )
   }
   if (best.bic === 1 && (votesFor.length < 3 || k === most)) {
@@ -125,24 +129,29 @@ export function adviceOf(
   const speakers = listed(votesFor.map(({ name }) => name))
   const against = others.length > 0 ? `, but ${preferences(others)}` : ''
   if (k === most) {
-    const more = rows > k ? `; try more, up to ${number(Math.min(rows, 10 * k))}` : ''
+    const next = rows > k ? { from: k, to: Math.min(rows, 10 * k) } : undefined
+    const more = next ? `; try more, up to ${number(next.to)}` : ''
     return advise(
       undefined,
       `${clusters(k)} or more: ${speakers} are best at the largest number tried${against}${more}.`,
+      next,
     )
   }
   if (k === least && k > 2) {
     return advise(
       undefined,
       `${clusters(k)} or fewer: ${speakers} are best at the smallest number tried${against}; try fewer, from 2 on.`,
+      { from: 2, to: k },
     )
   }
   const sure = votesFor.length > others.length ? 'About' : 'Perhaps'
-  return advise(k, `${sure} ${clusters(k)}${between(k, counts)}: ${speakers} agree${against}${steadiness(steps, k)}.`)
+  const next = rangeAround(k, counts)
+  const within = next ? ` (between ${number(next.from)} and ${number(next.to)})` : ''
+  return advise(k, `${sure} ${clusters(k)}${within}: ${speakers} agree${against}${steadiness(steps, k)}.`, next)
 }
 
-function advise(advised: number | undefined, advice: string): Advice {
-  return { advised, advice }
+function advise(advised: number | undefined, advice: string, next?: SweepRange): Advice {
+  return { advised, advice, next }
 }
 
 /** The number most votes are for; of several such, the one that comes first. */
@@ -199,12 +208,11 @@ function preferences(votes: readonly Vote[]): string {
     .join(', ')
 }
 
-/** Where other numbers between the steps were not tried. */
-function between(k: number, counts: readonly number[]): string {
+/** Undefined where the next smaller and the next larger number were tried. */
+function rangeAround(k: number, counts: readonly number[]): SweepRange | undefined {
   const at = counts.indexOf(k)
-  const [below, above] = [counts[at - 1] ?? k - 1, counts[at + 1] ?? k + 1]
-  if (below >= k - 1 && above <= k + 1) return ''
-  return ` (between ${number(below)} and ${number(above)})`
+  const [from, to] = [counts[at - 1] ?? k, counts[at + 1] ?? k]
+  return k - from > 1 || to - k > 1 ? { from, to } : undefined
 }
 
 function steadiness(steps: readonly SweepStep[], k: number): string {

@@ -20,34 +20,30 @@ export class SweepProgress {
     for (const cost of costs) this.#shares.push(this.#shares[this.#shares.length - 1] + cost / total)
   }
 
+  /** Rounds done of the clustering of one seed, of how many at most. */
   round(k: number, seed: number, done: number, most: number): void {
-    this.#tell(k, this.#seedWords(seed), seed + Math.min(1, done / most))
+    this.#tell(k, seed + Math.min(1, done / most))
   }
 
   clustered(k: number, seed: number): void {
-    this.#tell(k, this.#seedWords(seed), seed + 1)
-  }
-
-  scoring(k: number): void {
-    this.#tell(k, ', scores', this.#options.seeds)
+    this.#tell(k, seed + 1)
   }
 
   scored(k: number): void {
-    this.#tell(k, ', scores', this.#options.seeds + SCORING)
-  }
-
-  #seedWords(seed: number): string {
-    return this.#options.seeds > 1 ? `, seed ${seed + 1} of ${this.#options.seeds}` : ''
+    this.#tell(k, this.#options.seeds + SCORING)
   }
 
   /** `work`: of this step, in seeds. */
-  #tell(k: number, words: string, work: number): void {
+  #tell(k: number, work: number): void {
     const { counts, seeds, onProgress } = this.#options
     const step = counts.indexOf(k)
     const part = Math.min(1, work / (seeds + SCORING))
     const share = this.#shares[step] + part * (this.#shares[step + 1] - this.#shares[step])
     // Shares never fall, whatever is reported late.
     this.#done = Math.max(this.#done, Math.min(1, share))
-    onProgress?.(`${k.toLocaleString('en')} clusters (${step + 1} of ${counts.length})${words}`, this.#done)
+    onProgress?.(
+      `${k.toLocaleString('en')} ${k === 1 ? 'cluster' : 'clusters'} (${step + 1} of ${counts.length})`,
+      this.#done,
+    )
   }
 }

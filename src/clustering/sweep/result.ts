@@ -1,6 +1,7 @@
 /** What a sweep found out. */
 import type { ClusterModel } from '../model.ts'
 import type { MethodName } from '../presets.ts'
+import type { SweepRange } from './options.ts'
 
 /** One number of clusters, and how good the best of its clusterings is. */
 export interface SweepStep {
@@ -63,6 +64,8 @@ export interface SweepResult {
   readonly advised: number | undefined
   /** One sentence for people: how many clusters there are, as far as the scores can tell, or what to try next. */
   readonly advice: string
+  /** A range to try next, where a number that was not tried may fit better: the option `k` of another sweep. */
+  readonly next: SweepRange | undefined
   /** Which silhouette it is: of all pairs of vectors for small sets, by the means of the clusters for large ones. */
   readonly silhouetteForm: 'exact' | 'simplified'
   /** True where a signal stopped the sweep before its last step. */

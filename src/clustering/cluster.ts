@@ -22,7 +22,7 @@ import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { arraysToResume, bestBefore, checkResume, exactMixture, restartsLeft, sameMethod, withBest } from './resume.ts'
 import { createRunState, type Mixture, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
-import { chooseStart, type Start, samplePoints, seedingRandom } from './seeding.ts'
+import { chooseStart, completeCenters, type Start, samplePoints, seedingRandom } from './seeding.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 import { labelNearest, unweightedMeans } from './weightless.ts'
 
@@ -268,15 +268,20 @@ async function firstState(
   options: ClusterOptions,
   restart: number,
 ): Promise<Start> {
-  const { start, method, seed, weights } = resolved
-  if (isMatrix(start)) return { centers: givenCenters(start, state.points.frame) }
+  const { start, method, seed, weights, iterations } = resolved
+  const random = seedingRandom(seed, restart)
+  const onProgress = (share: number): void => options.onProgress?.('choosing the first centres', share)
+  if (isMatrix(start)) {
+    const given = givenCenters(start, state.points.frame)
+    return {
+      centers: start.rows === state.k ? given : await completeCenters(state, given, { random, weights, onProgress }),
+    }
+  }
   if (METHODS[method].findsCount || typeof start === 'number' || start === 'all') {
-    return { centers: await samplePoints(state, seedingRandom(seed, restart)) }
+    return { centers: await samplePoints(state, random) }
   }
   const name = start === 'auto' ? (METHODS[method].start ?? 'auto') : start
-  return chooseStart(state, name, seedingRandom(seed, restart), weights, (share) =>
-    options.onProgress?.('choosing the first centres', share),
-  )
+  return chooseStart(state, { start: name, random, weights, iterations, onProgress })
 }
 
 function givenCenters(start: Matrix, frame: Frame): Float32Array {

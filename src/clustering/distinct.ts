@@ -48,6 +48,22 @@ export class RowSet {
     return this.#addFramed(words.subarray(0, filled))
   }
 
+  /** The same for a centre, which is in the frame already; `like` is what the rows come from. */
+  addCenter(center: Float32Array, like: VectorSource): boolean {
+    if (like.sparse) {
+      const columns = Uint32Array.from(center, (_, i) => i).filter((i) => center[i] !== 0)
+      const words = new Float32Array(2 * columns.length)
+      const pairs = new Uint32Array(words.buffer)
+      columns.forEach((column, i) => {
+        pairs[2 * i] = column
+        words[2 * i + 1] = center[column]
+      })
+      return this.#addFramed(words)
+    }
+    const bytes = this.#frame.type === 'u8' && center.every((value) => value === (value & 0xff))
+    return this.#addFramed(bytes ? Uint8Array.from(center) : center)
+  }
+
   #addFramed(row: VectorData): boolean {
     const before = this.#seen.size
     this.#seen.add(hash(row))

@@ -42,11 +42,13 @@ export interface ClusterOptions extends MethodOptions {
   /** Runs from different starts, of which the best is kept. Default 1, as each costs as much as the first. */
   readonly restarts?: number
   /**
-   * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (k-means++), `parallel`
-   * (k-means||, the same idea in few passes, for large k), `tree` (cells of a partition tree), `hkm` (leaves of a tree of
-   * small k-means), `bisecting` (the same, always in two), or given centres. Methods that find the number of
-   * clusters begin with `all` points, with a number of them drawn at random, or with given centres. Default
-   * `auto`: what suits the method, else k-means++ while it is cheap and k-means|| beyond.
+   * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (greedy k-means++, on a sample of
+   * at least 16,384 points and 20 for each cluster), `parallel` (k-means||, the same idea in few passes over all points),
+   * `tree` (cells of a partition tree), `hkm` (leaves of a tree of small k-means), `bisecting` (the same, always in two), or a
+   * matrix of centres. If the matrix has fewer than k rows, the other centres are chosen by greedy k-means++ in addition to
+   * these. Methods that find the number of clusters begin with `all` points, with a number of them drawn at random, or with
+   * given centres. Default `auto`: what suits the method, else greedy k-means++ on a sample that takes less than a fifth of the
+   * run, or k-means|| if that sample would be too small.
    */
   readonly start?: StartChoice
   /** `cosine` brings vectors and centres to length one. Default `euclidean`, which leaves vectors as they are. */
@@ -274,8 +276,13 @@ function checkStart(start: StartChoice, k: number, cols: number, finds: boolean)
   if (typeof start === 'string') return choice<StartName | 'all'>(START_NAMES)(start, 'option start')
   if (!isMatrix(start)) throw badOption('start', start, `give ${START_NAMES.join(', ')}, or a matrix of centres.`)
   denseMatrix(start, 'option start')
-  if (start.rows !== k || start.cols !== cols) {
-    throw badOption('start', `${start.rows} x ${start.cols}`, `the centres to start from must be ${k} x ${cols}.`)
+  if (start.rows > k || start.cols !== cols) {
+    const most = k === 1 ? '1 row' : `at most ${k} rows`
+    throw badOption(
+      'start',
+      `a matrix of ${start.rows} x ${start.cols}`,
+      `give ${most} of ${cols} columns: one row for each centre to start from.`,
+    )
   }
   start.data.forEach((value, i) => {
     if (!Number.isFinite(value)) {

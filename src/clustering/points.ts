@@ -73,6 +73,8 @@ export interface PointStoreOptions {
   readonly mostRows?: number
   /** Most bytes of vectors in a part. Default: `partBytes` of the device's limits. */
   readonly partBytes?: number
+  /** Keeps the vectors on the device even if they take more than `memoryBytes`. Default: false. */
+  readonly resident?: boolean
   /** While the vectors are loaded. */
   readonly watch?: Watch
 }
@@ -130,7 +132,7 @@ export class PointStore {
     this.numbers = sparse ? sparse.values.length : source.rows * this.stride
     // Sparse rows take two words an entry and one for where the row begins.
     const bytes = sparse ? 8 * this.numbers + 4 * (source.rows + 1) : source.rows * rowBytes
-    this.#resident = bytes <= limits.memoryBytes
+    this.#resident = options.resident === true || bytes <= limits.memoryBytes
     // Sums and trees are made part by part: where parts end must not depend on what is kept and what is streamed.
     const room = Math.min(limits.bindingBytes, options.partBytes ?? limits.partBytes)
     // Labels take 4 bytes a row, and the digits of the sort a little more than 4.

@@ -134,7 +134,7 @@ export interface Method {
   readonly summary: string
   /** Options of its own. */
   readonly options: readonly MethodOption[]
-  /** The start taken where none is asked for. Default: k-means++ while it is cheap, then k-means||. */
+  /** The start taken where none is asked for. Default: greedy k-means++ on a sample, or k-means|| for very many clusters. */
   readonly start?: StartName
   /** True where the tree the start gave stays that of the clusters, and is kept with the model. Default: false. */
   readonly keepsTree?: boolean

@@ -3,12 +3,11 @@
  *
  * - none: a random label for every point, so that centres are all near the mean (k-means#).
  * - random: different points, drawn evenly.
- * - kpp: k-means++ (Arthur and Vassilvitskii 2007): each next centre is drawn with a chance in
- *   proportion to the squared distance to the nearest one so far. k passes over the data.
- * - parallel: after k-means|| (Bahmani et al. 2012): many at once by the same rule, in a few passes.
- *   Small k: five times oversampled, then reduced to k by weighted k-means++ over the sample, as in
- *   the paper. Large k, where that reduction would cost more than it brings: drawn to about k
- *   straight away, then filled up or thinned out evenly.
+ * - kpp: greedy k-means++ over a sample of the points, or over all of them if there are few: see greedy-start.ts.
+ * - parallel: after k-means|| (Bahmani et al. 2012): many points at once by the rule of k-means++, in a few passes. Five times
+ *   as many as needed, then reduced to k by weighted greedy k-means++ over them, as in the paper. Where that reduction would
+ *   cost more than it brings: drawn to about k straight away, then filled up or thinned out evenly.
+ * - auto: kpp on as many points as the start may look at, parallel if those are too few.
  */
 
 import { createRandom, type Random, sampleDistinct, shuffle } from '../core/random.ts'
@@ -16,16 +15,28 @@ import { flattenLabels } from '../trees/label-tree.ts'
 import { DistanceSampler } from './distance-sampler.ts'
 import { RowSet } from './distinct.ts'
 import { chunks, intoFrame } from './frame.ts'
+import { greedyChoice, greedyReads, greedyRows, greedySample } from './greedy-start.ts'
 import { hierarchyStart } from './hierarchy-start.ts'
-import { PointStore } from './points.ts'
-import { changedState, type RunState, type StartName } from './run-state.ts'
+import type { RunState, StartName } from './run-state.ts'
+import { drawByWeight } from './sample.ts'
 import { treeStartLabels } from './tree-start.ts'
 
+/** Random numbers of starts: other parts of a run draw from other streams. The number of the restart is added. */
+const STREAM = 0x5eed0000
+
 const PARALLEL_PASSES = 5
-/** Up to here the oversampled candidates are reduced as in the paper. */
-const LARGEST_REDUCED = 256
-/** k-means++ reads the data k times; beyond this many numbers read, few passes over many centres win. */
-const CHEAP_READS = 4e9
+/** Candidates for each centre. */
+const OVERSAMPLING = 5
+/** Numbers that are read in some tenths of a second: a start may always take that. */
+const CHEAP_READS = 2e9
+/** How much longer it takes to read a number in the start than in a round over every centre: measured on the CPU. */
+const COST_OF_READ = 2.5
+/** Rounds that runs to the default tolerance mostly take. */
+const USUAL_ROUNDS = 30
+/** The start may take this share of the run. */
+const START_SHARE = 1 / 5
+/** Fewer rows for each centre than this, and k-means|| chooses better. */
+const LEAST_ROWS_PER_CENTER = 5
 
 /** Centres in the points' frame, k x cols; or a label for every point. */
 export type Start =
@@ -37,14 +48,18 @@ export type Start =
       readonly tree?: Uint32Array
     }
 
-export async function chooseStart(
-  state: RunState,
-  start: StartName,
-  random: Random,
-  weights: Float32Array | undefined,
-  onProgress?: (share: number) => void,
-): Promise<Start> {
+export interface StartOptions {
+  readonly start: StartName
+  readonly random: Random
+  readonly weights: Float32Array | undefined
+  /** Most rounds of the run. */
+  readonly iterations: number
+  readonly onProgress?: ((share: number) => void) | undefined
+}
+
+export async function chooseStart(state: RunState, options: StartOptions): Promise<Start> {
   const { points, k } = state
+  const { start, random, weights, onProgress } = options
   const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
   if (cells) return { labels: cells }
   if (start === 'none') return { labels: randomLabels(points.rows, k, random, weights) }
@@ -52,15 +67,43 @@ export async function chooseStart(
     const { labels, root } = await hierarchyStart(state, start, random, weights, onProgress)
     return { labels, tree: flattenLabels(root) }
   }
-  const cheap = points.numbers * k <= CHEAP_READS
-  const name = start === 'auto' || start === 'tree' ? (cheap ? 'kpp' : 'parallel') : start
-  const indices =
-    name === 'random'
-      ? await randomStart(state, random, weights)
-      : name === 'kpp'
-        ? await plusPlusStart(state, random, weights, onProgress)
-        : await parallelStart(state, random, weights, onProgress)
-  return { centers: await points.gather(indices) }
+  return { centers: await points.gather(await chooseCenters(state, options)) }
+}
+
+async function chooseCenters(state: RunState, options: StartOptions): Promise<number[]> {
+  if (options.start === 'random') return randomStart(state, options.random, options.weights)
+  if (options.start === 'parallel') return parallelStart(state, options)
+  if (options.start === 'kpp') return plusPlusStart(state, greedyRows(state), options)
+  const rows = affordableRows(state, options)
+  return rows === undefined ? parallelStart(state, options) : plusPlusStart(state, rows, options)
+}
+
+/** Rows that greedy k-means++ may look at without taking more than its share of the run; undefined if they are too few. */
+function affordableRows(state: RunState, { start, iterations }: StartOptions): number | undefined {
+  const { points, k } = state
+  const round = points.numbers * k
+  // Methods that would start from a tree do not look at every centre: their rounds are short.
+  const rounds = start === 'tree' ? 1 : Math.min(iterations, USUAL_ROUNDS) * START_SHARE
+  const wanted = greedyRows(state)
+  const most = Math.floor(
+    (wanted * Math.max(CHEAP_READS, (rounds * round) / COST_OF_READ)) / greedyReads(state, wanted),
+  )
+  if (most >= wanted) return wanted
+  return most >= Math.min(points.rows, LEAST_ROWS_PER_CENTER * k) ? most : undefined
+}
+
+/** Some centres are given; the others are chosen by greedy k-means++. k x cols, in the points' frame. */
+export async function completeCenters(
+  state: RunState,
+  given: Float32Array,
+  options: Pick<StartOptions, 'random' | 'weights' | 'onProgress'>,
+): Promise<Float32Array> {
+  const { points, k } = state
+  const chosen = await plusPlusStart(state, greedyRows(state), options, given)
+  const centers = new Float32Array(k * points.cols)
+  centers.set(given)
+  centers.set(await points.gather(chosen), given.length)
+  return centers
 }
 
 /** A random label for every point, and a point for every label, one with weight where there are enough. */
@@ -112,39 +155,25 @@ async function randomStart(state: RunState, random: Random, weights?: Float32Arr
   return chosen
 }
 
+/** k points, less those that are given. */
 async function plusPlusStart(
   state: RunState,
-  random: Random,
-  weights: Float32Array | undefined,
-  onProgress?: (share: number) => void,
+  rows: number,
+  { random, weights, onProgress }: Pick<StartOptions, 'random' | 'weights' | 'onProgress'>,
+  given?: Float32Array,
 ): Promise<number[]> {
-  const { k } = state
-  const sampler = new DistanceSampler(state, weights)
-  try {
-    const chosen = [drawByWeight(random, state.points.rows, weights)]
-    while (chosen.length < k) {
-      await sampler.add([chosen[chosen.length - 1]], chosen.length - 1)
-      state.control.signal?.throwIfAborted()
-      const next = await sampler.draw(random)
-      if (next === undefined) break
-      chosen.push(next)
-      onProgress?.(chosen.length / k)
-    }
-    return chosen.length < k ? fillUp(state, chosen, random, weights) : chosen
-  } finally {
-    sampler.free()
-  }
+  const { k, points, control } = state
+  const wanted = k - (given ? given.length / points.cols : 0)
+  const watched = { signal: control.signal, onProgress }
+  const chosen = await greedySample(state, rows, weights, { k, given, random, control: watched })
+  // Beside given centres, the nearest of which is found by scores, a point could be chosen that lies on one.
+  return chosen.length < wanted || given ? fillUp(state, chosen, random, weights, given) : chosen
 }
 
-async function parallelStart(
-  state: RunState,
-  random: Random,
-  weights: Float32Array | undefined,
-  onProgress?: (share: number) => void,
-): Promise<number[]> {
+async function parallelStart(state: RunState, { random, weights, onProgress }: StartOptions): Promise<number[]> {
   const { points, k } = state
-  const reduced = k <= LARGEST_REDUCED
-  const perPass = ((reduced ? 5 : 1) * k) / PARALLEL_PASSES
+  const reduced = greedyReads(state, OVERSAMPLING * k) <= Math.max(CHEAP_READS, points.numbers * k)
+  const perPass = ((reduced ? OVERSAMPLING : 1) * k) / PARALLEL_PASSES
   const sampler = new DistanceSampler(state, weights, Math.ceil(perPass * 2) + 64)
   try {
     const chosen = [drawByWeight(random, points.rows, weights)]
@@ -158,7 +187,8 @@ async function parallelStart(
     }
     if (chosen.length > k && reduced) {
       await sampler.add(fresh, chosen.length - fresh.length)
-      return await reduce(state, chosen, random, weights)
+      const kept = await reduce(state, chosen, random, weights)
+      return kept.length < k ? fillUp(state, kept, random, weights) : kept
     }
     if (chosen.length > k) return sampleOf(chosen, k, random)
     return fillUp(state, chosen, random, weights)
@@ -167,61 +197,53 @@ async function parallelStart(
   }
 }
 
-/** k of the candidates by k-means++, each weighted with the points nearest to it. */
+/** k of the candidates by greedy k-means++, each weighted with the points nearest to it. */
 async function reduce(
   state: RunState,
   candidates: readonly number[],
   random: Random,
   given: Float32Array | undefined,
 ): Promise<number[]> {
-  const { device, points } = state
+  const { device, points, k, control } = state
   const labels = await points.readLabels()
   const weights = new Float32Array(candidates.length)
   labels.forEach((label, point) => {
     weights[label] += given ? given[point] : 1
   })
-  const sample = await PointStore.open(device, await points.pick(candidates), {
-    frame: { shift: undefined, scale: 1, unit: false, type: 'f32' },
-    weights,
-  })
-  try {
-    const chosen = await plusPlusStart(changedState(state, { points: sample }), random, weights)
-    return chosen.map((index) => candidates[index])
-  } finally {
-    sample.free()
-  }
+  const frame = { shift: undefined, scale: 1, unit: false, type: 'f32' } as const
+  const greedy = { k, random, control: { signal: control.signal } }
+  const chosen = await greedyChoice(device, await points.pick(candidates), frame, weights, greedy)
+  return chosen.map((index) => candidates[index])
 }
 
 function sampleOf(indices: readonly number[], count: number, random: Random): number[] {
   return Array.from(sampleDistinct(random, indices.length, count), (i) => indices[i])
 }
 
-/** Too few places of their own were drawn (duplicates, tiny data): other different points fill up. */
+/** Too few places of their own were chosen (duplicates, tiny data): other different points fill up. */
 async function fillUp(
   state: RunState,
   chosen: readonly number[],
   random: Random,
   weights: Float32Array | undefined,
+  given: Float32Array = new Float32Array(),
 ): Promise<number[]> {
   const { points, k } = state
+  const { cols } = points
   const rows = new RowSet(points.frame)
+  for (let at = 0; at < given.length; at += cols) rows.addCenter(given.subarray(at, at + cols), points.source)
+  const wanted = k - given.length / cols
   const result: number[] = []
-  const order = [...chosen, ...shuffledPoints(points.rows, random, weights)]
-  for (let i = 0; i < order.length && result.length < k; i++) {
-    if (await rows.addFrom(points.source, order[i])) result.push(order[i])
+  const take = async (index: number): Promise<void> => {
+    if (result.length < wanted && (await rows.addFrom(points.source, index))) result.push(index)
+  }
+  for (const index of chosen) await take(index)
+  if (result.length === wanted) return result
+  for (const index of shuffledPoints(points.rows, random, weights)) {
+    await take(index)
+    if (result.length === wanted) break
   }
   return result
-}
-
-function drawByWeight(random: Random, rows: number, weights: Float32Array | undefined): number {
-  if (weights === undefined) return random.below(rows)
-  const total = weights.reduce((sum, weight) => sum + weight, 0)
-  let left = random.uniform() * total
-  for (let i = 0; i < rows; i++) {
-    left -= weights[i]
-    if (left < 0 && weights[i] > 0) return i
-  }
-  return weights.findIndex((weight) => weight > 0)
 }
 
 /** k points in random order, or all of them as they come; equal ones too, but none without weight. */
@@ -240,5 +262,5 @@ export async function samplePoints({ points, k, weights }: RunState, random: Ran
 }
 
 export function seedingRandom(seed: number, restart: number): Random {
-  return createRandom(seed).fork(restart)
+  return createRandom(seed).fork(STREAM + restart)
 }

@@ -1,0 +1,323 @@
+/**
+ * Greedy k-means++ in three shaders. Points are taken in blocks of 64: the chance of a block is the sum of the chances of its
+ * points, weight * squared distance to the nearest centre.
+ *
+ * - choose: one workgroup. Keeps the candidate that leaves the lowest potential, and draws the blocks of the next candidates.
+ * - draw: one workgroup for each candidate. Draws a point of the block and copies its row.
+ * - measure: one workgroup for each block. Distances to the candidates, and the potential each of them would leave.
+ *
+ * The state is one list of words, see `STATE`.
+ */
+import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import type { Shader } from '../src/device/contract.ts'
+import type { RowType } from '../src/kernels/rows.ts'
+import { ROUNDING } from './assign-sparse.ts'
+import { rowsBinding, sparseBindings } from './pieces.ts'
+
+export const PLUS_BLOCK = 64
+/** Candidates for one centre. */
+export const MOST_TRIALS = 16
+
+/** Where things are in the state, in words. Each list has `MOST_TRIALS` places. */
+export const STATE = {
+  /** The candidate that became the last centre; NONE before the first. */
+  best: 0,
+  /** Row numbers of the candidates; NONE where there is none. */
+  candidates: 4,
+  /** The block each of them is drawn from, and how much of its chance is to be skipped (as a float). */
+  blocks: 20,
+  skips: 36,
+  /** Squared lengths of sparse candidates: floats on a GPU, doubles on the CPU. */
+  squares: 52,
+  words: 84,
+} as const
+
+const constants = wgsl`
+const NONE = 0xffffffffu;
+const FAR = 3.4e38f;
+`
+
+export const choosePlusPlus: Shader = {
+  name: 'plus-plus-choose',
+  code: () => wgsl`
+struct Params {
+  blocks: u32,
+  considered: u32,  // candidates to choose from
+  trials: u32,      // candidates to draw; 0 after the last centre
+  step: u32,        // centres chosen before; 0: there are no candidates yet
+}
+@group(0) @binding(0) var<storage, read> potentials: array<f32>;  // [candidate][block]
+@group(0) @binding(1) var<storage, read> uniforms: array<f32>;    // [step][trials]
+@group(0) @binding(2) var<storage, read_write> state: array<u32>;
+@group(0) @binding(3) var<storage, read_write> chosen: array<u32>;
+@group(0) @binding(4) var<uniform> params: Params;
+${constants}
+
+var<workgroup> sums: array<f32, ${MOST_TRIALS * PLUS_BLOCK}>;
+var<workgroup> totals: array<f32, ${MOST_TRIALS}>;
+var<workgroup> best: u32;
+
+@compute @workgroup_size(${PLUS_BLOCK})
+fn main(@builtin(local_invocation_index) local: u32) {
+  let span = (params.blocks + ${PLUS_BLOCK - 1}u) / ${PLUS_BLOCK}u;
+  for (var t = 0u; t < params.considered; t++) {
+    var sum = 0.0;
+    for (var block = local * span; block < min((local + 1u) * span, params.blocks); block++) {
+      sum += potentials[t * params.blocks + block];
+    }
+    sums[t * ${PLUS_BLOCK}u + local] = sum;
+  }
+  workgroupBarrier();
+  if (local < params.considered) {
+    var total = 0.0;
+    for (var i = 0u; i < ${PLUS_BLOCK}u; i++) { total += sums[local * ${PLUS_BLOCK}u + i]; }
+    totals[local] = total;
+  }
+  workgroupBarrier();
+  if (local == 0u) {
+    var lowest = 0u;
+    for (var t = 1u; t < params.considered; t++) {
+      if (totals[t] < totals[lowest]) { lowest = t; }
+    }
+    best = lowest;
+    if (params.step == 0u) {
+      state[${STATE.best}] = NONE;
+    } else {
+      state[${STATE.best}] = lowest;
+      chosen[params.step - 1u] = state[${STATE.candidates}u + lowest];
+    }
+  }
+  workgroupBarrier();
+  storageBarrier();
+  if (local >= params.trials) { return; }
+  // Rounding can leave a rest at the end, of the spans or of the blocks: the last one with a chance takes it.
+  var rest = uniforms[params.step * params.trials + local] * totals[best];
+  var place = NONE;
+  var skip = FAR;
+  for (var i = 0u; i < ${PLUS_BLOCK}u; i++) {
+    let sum = sums[best * ${PLUS_BLOCK}u + i];
+    if (!(sum > 0.0)) { continue; }
+    place = i;
+    if (rest < sum) { skip = rest; break; }
+    rest -= sum;
+  }
+  var found = NONE;
+  var left = FAR;
+  if (place != NONE) {
+    rest = skip;
+    for (var block = place * span; block < min((place + 1u) * span, params.blocks); block++) {
+      let sum = potentials[best * params.blocks + block];
+      if (!(sum > 0.0)) { continue; }
+      found = block;
+      if (rest < sum) { left = rest; break; }
+      rest -= sum;
+    }
+  }
+  state[${STATE.candidates}u + local] = NONE;
+  state[${STATE.blocks}u + local] = found;
+  state[${STATE.skips}u + local] = bitcast<u32>(left);
+}
+`,
+}
+
+export const drawPlusPlus = (type: RowType): Shader => ({
+  name: `plus-plus-draw-${type}`,
+  code: () => wgsl`
+struct Params {
+  firstBlock: u32,  // of this part, among those of all points
+  blocks: u32,
+  firstRow: u32,
+  rows: u32,
+  quads: u32,
+  weighted: u32,
+  columnsAt: u32,
+}
+@group(0) @binding(0) var<storage, read> nearest: array<f32>;
+@group(0) @binding(1) var<storage, read> trial: array<f32>;
+@group(0) @binding(2) var<storage, read> weights: array<f32>;
+@group(0) @binding(3) var<storage, read_write> state: array<u32>;
+#if ${type === 'csr'}
+@group(0) @binding(4) var<storage, read_write> candidates: array<f32>;
+${sparseBindings(5)}
+@group(0) @binding(7) var<uniform> params: Params;
+#else
+@group(0) @binding(4) var<storage, read_write> candidates: array<vec4f>;
+${rowsBinding(5, type === 'u8' ? 'u8' : 'f32')}
+@group(0) @binding(6) var<uniform> params: Params;
+#endif
+${constants}
+
+var<workgroup> chances: array<f32, ${PLUS_BLOCK}>;
+var<workgroup> found: u32;
+
+@compute @workgroup_size(${PLUS_BLOCK})
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let t = workgroup.x;
+  let block = state[${STATE.blocks}u + t];
+  let inside = block >= params.firstBlock && block - params.firstBlock < params.blocks;
+  let row = (block - params.firstBlock) * ${PLUS_BLOCK}u + local;
+  var chance = 0.0;
+  if (inside && row < params.rows) {
+    chance = nearest[row];
+    let best = state[${STATE.best}];
+    if (best != NONE) { chance = min(chance, trial[best * params.rows + row]); }
+    if (params.weighted == 1u) { chance *= weights[row]; }
+  }
+  chances[local] = chance;
+#if ${type === 'csr'}
+  if (inside) {
+    for (var column = local; column < params.quads * 4u; column += ${PLUS_BLOCK}u) {
+      candidates[t * params.quads * 4u + column] = 0.0;
+    }
+  }
+#endif
+  workgroupBarrier();
+  if (local == 0u) {
+    found = NONE;
+    if (inside) {
+      var rest = bitcast<f32>(state[${STATE.skips}u + t]);
+      for (var i = 0u; i < ${PLUS_BLOCK}u; i++) {
+        if (!(chances[i] > 0.0)) { continue; }
+        found = row + i;
+        if (rest < chances[i]) { break; }
+        rest -= chances[i];
+      }
+      if (found != NONE) { state[${STATE.candidates}u + t] = params.firstRow + found; }
+    }
+  }
+  workgroupBarrier();
+  storageBarrier();
+  if (found == NONE) { return; }
+#if ${type === 'csr'}
+  for (var entry = places[found] + local; entry < places[found + 1u]; entry += ${PLUS_BLOCK}u) {
+    candidates[t * params.quads * 4u + places[params.columnsAt + entry]] = values[entry];
+  }
+  if (local == 0u) {
+    var square = 0.0;
+    for (var entry = places[found]; entry < places[found + 1u]; entry++) { square += values[entry] * values[entry]; }
+    state[${STATE.squares}u + t] = bitcast<u32>(square);
+  }
+#else
+  for (var quad = local; quad < params.quads; quad += ${PLUS_BLOCK}u) {
+    candidates[t * params.quads + quad] = xPart(found, quad, params.quads);
+  }
+#endif
+}
+`,
+})
+
+/** Without candidates (`trials` 0) it gives the potential as it is. */
+export const measurePlusPlus = (type: RowType): Shader => ({
+  name: `plus-plus-measure-${type}`,
+  code: () => wgsl`
+struct Params {
+  firstBlock: u32,  // of this pass, among those of the part
+  endBlock: u32,
+  rows: u32,
+  quads: u32,
+  trials: u32,
+  weighted: u32,
+  partBlock: u32,   // the first block of the part, among those of all points
+  allBlocks: u32,
+  columnsAt: u32,
+}
+@group(0) @binding(0) var<storage, read_write> nearest: array<f32>;
+@group(0) @binding(1) var<storage, read_write> trial: array<f32>;
+@group(0) @binding(2) var<storage, read> weights: array<f32>;
+@group(0) @binding(3) var<storage, read> state: array<u32>;
+@group(0) @binding(4) var<storage, read_write> potentials: array<f32>;
+#if ${type === 'csr'}
+@group(0) @binding(5) var<storage, read> candidates: array<f32>;
+${sparseBindings(6)}
+@group(0) @binding(8) var<uniform> params: Params;
+${ROUNDING}
+#else
+@group(0) @binding(5) var<storage, read> candidates: array<vec4f>;
+${rowsBinding(6, type === 'u8' ? 'u8' : 'f32')}
+@group(0) @binding(7) var<uniform> params: Params;
+#endif
+${constants}
+
+var<workgroup> terms: array<f32, ${MOST_TRIALS * PLUS_BLOCK}>;
+
+// Squared distances to four candidates; where all of them exceed the bound, something above it.
+fn distances(row: u32, first: u32, bound: f32) -> vec4f {
+#if ${type === 'csr'}
+  let stride = params.quads * 4u;
+  var apart = vec4f();
+  var inside = vec4f();
+  for (var entry = places[row]; entry < places[row + 1u]; entry++) {
+    let at = first * stride + places[params.columnsAt + entry];
+    let other = vec4f(candidates[at], candidates[at + stride], candidates[at + 2u * stride], candidates[at + 3u * stride]);
+    let gap = values[entry] - other;
+    apart += gap * gap;
+    inside += other * other;
+  }
+  var square = vec4f();
+  for (var lane = 0u; lane < 4u; lane++) { square[lane] = bitcast<f32>(state[${STATE.squares}u + first + lane]); }
+  let elsewhere = square - inside;
+  return apart + select(vec4f(), elsewhere, elsewhere > square * ROUNDING);
+#else
+  let quads = params.quads;
+  let a = first * quads;
+  let b = a + quads;
+  let c = b + quads;
+  let d = c + quads;
+  var sums = vec4f();
+  for (var begin = 0u; begin < quads; begin += 8u) {
+    for (var t = begin; t < min(begin + 8u, quads); t++) {
+      let x = xPart(row, t, quads);
+      let ga = x - candidates[a + t];
+      let gb = x - candidates[b + t];
+      let gc = x - candidates[c + t];
+      let gd = x - candidates[d + t];
+      sums += vec4f(dot(ga, ga), dot(gb, gb), dot(gc, gc), dot(gd, gd));
+    }
+    if (all(sums >= vec4f(bound))) { break; }
+  }
+  return sums;
+#endif
+}
+
+@compute @workgroup_size(${PLUS_BLOCK})
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+) {
+  let block = params.firstBlock + workgroup.y * groups.x + workgroup.x;
+  let row = block * ${PLUS_BLOCK}u + local;
+  let rows = params.rows;
+  let inside = block < params.endBlock && row < rows;
+  var near = 0.0;
+  var weight = 0.0;
+  if (inside) {
+    near = nearest[row];
+    let best = state[${STATE.best}];
+    if (best != NONE) {
+      near = min(near, trial[best * rows + row]);
+      nearest[row] = near;
+    }
+    weight = 1.0;
+    if (params.weighted == 1u) { weight = weights[row]; }
+  }
+  if (params.trials == 0u) { terms[local] = weight * near; }
+  for (var first = 0u; first < params.trials; first += 4u) {
+    var found = vec4f();
+    if (inside) { found = distances(row, first, near); }
+    for (var lane = 0u; lane < min(4u, params.trials - first); lane++) {
+      let t = first + lane;
+      let distance = select(found[lane], FAR, state[${STATE.candidates}u + t] == NONE);
+      if (inside) { trial[t * rows + row] = distance; }
+      terms[t * ${PLUS_BLOCK}u + local] = weight * min(near, distance);
+    }
+  }
+  workgroupBarrier();
+  if (local < max(1u, params.trials) && block < params.endBlock) {
+    var sum = 0.0;
+    for (var i = 0u; i < ${PLUS_BLOCK}u; i++) { sum += terms[local * ${PLUS_BLOCK}u + i]; }
+    potentials[local * params.allBlocks + params.partBlock + block] = sum;
+  }
+}
+`,
+})

@@ -1,0 +1,127 @@
+/**
+ * Greedy k-means++ (Arthur and Vassilvitskii 2007, section 4.2.2; the start of scikit-learn): for each centre a few points are
+ * drawn with a chance in proportion to their squared distance from the nearest centre so far, and the one that lowers the
+ * potential most is kept. The cost grows with rows * k, so it runs on a sample of large data.
+ */
+import type { VectorSource } from '../core/matrix.ts'
+import type { Random } from '../core/random.ts'
+import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
+import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
+import { plusPlus, plusPlusMostRows, plusPlusPartRows, plusPlusTrials } from '../kernels/plus-plus.ts'
+import { allocateRows, paddedCols, writeRows } from '../kernels/rows.ts'
+import type { Frame } from './frame.ts'
+import { PointStore } from './points.ts'
+import type { RunState } from './run-state.ts'
+import { drawByWeight, sampleByWeight, sampleSource } from './sample.ts'
+
+/** Few points choose badly; more than these hardly choose better. */
+const LEAST_SAMPLE = 16_384
+const SAMPLED_PER_CENTER = 20
+/** Bytes of a sample on the device, whatever the memory given to vectors: the choice must not depend on that. */
+const MOST_SAMPLE_BYTES = 256 * 2 ** 20
+
+export interface Greedy {
+  /** Centres in all, given ones included. */
+  readonly k: number
+  /** Centres there are already: k' x cols, in the points' frame. */
+  readonly given?: Float32Array | undefined
+  readonly random: Random
+  readonly control: RunControl
+}
+
+/** Rows that greedy k-means++ looks at, where it can afford that. */
+export function greedyRows({ device, points, k }: RunState): number {
+  const { bindingBytes } = device.info.limits
+  const rowBytes = Math.max(1, (points.numbers / points.rows) * (points.frame.type === 'u8' ? 1 : 4))
+  const fitting = Math.min(
+    Math.floor(MOST_SAMPLE_BYTES / rowBytes),
+    plusPlusMostRows(bindingBytes, plusPlusTrials(k)) / 2,
+  )
+  return Math.min(points.rows, Math.max(k, Math.min(fitting, Math.max(LEAST_SAMPLE, SAMPLED_PER_CENTER * k))))
+}
+
+/** Numbers that are read when `rows` rows of such points choose k centres. */
+export function greedyReads({ points, k }: RunState, rows: number): number {
+  return rows * (points.numbers / points.rows) * k * plusPlusTrials(k)
+}
+
+/** Chooses among a sample of about `rows` of the points. Fewer than asked for if too few of those differ. */
+export async function greedySample(
+  { device, points }: RunState,
+  rows: number,
+  weights: Float32Array | undefined,
+  greedy: Greedy,
+): Promise<number[]> {
+  const sample = sampleByWeight(greedy.random, points.rows, weights, rows)
+  if (sample.indices === undefined) return greedyChoice(device, points.source, points.frame, weights, greedy)
+  const { indices } = sample
+  const source = await sampleSource(points, indices, greedy.control.signal)
+  const frame: Frame = { shift: undefined, scale: 1, unit: false, type: points.frame.type }
+  const chosen = await greedyChoice(device, source, frame, sample.weights, greedy)
+  return chosen.map((row) => indices[row])
+}
+
+/** Numbers of the chosen rows, in the order they were chosen. */
+export async function greedyChoice(
+  device: Device,
+  source: VectorSource,
+  frame: Frame,
+  weights: Float32Array | undefined,
+  { k, given, random, control }: Greedy,
+): Promise<number[]> {
+  const { cols } = source
+  const trials = plusPlusTrials(k)
+  const first = given ? [] : [drawByWeight(random, source.rows, weights)]
+  const count = k - (given ? given.length / cols : 1)
+  // Drawn one by one, so that a seed means the same numbers on every device.
+  const uniforms = new Float32Array(count * trials)
+  for (let i = 0; i < uniforms.length; i++) uniforms[i] = random.uniform()
+  if (count === 0) return first
+  const { bindingBytes } = device.info.limits
+  const store = await PointStore.open(device, source, {
+    frame,
+    weights,
+    mostRows: plusPlusPartRows(bindingBytes, trials),
+    partBytes: bindingBytes,
+    resident: true,
+    watch: { signal: control.signal },
+  })
+  try {
+    await measureNearest(device, store, given ?? (await store.gather(first)), control)
+    const parts = await Promise.all(
+      store.parts.map(async (part) => ({
+        points: await store.vectors(part),
+        weights: part.weights,
+        nearest: part.distances,
+      })),
+    )
+    const chosen = await plusPlus(device, { parts, trials, uniforms }, control)
+    return [...first, ...chosen]
+  } finally {
+    store.free()
+  }
+}
+
+/** The distances of a store become those to the nearest of some centres. */
+async function measureNearest(
+  device: Device,
+  store: PointStore,
+  centers: Float32Array,
+  { signal }: RunControl,
+): Promise<void> {
+  const scope = new BufferScope(device)
+  try {
+    const stride = paddedCols(store.cols)
+    const rows = allocateRows(scope, centers.length / store.cols, store.cols, 'f32', 'centres')
+    writeRows(device, rows, centers)
+    const sparse = store.source.sparse !== undefined
+    const workspace = scope.allocate(assignWorkspaceBytes({ rows: rows.rows, stride }, sparse), 'prepared centres')
+    for (const part of store.parts) {
+      const { labels, distances } = part
+      const points = await store.vectors(part)
+      await assign(device, { points, centers: rows, labels, distances, workspace }, { signal })
+    }
+  } finally {
+    scope.free()
+  }
+}

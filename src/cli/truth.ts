@@ -19,7 +19,7 @@ export interface Agreement {
   readonly classes: number
 }
 
-type Labels = Int32Array | Uint32Array
+export type Labels = Int32Array | Uint32Array
 
 /** One whole number for each row (or all of them in one row). */
 export async function readLabels(file: string): Promise<Labels> {

@@ -58,9 +58,9 @@ const TILE_NUMBERS = 65_536
  * import { silhouette } from 'centroidal'
  *
  * const vectors = [[0, 0], [0, 1], [9, 9], [9, 8]]
- * await silhouette(vectors, [0, 0, 1, 1]) // => 0.918
- * await silhouette(vectors, [0, 0, 1, 1], { method: 'simplified' }) // => 0.959
- * await silhouette(vectors, [0, 1, 0, 1]) // => -0.454
+ * await silhouette(vectors, [0, 0, 1, 1]) // => 0.917
+ * await silhouette(vectors, [0, 0, 1, 1], { method: 'simplified' }) // => 0.958
+ * await silhouette(vectors, [0, 1, 0, 1]) // => -0.458
  * ```
  */
 export async function silhouette(

@@ -1,7 +1,17 @@
 /** The smaller commands, and the help of all of them. */
 import { readFile, stat } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { loadModel, METHODS, readIntegers, readVectors, START_NAMES } from '../../src/index.ts'
+import {
+  calinskiHarabasz,
+  daviesBouldin,
+  loadModel,
+  METHODS,
+  readIntegers,
+  readVectors,
+  START_NAMES,
+  silhouette,
+  writeLabels,
+} from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { jsonLines, result, runCli } from './run-cli.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
@@ -90,6 +100,56 @@ describe('evaluate', () => {
     const { stdout } = await runCli('evaluate', path('run/labels.npy'), '--truth', path('classes.npy'))
     expect(stdout).toMatch(/^600 points in 6 clusters, of 6 classes\n/)
     expect(stdout).toMatch(/NMI 1\.000, adjusted Rand index 1\.000/)
+  })
+
+  const judge = (...args: string[]) => runCli('evaluate', path('run/labels.npy'), '--vectors', ...args)
+
+  test('by the vectors, as JSON', async () => {
+    const [vectors, labels] = [await readVectors(path('vectors.npy')), (await loadModel(path('run'))).labels]
+    const scores = {
+      silhouette: await silhouette(vectors, labels),
+      silhouetteMethod: 'exact',
+      daviesBouldin: await daviesBouldin(vectors, labels),
+      calinskiHarabasz: await calinskiHarabasz(vectors, labels),
+    }
+    const alone = result(await judge(path('vectors.npy'), '--json'))
+    expect(alone).toEqual({ type: 'result', rows: 600, clusters: 6, ...scores })
+    const both = result(await judge(path('vectors.npy'), '--truth', path('classes.npy'), '--json'))
+    expect(both).toMatchObject({ ...alone, purity: 1, classes: 6 })
+  })
+
+  test('by the vectors, in words', async () => {
+    const { stdout, stderr } = await judge(path('vectors.npy'))
+    expect(stdout).toMatch(
+      /^600 points in 6 clusters\n {2}silhouette 0\.\d{3} \(.*; exact\)\n {2}Davies-Bouldin index [\d.]+ .*\n {2}Calinski-Harabasz index [\d.,]+ .*\n$/,
+    )
+    expect(stderr).toBe('')
+    const both = await judge(path('vectors.npy'), '--truth', path('classes.npy'))
+    expect(both.stdout).toMatch(/^600 points in 6 clusters, of 6 classes\n[\s\S]*NMI 1\.000[\s\S]*silhouette 0\.\d{3}/)
+  })
+
+  test('by other vectors than the labels are of', async () => {
+    const ended = await judge(path('bytes.bvecs'))
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^There are 50 vectors and 600 labels/)
+  })
+
+  test('by vectors where they have no use', async () => {
+    const flags = ['--truth', path('classes.npy'), '--vectors', path('vectors.npy')]
+    const ended = await runCli('evaluate', 'neighbours', path('classes.npy'), ...flags)
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^Option --vectors is of evaluate, not of evaluate neighbours/)
+  })
+
+  test('large sets: the simplified silhouette, with progress if it takes long', async () => {
+    await writeNoise(path('many.bvecs'), 60_000, 64)
+    await writeLabels(
+      path('many.npy'),
+      Uint32Array.from({ length: 60_000 }, (_, row) => row % 700),
+    )
+    const ended = await runCli('evaluate', path('many.npy'), '--vectors', path('many.bvecs'))
+    expect(ended.stdout).toMatch(/silhouette -0\.\d{3} \(.*simplified: by the means of the clusters\)/)
+    expect(ended.stderr).toMatch(/^computing the silhouette\n/)
   })
 
   test('vectors are no labels', async () => {

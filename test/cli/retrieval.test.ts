@@ -125,7 +125,7 @@ describe('what cannot be is refused in a sentence', () => {
     const nowhere = ['--out', path('missing/rankings.jsonl')]
     await refused(/^Cannot write to ".*rankings\.jsonl"/, 'query', path('index'), path('descriptors.npy'), ...nowhere)
     await refused(/^Option --groups <file> is needed/, 'evaluate', 'ranking', path('rankings.jsonl'))
-    await refused(/^Option --truth <file> is needed/, 'evaluate', path('groups.npy'))
+    await refused(/^Option --truth <file> or --vectors <file> is needed/, 'evaluate', path('groups.npy'))
     const truth = ['--groups', path('groups.npy')]
     await refused(/^Cannot read ".*nothing": there is no such file/, 'evaluate', 'ranking', path('nothing'), ...truth)
     await writeFile(path('bad.jsonl'), '{"query": 1, "images": [1]}\n[oops\n')

@@ -1,30 +1,42 @@
-/** `centroidal evaluate`: labels against known classes, found neighbours against true ones, rankings against known groups. */
+/** `centroidal evaluate`: labels against known classes or by their vectors, found neighbours against true ones, rankings against known groups. */
 import { type Command, Option } from 'commander'
 import { CentroidalError, judgeRankings, readIntegers, recallAt } from '../../index.ts'
+import { scoreLabels, scoreWords } from '../cluster-scores.ts'
 import { readGroups, readRankings } from '../rankings.ts'
 import { savePage } from '../report/document.ts'
 import { neighboursPage, rankingPage } from '../report/judged-page.ts'
 import type { Session } from '../session.ts'
-import { agreement, entropyWords, nmiWords, purityWords, readLabels, requireLength } from '../truth.ts'
+import {
+  type Agreement,
+  agreement,
+  entropyWords,
+  type Labels,
+  nmiWords,
+  purityWords,
+  readLabels,
+  requireLength,
+} from '../truth.ts'
 import { count, percent } from '../words.ts'
 import { addJsonOption, type SpeechFlags } from './shared-options.ts'
 
 export function addEvaluateCommand(program: Command, session: Session): void {
   const command = program
     .command('evaluate')
-    .summary('compare labels with known classes')
+    .summary('judge labels by known classes or by the vectors')
     .description(
-      'Compares the cluster of each vector with the class it is known to have: normalized mutual information (NMI), adjusted Rand index, purity, entropy. Which number a cluster or a class has does not matter.',
+      'With --truth, compares the cluster of each vector with the class it is known to have: normalized mutual information (NMI), adjusted Rand index, purity, entropy. With --vectors, tells how well separated the clusters are: silhouette, Davies-Bouldin and Calinski-Harabasz index. Which number a cluster or a class has does not matter.',
     )
     .argument('<labels>', 'one whole number a row: .npy .ivecs .csv .tsv')
-    // Needed, but not by the commands below this one, of which commander would demand it too.
+    // One of them is needed, but not by the commands below this one, of which commander would demand it too.
     .option('--truth <file>', 'the class of each row, in the same order')
+    .option('--vectors <file>', 'the vectors that the labels belong to, in the same order')
     .action((labels: string, flags: LabelFlags) => evaluate(session, labels, flags))
     .addHelpText(
       'after',
       `
 Example:
   centroidal evaluate run/labels.npy --truth classes.npy
+  centroidal evaluate run/labels.npy --vectors vectors.npy
   centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs
   centroidal evaluate ranking rankings.jsonl --groups groups.npy`,
     )
@@ -35,6 +47,7 @@ Example:
 
 interface LabelFlags extends SpeechFlags {
   readonly truth?: string
+  readonly vectors?: string
 }
 
 interface ReportFlag {
@@ -43,6 +56,12 @@ interface ReportFlag {
 
 function truthNeeded(): CentroidalError {
   return new CentroidalError('bad-option', 'Option --truth <file> is needed, and --help shows how.')
+}
+
+/** The option belongs to `evaluate`, which would take it here without using it. */
+function refuseVectors(vectors: string | undefined, command: string): void {
+  if (vectors === undefined) return
+  throw new CentroidalError('bad-option', `Option --vectors is of evaluate, not of evaluate ${command}: leave it out.`)
 }
 
 /** The flags belong to `evaluate` too, which takes them first: here they are only shown. */
@@ -65,8 +84,9 @@ function addNeighboursCommand(evaluate: Command, session: Session): void {
 async function evaluateNeighbours(
   { stdout, commandLine }: Session,
   file: string,
-  { truth, json, report }: LabelFlags & ReportFlag,
+  { truth, vectors, json, report }: LabelFlags & ReportFlag,
 ): Promise<void> {
+  refuseVectors(vectors, 'neighbours')
   if (truth === undefined) throw truthNeeded()
   const found = await readIntegers(file)
   const known = await readIntegers(truth)
@@ -105,8 +125,9 @@ function addRankingCommand(evaluate: Command, session: Session): void {
 async function evaluateRanking(
   { stdout, commandLine }: Session,
   file: string,
-  { groups: groupsFile, json, report }: SpeechFlags & ReportFlag & { groups: string },
+  { groups: groupsFile, vectors, json, report }: LabelFlags & ReportFlag & { groups: string },
 ): Promise<void> {
+  refuseVectors(vectors, 'ranking')
   const rankings = await readRankings(file)
   const groups = await readGroups(groupsFile)
   const result = judgeRankings(rankings, groups)
@@ -124,19 +145,31 @@ async function evaluateRanking(
   if (report !== undefined) stdout.line(`  report     ${report}`)
 }
 
-async function evaluate({ stdout }: Session, file: string, { truth, json }: LabelFlags): Promise<void> {
-  if (truth === undefined) throw truthNeeded()
+async function evaluate(session: Session, file: string, { truth, vectors, json }: LabelFlags): Promise<void> {
+  if (truth === undefined && vectors === undefined) {
+    throw new CentroidalError(
+      'bad-option',
+      'Option --truth <file> or --vectors <file> is needed, or both, and --help shows how.',
+    )
+  }
+  const { stdout } = session
   const labels = await readLabels(file)
-  const classes = await readLabels(truth)
-  requireLength(truth, classes.length, labels.length, 'labels')
-  const result = agreement(labels, classes)
+  const agreed = truth === undefined ? undefined : await compareWithTruth(labels, truth)
+  const scores = vectors === undefined ? undefined : await scoreLabels(session, vectors, labels)
+  const clusters = new Set(labels).size
   if (json) {
-    stdout.json({ type: 'result', rows: labels.length, ...result })
+    stdout.json({ type: 'result', rows: labels.length, clusters, ...agreed, ...scores })
     return
   }
-  const clusters = count(result.clusters, 'cluster')
-  stdout.line(`${count(labels.length, 'point')} in ${clusters}, of ${count(result.classes, 'class', 'classes')}`)
-  stdout.line(`  ${purityWords(result)}`)
-  stdout.line(`  ${nmiWords(result)}`)
-  stdout.line(`  ${entropyWords(result)}`)
+  const classes = agreed === undefined ? '' : `, of ${count(agreed.classes, 'class', 'classes')}`
+  stdout.line(`${count(labels.length, 'point')} in ${count(clusters, 'cluster')}${classes}`)
+  const words = agreed === undefined ? [] : [purityWords(agreed), nmiWords(agreed), entropyWords(agreed)]
+  if (scores !== undefined) words.push(...scoreWords(scores))
+  for (const line of words) stdout.line(`  ${line}`)
+}
+
+async function compareWithTruth(labels: Labels, file: string): Promise<Agreement> {
+  const classes = await readLabels(file)
+  requireLength(file, classes.length, labels.length, 'labels')
+  return agreement(labels, classes)
 }

@@ -1,5 +1,14 @@
 /** What can be asked of a sweep, and which numbers of clusters it goes through. */
-import { abortSignal, callback, choice, flag, type OptionChecks, optionsOf, whole } from '../../core/arguments.ts'
+import {
+  abortSignal,
+  callback,
+  choice,
+  flag,
+  type OptionChecks,
+  optionGroup,
+  optionsOf,
+  whole,
+} from '../../core/arguments.ts'
 import { badArgument, badOption, show } from '../../core/errors.ts'
 import { type DeviceChoice, deviceChoice } from '../device-choice.ts'
 import { METHODS, type MethodName } from '../presets.ts'
@@ -95,7 +104,8 @@ function countsOf(value: unknown, thing: string): readonly number[] {
   if (typeof value !== 'object' || value === null) {
     throw badArgument(thing, value, 'give a list of numbers of clusters, or a range such as { from: 10, to: 1000 }.')
   }
-  const { from, to, steps } = optionsOf<SweepRange>(`a range (${thing})`, value, RANGE_CHECKS, ['from', 'to'])
+  const { steps, ...ends } = optionGroup(RANGE_CHECKS)(value, thing)
+  const [from, to] = [whole(1)(ends.from, `${thing}.from`), whole(1)(ends.to, `${thing}.to`)]
   if (from > to) throw badArgument(`${thing}.from`, from, `it is above to, which is ${to}; swap the two.`)
   return rangeCounts(from, to, steps ?? SWEEP_DEFAULTS.steps)
 }

@@ -23,7 +23,7 @@ import { Chain, type ChainRun } from './sweep/chain.ts'
 import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
 import { SweepProgress } from './sweep/progress.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
-import { type SilhouetteForm, scoresOfModel, silhouetteForm } from './sweep/scores.ts'
+import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
  * Clusters vectors with several numbers of clusters, scores each clustering, and says in a sentence which number fits. Each
@@ -126,34 +126,36 @@ async function* goThrough(
 ): AsyncGenerator<SweepStep, SweepResult> {
   const { seed, seeds, keep, signal, onStep } = asked
   const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, seed + i))
-  const form = silhouetteForm(points)
+  const scorer = new Scorer(device, points)
   const steps: SweepStep[] = []
   const models = new Map<number, ClusterModel>()
   const progress = new SweepProgress(asked)
-  for (const run of runs) {
-    const began = performance.now()
-    const done = await oneStep(device, points, run, chains, form, progress, signal)
-    if (done === undefined) break
-    const step: SweepStep = { ...done.step, seconds: (performance.now() - began) / 1000 }
-    steps.push(step)
-    if (keep) models.set(step.k, done.model)
-    onStep?.(step)
-    yield step
+  try {
+    for (const run of runs) {
+      const began = performance.now()
+      const done = await oneStep(run, chains, scorer, progress, signal)
+      if (done === undefined) break
+      const step: SweepStep = { ...done.step, seconds: (performance.now() - began) / 1000 }
+      steps.push(step)
+      if (keep) models.set(step.k, done.model)
+      onStep?.(step)
+      yield step
+    }
+  } finally {
+    scorer.free()
   }
   if (steps.length === 0) {
     signal?.throwIfAborted()
     throw new CentroidalError('bad-option', 'The sweep ended before its first step.')
   }
-  return resultOf(steps, models, form, points.rows, asked)
+  return resultOf(steps, models, scorer.form, points.rows, asked)
 }
 
 /** Undefined if a signal stopped it. */
 async function oneStep(
-  device: Device,
-  points: PointStore,
   link: ChainRun,
   chains: readonly Chain[],
-  form: SilhouetteForm,
+  scorer: Scorer,
   progress: SweepProgress,
   signal: AbortSignal | undefined,
 ): Promise<{ step: Omit<SweepStep, 'seconds'>; model: ClusterModel } | undefined> {
@@ -168,14 +170,14 @@ async function oneStep(
       progress.clustered(k, i)
     }
     const model = found.reduce((best, one) => (isBetter(one, best) ? one : best))
-    const scores = await scoresOfModel(device, points, model, form, signal)
+    const scores = await scorer.score(model, signal)
     progress.scored(k)
     const { distortion } = model
     const step = {
       k,
       method,
       distortion,
-      inertia: distortion * points.rows,
+      inertia: distortion * model.facts.rows,
       ...scores,
       stability: stabilityOf(found),
       rounds: model.facts.iterations.length,

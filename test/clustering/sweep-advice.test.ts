@@ -118,6 +118,13 @@ describe('the advice', () => {
     )
   })
 
+  test('scores that only prefer an end of the range are not trusted without BIC', () => {
+    const low = { bic: 500, silhouette: 10, daviesBouldin: 30, calinskiHarabasz: 10 }
+    expect(told([10, 30, 100, 500], low).advice).toMatch(/^No number of clusters stands out: BIC prefers 500, silh/)
+    const high = { bic: 30, silhouette: 500, daviesBouldin: 500, calinskiHarabasz: 500 }
+    expect(told([10, 30, 100, 500], high).advice).toMatch(/^No number of clusters stands out: BIC prefers 30, silh/)
+  })
+
   test('no clusters at all', () => {
     const none = { bic: 1, silhouette: 3, daviesBouldin: 400, calinskiHarabasz: 400 }
     const { advised, advice } = told([1, 3, 10, 400], none)

@@ -70,6 +70,13 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       }
     })
 
+    test('of very many vectors, some are measured', async () => {
+      const { vectors } = blobs({ rows: 20_500, cols: 2, clusters: 4, seed: 1 })
+      const { steps, model } = await sweep(vectors, { k: [3], seeds: 1, device })
+      const wanted = await silhouette(vectors, model(3).labels, { method: 'simplified' })
+      expect(Math.abs((steps[0].silhouette as number) - wanted)).toBeLessThan(2e-3)
+    })
+
     test('a Gaussian mixture: the BIC is that of the mixture', async () => {
       const { steps, advised, model } = await sweep(six.vectors, { k: [3, 5, 6, 8], method: 'gmm', seeds: 2, device })
       expect(advised).toBe(6)

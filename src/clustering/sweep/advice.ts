@@ -110,7 +110,8 @@ export function adviceOf(
   const votesFor = votes.filter((vote) => vote.k === k)
   const others = votes.filter((vote) => vote.k !== k)
   const pair = neighboursOf(votes, counts)
-  if (pair && pair.count > votesFor.length && pair.count > votes.length / 2) {
+  const shared = pair && pair.count > votesFor.length && pair.count > votes.length / 2
+  if (shared && (best.bic === pair.from || best.bic === pair.to)) {
     const [from, to] = [number(pair.from), number(pair.to)]
     const inside = preferences(votes.filter((vote) => vote.k === pair.from || vote.k === pair.to))
     return advise(
@@ -123,9 +124,9 @@ export function adviceOf(
     const rest = votes.length > 1 ? `; ${preferences(votes.slice(1))}` : ''
     return advise(1, `Perhaps no separate clusters: BIC prefers a single one${rest}.`)
   }
-  // Without BIC, the other scores at the end of the range mean little: some of them rise with k whatever the data is.
-  const byBic = best.bic === k
-  if (k === undefined || votesFor.length < 2 || (k === most && !byBic)) return noAgreement(votes, counts, rows)
+  // Some scores rise, and others fall, with k whatever the data is: without BIC they mean little at the ends of the range.
+  const doubtful = best.bic !== k && (k === most || (k === least && votesFor.length < 3))
+  if (k === undefined || votesFor.length < 2 || doubtful) return noAgreement(votes, counts, rows)
   const speakers = listed(votesFor.map(({ name }) => name))
   const against = others.length > 0 ? `, but ${preferences(others)}` : ''
   if (k === most) {

@@ -27,7 +27,7 @@ import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
  * Clusters vectors with several numbers of clusters, scores each clustering, and says in a sentence which number fits. Each
- * clustering begins from the one with fewer clusters, so that a sweep with one seed costs a few times as much as its largest
+ * clustering begins from the one with fewer clusters, so that a sweep with one seed costs one to four times as much as its largest
  * clustering alone; every further seed costs the same again.
  *
  * @example

@@ -9,8 +9,6 @@ import type {
   PredictOptions,
   ScoreOptions,
   SilhouetteOptions,
-  SweepOptions,
-  SweepRange,
   WriteOptions,
 } from '../../src/index.ts'
 import * as library from '../../src/index.ts'
@@ -30,6 +28,7 @@ import {
   WATCH,
 } from './places.ts'
 import { searchCalls } from './search-calls.ts'
+import { sweepCalls } from './sweep-calls.ts'
 import { TAKEN } from './values.ts'
 
 export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 'constant' | 'internal'>> {
@@ -64,34 +63,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [argument('vectors', 'vectors', vectors), argument('options', 'none', { k: 3, device })],
       },
     ],
-    SWEEP_DEFAULTS: 'constant',
-    sweep: [
-      {
-        call: (v, o) => library.sweep(v, o),
-        arguments: [
-          argument('vectors', 'vectors', vectors),
-          options<SweepOptions>(
-            { k: [2, 3], seeds: 1, device },
-            {
-              ...{ k: 'none', method: 'none', seed: { place: 'whole or zero', ...HUGE }, metric: 'none' },
-              ...{ seeds: 'none', keep: 'flag', ...WATCH, onStep: 'callback' },
-            },
-            true,
-          ),
-        ],
-      },
-      {
-        call: (k) => library.sweep(vectors, { k, seeds: 1, device }),
-        arguments: [options<SweepRange>({ from: 2, to: 3 }, { from: 'none', to: 'none', steps: 'none' }, true)],
-      },
-    ],
-    sweepSteps: [
-      {
-        call: (v, o) => library.sweepSteps(v, o).next(),
-        arguments: [argument('vectors', 'vectors', vectors), argument('options', 'none', { k: [2], seeds: 1, device })],
-      },
-    ],
-    bic: [{ call: (v, l, o) => library.bic(v, l, o), arguments: [...labelled, watched] }],
+    ...sweepCalls(f),
     ClusterModel: [
       { call: (v, o) => model.predict(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },
       { call: (v, o) => model.assign(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },

@@ -27,6 +27,7 @@ const onlyInNode = [
   'test/clustering/overflow.test.ts',
   'test/clustering/sharp.test.ts',
   'test/clustering/sparse-moves.test.ts',
+  'test/clustering/sweep*.test.ts',
   'test/clustering/contract/{abort,data,resume,weights}.test.ts',
 ]
 

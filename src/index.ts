@@ -1,5 +1,6 @@
 /** The public door: everything else is free to change. */
-export { type ClusterStep, cluster, clusterSteps } from './clustering/cluster.ts'
+export type { CountCertainty } from './clustering/automatic.ts'
+export { cluster, clusterSteps } from './clustering/cluster.ts'
 export type { DeviceChoice } from './clustering/device-choice.ts'
 export type { MethodOption, MethodOptions, SettingValue } from './clustering/method-options.ts'
 export {
@@ -13,8 +14,12 @@ export {
 } from './clustering/model.ts'
 export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
+export type { ClusterStep } from './clustering/run-once.ts'
 export type { Method, StartName } from './clustering/run-state.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './clustering/stats.ts'
+export { SWEEP_DEFAULTS, type SweepOptions, type SweepRange } from './clustering/sweep/options.ts'
+export type { SweepBest, SweepResult, SweepStep } from './clustering/sweep/result.ts'
+export { sweep, sweepSteps } from './clustering/sweep.ts'
 export type { Location } from './core/bytes.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'
 export {
@@ -36,6 +41,7 @@ export { labelBytes, vectorBytes, type WriteOptions, writeLabels, writeNeighbors
 export type { Device, DeviceInfo, DeviceKind, DeviceLimits, RunControl } from './device/contract.ts'
 export { type DeviceListing, type DeviceOptions, listDevices, openDevice } from './device/open.ts'
 export { type PrincipalAxes, principalAxes } from './math/principal.ts'
+export { bic } from './metrics/bic.ts'
 export { calinskiHarabasz, daviesBouldin } from './metrics/cluster-scores.ts'
 export { distortion, imbalance } from './metrics/distortion.ts'
 export { adjustedRandIndex, entropy, type Labels, normalizedMutualInformation, purity } from './metrics/partition.ts'

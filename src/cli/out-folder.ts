@@ -42,6 +42,7 @@ export class OutFolder {
 
   async saveText(name: string, text: string): Promise<void> {
     try {
+      await mkdir(this.path, { recursive: true })
       await replaceFile(join(this.path, name), text)
     } catch (error) {
       throw cannotWrite(join(this.path, name), error)

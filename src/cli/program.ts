@@ -13,6 +13,7 @@ import { addQuantizeCommand } from './commands/quantize.ts'
 import { addQueryCommand } from './commands/query.ts'
 import { addReportCommand } from './commands/report.ts'
 import { addSearchCommand } from './commands/search.ts'
+import { addSweepCommand } from './commands/sweep.ts'
 import { addVocabularyCommand } from './commands/vocabulary.ts'
 import type { Session } from './session.ts'
 
@@ -43,6 +44,7 @@ Every command explains itself: centroidal cluster --help
 Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
     )
   addClusterCommand(program, session)
+  addSweepCommand(program, session)
   addAssignCommand(program, session)
   addQuantizeCommand(program, session)
   addCodeCommands(program, session)

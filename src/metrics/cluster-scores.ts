@@ -41,7 +41,7 @@ export async function daviesBouldin(vectors: VectorInput, labels: Labels, option
 const ROWS_AT_ONCE = 4
 
 /** Of each cluster, its largest likeness to another. Clusters with the same mean are left out, as in scikit-learn. */
-async function mostAlike(means: Means, spreads: Float64Array, pace: Pace): Promise<Float64Array> {
+export async function mostAlike(means: Means, spreads: Float64Array, pace: Pace): Promise<Float64Array> {
   const { k, cols, data } = means
   const worst = new Float64Array(k)
   const squares = new Float64Array(ROWS_AT_ONCE * k)
@@ -116,7 +116,7 @@ async function scatter(
 }
 
 /** The squared distance of every row's mean to the mean of all rows, summed over the rows. */
-function betweenMeans({ k, cols, data }: Means, { sizes, clusters }: LabelledRows): number {
+export function betweenMeans({ k, cols, data }: Means, { sizes, clusters }: LabelledRows): number {
   const centre = new Float64Array(cols)
   for (let mean = 0; mean < k; mean++) {
     const share = sizes[mean] / clusters.length

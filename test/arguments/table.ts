@@ -28,6 +28,7 @@ import {
   WATCH,
 } from './places.ts'
 import { searchCalls } from './search-calls.ts'
+import { sweepCalls } from './sweep-calls.ts'
 import { TAKEN } from './values.ts'
 
 export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 'constant' | 'internal'>> {
@@ -62,6 +63,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [argument('vectors', 'vectors', vectors), argument('options', 'none', { k: 3, device })],
       },
     ],
+    ...sweepCalls(f),
     ClusterModel: [
       { call: (v, o) => model.predict(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },
       { call: (v, o) => model.assign(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },

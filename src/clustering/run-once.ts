@@ -1,0 +1,207 @@
+/** One start, run to its end: the rounds of the loop, with what the caller asked to be told and to be kept of them. */
+import { badOption } from '../core/errors.ts'
+import { isMatrix, type Matrix } from '../core/matrix.ts'
+import type { Device } from '../device/contract.ts'
+import { type Frame, intoFrame } from './frame.ts'
+import { iterate } from './loop.ts'
+import { mixtureOf } from './mixture/predict.ts'
+import type { ClusterModel } from './model.ts'
+import type { ClusterOptions, ResolvedOptions } from './options.ts'
+import type { PointStore } from './points.ts'
+import { METHODS } from './presets.ts'
+import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts'
+import { arraysToResume, exactMixture, sameMethod, withBest } from './resume.ts'
+import {
+  createRunState,
+  type Mixture,
+  type RunState,
+  replaceCenters,
+  type StartName,
+  type Update,
+  writeCenters,
+} from './run-state.ts'
+import { chooseStart, completeCenters, type Start, samplePoints, seedingRandom } from './seeding.ts'
+import type { IterationStats, StopReason } from './stats.ts'
+import { labelNearest, unweightedMeans } from './weightless.ts'
+
+/** A round, with access to what stands after it; valid until the next step. */
+export interface ClusterStep extends IterationStats {
+  /** k x d, in the input's units. */
+  centers(): Promise<Matrix>
+  /** The cluster of each point. */
+  labels(): Promise<Uint32Array>
+  /** Standard deviations of the components, where the clusters are those of a mixture. */
+  sigmas(): Float32Array | undefined
+}
+
+/** Mixtures are compared by BIC where their sizes may differ, else by likelihood; clusterings by distortion. */
+export function isBetter(model: ClusterModel, best: ClusterModel): boolean {
+  const last = ({ facts }: ClusterModel) => facts.iterations[facts.iterations.length - 1].extra
+  const [own, other] = [last(model), last(best)]
+  if (own?.bic !== undefined && other?.bic !== undefined) return own.bic < other.bic
+  if (own?.logLikelihood === undefined || other?.logLikelihood === undefined) return model.distortion < best.distortion
+  return own.logLikelihood > other.logLikelihood
+}
+
+export interface Attempt {
+  /** Which one, from 0. */
+  readonly restart: number
+  /** What it begins with, where that is known already: neither the options nor the method choose then. */
+  readonly start?: Start | undefined
+  /** The weights and widths that a mixture begins with, besides labels to start from. */
+  readonly mixture?: Mixture | undefined
+  /** Where it goes on from; it begins anew otherwise. */
+  readonly from: ClusterModel | undefined
+  /** The best of those before. */
+  readonly best: ClusterModel | undefined
+}
+
+/** One start, run to its end. Undefined if it was stopped before the first round was done. */
+export async function* runOnce(
+  device: Device,
+  points: PointStore,
+  resolved: RunOptions,
+  options: ClusterOptions,
+  { restart, from, best, start, mixture }: Attempt,
+  began: number,
+): AsyncGenerator<ClusterStep, ClusterModel | undefined> {
+  const { k, weights } = resolved
+  const elapsed = (): number => (performance.now() - began) / 1000
+  const totalWeight = weights ? weights.reduce((sum, weight) => sum + weight, 0) : points.rows
+  const history = from?.facts.iterations ?? []
+  const stats: IterationStats[] = [...history]
+  const before = stats[stats.length - 1]?.seconds ?? 0
+  const method = METHODS[resolved.method]
+  // A resumed run may have had more clusters, and may have more again.
+  const saved = from?.resumeState?.arrays.most?.[0]
+  const most = saved ?? method.mostClusters?.(resolved.settings, points.rows, k) ?? k
+  if (saved !== undefined && !(saved >= k && saved <= points.rows)) {
+    throw badOption('resume', `a model with room for ${saved} clusters`, 'make the model again.')
+  }
+  const control = {
+    signal: options.signal,
+    onProgress: options.onProgress && ((share: number) => options.onProgress?.(`round ${stats.length + 1}`, share)),
+  }
+  const { seed, settings, weightScale } = resolved
+  const setting = { seed, settings, weights, totalWeight, weightScale, control }
+  const state = createRunState(device, points, k, setting, most)
+  try {
+    const candidates = method.candidates(state)
+    const update = method.update(state)
+    let startSeconds = from?.facts.startSeconds
+    const snapshot = async (stopped: StopReason, best?: ClusterModel, checkpoint = false): Promise<ClusterModel> => {
+      const arrays = await arraysToResume(state, candidates, update, stopped)
+      const resumeState = checkpoint ? withBest(arrays, restart, best) : { arrays }
+      return readModel(state, resolved, { stats, stopped, startSeconds }, resumeState, start !== undefined)
+    }
+    const same = from !== undefined && sameMethod(from, resolved)
+    if (from) takeOver(state, from)
+    else {
+      const started = elapsed()
+      if (!(await prepare(state, update, resolved, options, { restart, start, mixture }))) return undefined
+      startSeconds = elapsed() - started
+    }
+    if (same) {
+      const saved = from.resumeState?.arrays ?? {}
+      candidates.restore?.(state, saved)
+      update.restore?.(state, saved)
+    }
+    const loop = iterate(state, candidates, update, {
+      ...resolved,
+      history,
+      sameMethod: same,
+      timeIsUp: () => elapsed() >= resolved.seconds,
+    })
+    for (;;) {
+      const next = await loop.next()
+      if (next.done) return stats.length > 0 ? await snapshot(next.value) : undefined
+      const step: IterationStats = { ...next.value, seconds: before + elapsed(), restart }
+      stats.push(step)
+      options.onIteration?.(step)
+      if (options.checkpoint && step.iteration % options.checkpoint.every === 0) {
+        await options.checkpoint.save(await snapshot('iterations', best, true))
+      }
+      yield {
+        ...step,
+        centers: () => centersOf(state),
+        labels: () => points.readLabels(),
+        sigmas: () => sigmasOf(state),
+      }
+    }
+  } finally {
+    state.scope.free()
+  }
+}
+
+/** Centres and labels as the model has them. */
+function takeOver(state: RunState, from: ClusterModel): void {
+  writeCenters(state, from.state.centers)
+  state.mixture = exactMixture(from) ?? mixtureOf(from)
+  state.points.writeLabels(from.labels)
+  state.labelled = true
+  state.tree = from.tree
+}
+
+/** Centres and labels as they are before the first round. False if it was stopped. */
+async function prepare(
+  state: RunState,
+  update: Update,
+  resolved: ResolvedOptions,
+  options: ClusterOptions,
+  attempt: Pick<Attempt, 'restart' | 'start' | 'mixture'>,
+): Promise<boolean> {
+  const { points } = state
+  try {
+    const start = attempt.start ?? (await firstState(state, resolved, options, attempt.restart))
+    if ('centers' in start) {
+      points.forgetLabels()
+      // Where the method finds the number, there may be fewer distinct points than it wanted to begin with.
+      replaceCenters(state, start.centers)
+      return true
+    }
+    if (METHODS[resolved.method].keepsTree) state.tree = start.tree
+    points.writeLabels(start.labels)
+    if (resolved.weights?.includes(0)) await unweightedMeans(state)
+    if (update.adopt) await update.adopt(state)
+    else {
+      for (const part of points.parts) await update.take(state, part, await points.vectors(part))
+      await update.finish(state)
+    }
+    await labelNearest(state, start.labels)
+    state.mixture = attempt.mixture
+    state.labelled = true
+    return true
+  } catch (error) {
+    if (options.signal?.aborted) return false
+    throw error
+  }
+}
+
+async function firstState(
+  state: RunState,
+  resolved: ResolvedOptions,
+  options: ClusterOptions,
+  restart: number,
+): Promise<Start> {
+  const { start, method, seed, weights, iterations } = resolved
+  const random = seedingRandom(seed, restart)
+  const onProgress = (share: number): void => options.onProgress?.('choosing the first centres', share)
+  if (isMatrix(start)) {
+    const given = givenCenters(start, state.points.frame)
+    return {
+      centers: start.rows === state.k ? given : await completeCenters(state, given, { random, weights, onProgress }),
+    }
+  }
+  const row = METHODS[method]
+  const counted = start === 'all' ? undefined : row.countedStart?.(state.settings)
+  if ((row.findsCount || typeof start === 'number' || start === 'all') && counted === undefined) {
+    return { centers: await samplePoints(state, random) }
+  }
+  const name = counted ?? (start === 'auto' ? (row.start ?? 'auto') : (start as StartName))
+  return chooseStart(state, { start: name, random, weights, iterations, onProgress })
+}
+
+function givenCenters(start: Matrix, frame: Frame): Float32Array {
+  const data = start.data instanceof Float32Array ? start.data : Float32Array.from(start.data)
+  return intoFrame(data, start.cols, { ...frame, type: 'f32' }) as Float32Array
+}

@@ -1,0 +1,230 @@
+/**
+ * How many clusters? The same vectors clustered with several numbers of clusters, and scores for each.
+ *
+ * Vectors are checked and brought to the device once. Every clustering begins from the one with fewer clusters (see
+ * sweep/extension.ts), so that it needs few rounds; each seed has a chain of its own.
+ */
+import { badArgument, CentroidalError, show } from '../core/errors.ts'
+import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import type { Device } from '../device/contract.ts'
+import { paddedCols } from '../kernels/rows.ts'
+import { adjustedRandIndex } from '../metrics/partition.ts'
+import { acquireDevice } from './device-choice.ts'
+import { requireDistinct } from './distinct.ts'
+import { inspectVectors } from './frame.ts'
+import type { ClusterModel } from './model.ts'
+import { type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
+import { PointStore } from './points.ts'
+import { METHODS } from './presets.ts'
+import { roundingError } from './resolution.ts'
+import { isBetter } from './run-once.ts'
+import { adviceOf, bestOf, elbowOf, judgedSteps } from './sweep/advice.ts'
+import { Chain, type ChainRun } from './sweep/chain.ts'
+import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
+import { SweepProgress } from './sweep/progress.ts'
+import type { SweepResult, SweepStep } from './sweep/result.ts'
+import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
+
+/**
+ * Clusters vectors with several numbers of clusters, scores each clustering, and says in a sentence which number fits. Each
+ * clustering begins from the one with fewer clusters, so that a sweep with one seed costs one to four times as much as its largest
+ * clustering alone; every further seed costs the same again.
+ *
+ * @example
+ * ```ts
+ * import { blobs, sweep } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 600, cols: 4, clusters: 6, seed: 1, separated: true })
+ * const { advice, advised, steps, model } = await sweep(vectors, { k: { from: 2, to: 12 } })
+ * console.log(advice) // About 6 clusters: BIC, silhouette, ...
+ * advised // => 6
+ * steps.length // => 11
+ * model(6).labels.length // => 600
+ * ```
+ */
+export async function sweep(vectors: VectorInput, options: SweepOptions): Promise<SweepResult> {
+  const steps = sweepSteps(vectors, options)
+  for (;;) {
+    const step = await steps.next()
+    if (step.done) return step.value
+  }
+}
+
+/**
+ * The same as {@link sweep}, a number of clusters at a time, from the fewest to the most; returns the result when it is
+ * done. Leaving it early frees everything.
+ *
+ * @example
+ * ```ts
+ * import { blobs, sweepSteps } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 300, cols: 2, clusters: 5 })
+ * for await (const { k, bic, silhouette } of sweepSteps(vectors, { k: [2, 5, 10], seeds: 1 })) {
+ *   console.log(k, bic, silhouette)
+ * }
+ * ```
+ */
+export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): AsyncGenerator<SweepStep, SweepResult> {
+  const asked = readSweepOptions(options)
+  const { counts, metric, signal, onProgress } = asked
+  const source = toSource(vectors)
+  requireCounts(counts, source.rows, source.name)
+  const runs = resolveRuns(source, asked)
+  // Next to the clusterings this takes no time.
+  const watch = (phase: string) => ({ signal, onProgress: () => onProgress?.(phase, 0) })
+  const found = await inspectVectors(source, metric, watch('checking the vectors'))
+  await requireDistinct(source, Math.max(2, counts[counts.length - 1]), found.frame, { signal })
+  signal?.throwIfAborted()
+  const { device, release } = await acquireDevice(asked.device)
+  let points: PointStore | undefined
+  try {
+    points = await PointStore.open(device, source, {
+      frame: found.frame,
+      pointBytes: pointBytesOf(runs, source),
+      watch: watch('loading the vectors'),
+    })
+    const rounding = { roundingError: roundingError(found, found.frame, source.cols) }
+    const links = runs.map(({ run, hard }) => ({
+      run: { ...run, ...rounding },
+      hard: hard && { ...hard, ...rounding },
+    }))
+    return yield* goThrough(device, points, links, asked)
+  } finally {
+    points?.free()
+    await release()
+  }
+}
+
+/** The options of every clustering, checked before any work begins. */
+function resolveRuns(source: VectorSource, { counts, method, seed, metric }: ReadSweepOptions): ResolvedRun[] {
+  const { rows, cols, sparse } = source
+  const shape = { rows, cols, sparse: sparse !== undefined }
+  return counts.map((k) => {
+    const run = resolveOptions({ k, method, seed, metric }, shape)
+    requireSparseOptions(source, run)
+    // Mixtures begin from hard clusters: by themselves they end in worse places, which the next one would begin from.
+    return { run, hard: run.method === 'gmm' ? resolveOptions({ k, seed, metric }, shape) : undefined }
+  })
+}
+
+interface ResolvedRun {
+  readonly run: ResolvedOptions
+  readonly hard: ResolvedOptions | undefined
+}
+
+function pointBytesOf(runs: readonly ResolvedRun[], { cols }: VectorSource): number | undefined {
+  const bytes = runs.map(({ run: { method, settings } }) => METHODS[method].pointBytes?.(settings, paddedCols(cols)))
+  const most = Math.max(...bytes.map((value) => value ?? 0))
+  return most > 0 ? most : undefined
+}
+
+async function* goThrough(
+  device: Device,
+  points: PointStore,
+  runs: readonly ChainRun[],
+  asked: ReadSweepOptions,
+): AsyncGenerator<SweepStep, SweepResult> {
+  const { seed, seeds, keep, signal, onStep } = asked
+  const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, seed + i))
+  const scorer = new Scorer(device, points)
+  const steps: SweepStep[] = []
+  const models = new Map<number, ClusterModel>()
+  const progress = new SweepProgress(asked)
+  try {
+    for (const run of runs) {
+      const began = performance.now()
+      const done = await oneStep(run, chains, scorer, progress, signal)
+      if (done === undefined) break
+      const step: SweepStep = { ...done.step, seconds: (performance.now() - began) / 1000 }
+      steps.push(step)
+      if (keep) models.set(step.k, done.model)
+      onStep?.(step)
+      yield step
+    }
+  } finally {
+    scorer.free()
+  }
+  if (steps.length === 0) {
+    signal?.throwIfAborted()
+    throw new CentroidalError('bad-option', 'The sweep ended before its first step.')
+  }
+  return resultOf(steps, models, scorer.form, points.rows, asked)
+}
+
+/** Undefined if a signal stopped it. */
+async function oneStep(
+  link: ChainRun,
+  chains: readonly Chain[],
+  scorer: Scorer,
+  progress: SweepProgress,
+  signal: AbortSignal | undefined,
+): Promise<{ step: Omit<SweepStep, 'seconds'>; model: ClusterModel } | undefined> {
+  const { k, method } = link.run
+  try {
+    const found: ClusterModel[] = []
+    for (const [i, chain] of chains.entries()) {
+      const onRound = (done: number, most: number): void => progress.round(k, i, done, most)
+      const model = await chain.next(link, { signal, onRound })
+      if (model === undefined) return undefined
+      found.push(model)
+      progress.clustered(k, i)
+    }
+    const model = found.reduce((best, one) => (isBetter(one, best) ? one : best))
+    const scores = await scorer.score(model, signal)
+    progress.scored(k)
+    const { distortion } = model
+    const step = {
+      k,
+      method,
+      distortion,
+      inertia: distortion * model.facts.rows,
+      ...scores,
+      stability: stabilityOf(found),
+      rounds: model.facts.iterations.length,
+    }
+    return { step, model }
+  } catch (error) {
+    if (signal?.aborted) return undefined
+    throw error
+  }
+}
+
+function stabilityOf(models: readonly ClusterModel[]): number | undefined {
+  if (models.length < 2 || models[0].facts.k < 2) return undefined
+  const agreements = models.flatMap((one, i) =>
+    models.slice(i + 1).map((other) => adjustedRandIndex(one.labels, other.labels)),
+  )
+  return agreements.reduce((sum, value) => sum + value, 0) / agreements.length
+}
+
+function resultOf(
+  steps: readonly SweepStep[],
+  models: ReadonlyMap<number, ClusterModel>,
+  form: SilhouetteForm,
+  rows: number,
+  { counts, keep }: ReadSweepOptions,
+): SweepResult {
+  const judged = judgedSteps(steps, rows)
+  const elbow = elbowOf(judged)
+  const best = bestOf(judged)
+  return {
+    steps,
+    elbow,
+    best,
+    ...adviceOf(judged, best, elbow, rows),
+    silhouetteForm: form,
+    aborted: steps.length < counts.length,
+    model(k) {
+      const model = models.get(k)
+      if (model) return model
+      if (!keep) {
+        throw new CentroidalError(
+          'bad-option',
+          `The clusterings were not kept (option keep is false): call sweep with keep: true to get the one with ${show(k)} clusters.`,
+        )
+      }
+      const tried = steps.map((step) => step.k).join(', ')
+      throw badArgument('the argument k', k, `the sweep has these numbers of clusters: ${tried}.`)
+    },
+  }
+}

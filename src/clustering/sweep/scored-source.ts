@@ -1,0 +1,13 @@
+/** The vectors that the scores of a sweep are about: as they came, or at length one where they are clustered with cosine. */
+import { sparseSource, type VectorSource } from '../../core/matrix.ts'
+import { intoFrame } from '../frame.ts'
+import type { PointStore } from '../points.ts'
+import { sparseIntoFrame } from '../sparse-points.ts'
+
+export function scoredSource({ source, frame }: Pick<PointStore, 'source' | 'frame'>): VectorSource {
+  if (!frame.unit) return source
+  const { rows, cols, name, sparse } = source
+  if (sparse) return sparseSource({ ...sparse, values: sparseIntoFrame(sparse, 0, rows, frame) }, name)
+  const read = async (start: number, end: number) => intoFrame(await source.read(start, end), cols, frame)
+  return { rows, cols, name, type: 'f32', read }
+}

@@ -116,7 +116,7 @@ test('in words', async () => {
   expect(code).toBe(0)
   expect(stdout).toMatch(/^6 clusters of 600 vectors with 8 dimensions, in /)
   expect(stdout).toMatch(/stopped +after \d+ rounds? of lloyd: no point changed its cluster any more/)
-  expect(stdout).toMatch(/started +from centres chosen by k-means\+\+/)
+  expect(stdout).toMatch(/started +from centres chosen by greedy k-means\+\+/)
   expect(stdout).toMatch(/looked at +6 centres per vector, all there are/)
   expect(stdout).not.toMatch(/settings/)
   expect(stdout).toMatch(/sizes +100 smallest, 100 median, 100 largest/)

@@ -1,0 +1,88 @@
+/**
+ * Scores x . c - |c|^2 / 2 of 4 rows that are not packed against panels of centres. Exported by the module, so that they are
+ * not inlined: in a large function their loops run out of registers.
+ */
+import { madd } from './simd'
+
+/** Scores of 4 rows against a panel of 8: out[4][8]. As scoreFourByEight, for rows that are not packed. */
+export function scoreRowsByEight(
+  r0: usize,
+  r1: usize,
+  r2: usize,
+  r3: usize,
+  panel: usize,
+  stride: u32,
+  out: usize,
+): void {
+  let a0 = v128.load(panel)
+  let a1 = v128.load(panel, 16)
+  let b0 = a0
+  let b1 = a1
+  let c0 = a0
+  let c1 = a1
+  let d0 = a0
+  let d1 = a1
+  const end = r0 + ((<usize>stride) << 2)
+  while (r0 < end) {
+    panel += 32
+    const left = v128.load(panel)
+    const right = v128.load(panel, 16)
+    let value = v128.load32_splat(r0)
+    a0 = madd(value, left, a0)
+    a1 = madd(value, right, a1)
+    value = v128.load32_splat(r1)
+    b0 = madd(value, left, b0)
+    b1 = madd(value, right, b1)
+    value = v128.load32_splat(r2)
+    c0 = madd(value, left, c0)
+    c1 = madd(value, right, c1)
+    value = v128.load32_splat(r3)
+    d0 = madd(value, left, d0)
+    d1 = madd(value, right, d1)
+    r0 += 4
+    r1 += 4
+    r2 += 4
+    r3 += 4
+  }
+  v128.store(out, a0)
+  v128.store(out, a1, 16)
+  v128.store(out, b0, 32)
+  v128.store(out, b1, 48)
+  v128.store(out, c0, 64)
+  v128.store(out, c1, 80)
+  v128.store(out, d0, 96)
+  v128.store(out, d1, 112)
+}
+
+/** The same against a panel of 4: out[4][4]. */
+export function scoreRowsByFour(
+  r0: usize,
+  r1: usize,
+  r2: usize,
+  r3: usize,
+  panel: usize,
+  stride: u32,
+  out: usize,
+): void {
+  let a = v128.load(panel)
+  let b = a
+  let c = a
+  let d = a
+  const end = r0 + ((<usize>stride) << 2)
+  while (r0 < end) {
+    panel += 16
+    const column = v128.load(panel)
+    a = madd(v128.load32_splat(r0), column, a)
+    b = madd(v128.load32_splat(r1), column, b)
+    c = madd(v128.load32_splat(r2), column, c)
+    d = madd(v128.load32_splat(r3), column, d)
+    r0 += 4
+    r1 += 4
+    r2 += 4
+    r3 += 4
+  }
+  v128.store(out, a)
+  v128.store(out, b, 16)
+  v128.store(out, c, 32)
+  v128.store(out, d, 48)
+}

@@ -44,7 +44,7 @@ export function clusterCall({ device, vectors }: Fixtures, method: 'lloyd' | 'cl
           metric: 'none',
           weights: 'none',
           empty: 'none',
-          relocate: finds ? 'none' : 'flag',
+          relocate: mixture ? { place: 'none', also: ['false'] } : 'flag',
           device: 'device',
           signal: 'signal',
           onIteration: 'callback',

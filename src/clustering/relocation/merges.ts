@@ -77,10 +77,8 @@ async function nearestInTrees({ device, centers, k }: RunState, seed: number): P
       for (let leaf = 0; leaf < tree.leaves; leaf++) {
         const mates = members.subarray(offsets[leaf], offsets[leaf + 1])
         for (const cluster of mates) {
-          words.set(
-            mates.filter((mate) => mate !== cluster),
-            cluster * (LEAF - 1),
-          )
+          let at = cluster * (LEAF - 1)
+          for (const mate of mates) if (mate !== cluster) words[at++] = mate
         }
       }
       device.write(lists, words)

@@ -8,9 +8,9 @@ import type { StopReason } from '../stats.ts'
 /** Progress is slow when a round lowers the distortion by less than this share. */
 const SLOW = 0.01
 /** A relocation that lowers the distortion by less than this share is the last one. */
-const WORTHWHILE = 0.001
+const WORTHWHILE = 0.002
 /** At the end of a run less will do where the tolerance is small: this many times the tolerance. */
-const TOLERANCES = 10
+const TOLERANCES = 20
 /** With so few clusters one in the wrong place counts, and another look is cheap: the end of a run always takes it. */
 const FEW = 256
 /** Most relocations of a run: no data needs as many, but a tolerance of 0 could ask for them. */

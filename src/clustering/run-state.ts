@@ -83,8 +83,11 @@ export interface CandidateSource extends Resumable {
    * candidates. Each of the groupings is gone through in turn, each holds every point once.
    */
   groups?(state: RunState, part: PointPart, round: number): Promise<readonly PointGroups[]>
-  /** For updates that weigh several centres: those of each point. Without it they look at all. Good until the next call. */
-  lists?(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<CenterLists>
+  /**
+   * For updates that weigh several centres: those of each point. Without it they look at all. Valid until the next call.
+   * `forgotten`: the points remember no centres that could make up for what a search misses.
+   */
+  lists?(state: RunState, part: PointPart, vectors: DeviceRows, round: number, forgotten: boolean): Promise<CenterLists>
   /** The same for the centres themselves, as they stand now. */
   listsOfCenters?(state: RunState, round: number): Promise<CenterLists>
 }

@@ -4,7 +4,8 @@
  * built anew every round from another seed, so that the next search may find what one misses.
  *
  * Where there are so few centres that measuring all of them costs less than the search, the nearest are listed, as many
- * as a point remembers. With the criterion `overlap` that is left out: it depends on what the search misses.
+ * as a point remembers; and so in rounds in which points remember nothing. With the criterion `overlap` that is left out:
+ * it depends on what the search misses.
  */
 import { createRandom } from '../../core/random.ts'
 import type { DeviceBuffer } from '../../device/contract.ts'
@@ -66,12 +67,19 @@ class CenterListSearch implements CandidateSource {
     return this.#meanLooked(state, part.count)
   }
 
-  async lists(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<CenterLists> {
+  async lists(
+    state: RunState,
+    part: PointPart,
+    vectors: DeviceRows,
+    round: number,
+    forgotten: boolean,
+  ): Promise<CenterLists> {
     const { control, points } = state
     const onProgress =
       control.onProgress &&
       ((share: number) => control.onProgress?.((part.first + 0.5 * share * part.count) / points.rows))
-    if (state.k <= this.#exactUpTo) return this.#measureAll(state, vectors, onProgress)
+    const exact = this.#exactUpTo > 0 && (forgotten || state.k <= this.#exactUpTo)
+    if (exact) return this.#measureAll(state, vectors, onProgress)
     await this.#treeFor(state, round)
     return this.#search(state, vectors, onProgress)
   }

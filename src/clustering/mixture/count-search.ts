@@ -2,15 +2,16 @@
  * Finds how many components a mixture should have, by the Bayesian information criterion (BIC). It is told the
  * likelihood after every round of expectation-maximization (EM) and says what to change before the next one.
  *
- * The run begins with more components than the data needs.
- * 1. Merge: the pairs whose merging loses least become one, 30 % of the components at a time, or all pairs that BIC
- *    would join on the spot. After a few rounds of EM the BIC of what came of it is compared with the best so far. It
+ * The run begins with more components than most data needs.
+ * 1. Coarse merging: the pairs whose merging loses least become one, 30 % of the components at a time, or all pairs that
+ *    BIC would join on the spot. After a few rounds of EM the BIC of what came of it is compared with the best so far. It
  *    is the measured BIC that decides; the loss of a pair only gives the order. (Judged alone, cells of one Gaussian do
  *    not join: two neighbouring cells are no sphere. All of them together are.)
- * 2. When that no longer pays, the best mixture is taken again and fewer pairs are merged at a time, down to one.
- * 3. Split: every component whose points are better described by two Gaussians, by BIC, is split in two, in case the
- *    start was too small or missed something. If that pays, 1 follows again.
- * 4. Polish: EM alone, until it converges.
+ * 2. Splitting: from the best mixture, every component whose points are better described by two Gaussians, by BIC, is
+ *    split in two, for as long as that pays.
+ * 3. Fine merging: as 1, but fewer pairs at a time, down to one.
+ * 4. Splitting as in 2, for what merging went too far with.
+ * 5. EM alone, until it converges.
  */
 import { bayesianCriterion, componentPenalty, type DataSize, type HostMixture } from './bic.ts'
 
@@ -28,8 +29,8 @@ const MOST_ROUNDS = 4
 const CLEAR_JOIN = 0.5
 /** A mixture is given up when even this many rounds as good as the last would not make it the best. */
 const HOPE = 4
-/** Times that splitting may be followed by merging again. */
-const MOST_SPLITS = 6
+/** Times in a row that components may be split, the first and the second time. */
+const MOST_SPLITS = [8, 2]
 
 /** Two components that may be merged, and what that loses. */
 export interface Pair {
@@ -43,14 +44,20 @@ export type Change =
   | { readonly kind: 'merge'; readonly from: HostMixture | undefined; readonly pairs: readonly Pair[] }
   /** Go back to this mixture. */
   | { readonly kind: 'restore'; readonly mixture: HostMixture }
-  /** Split components in two where that pays, and say how many were by {@link CountSearch.split}. */
+  /** Ask {@link CountSearch.split} whether to split the components in two for which that pays. */
   | { readonly kind: 'split' }
 
 /** Pairs of neighbouring components with the loss of merging them. */
 export type FindPairs = (mixture: HostMixture) => Promise<readonly Pair[]>
 
+/** What the rounds since the last change are for: EM after merging, new labels to split by, EM after splitting, or EM alone. */
 const PHASES = ['merge', 'label', 'split', 'polish'] as const
 type Phase = (typeof PHASES)[number]
+
+interface Best {
+  readonly bic: number
+  readonly mixture: HostMixture
+}
 
 export class CountSearch {
   readonly #size: DataSize
@@ -65,10 +72,10 @@ export class CountSearch {
   #failures = 0
   /** Pairs of the last merge. */
   #merged = 0
-  /** Times that components were split, and whether that paid since the last merge. */
+  /** Times in a row that components were split, and how often merging had ended before. */
   #splits = 0
-  #grown = false
-  #best: { readonly bic: number; readonly mixture: HostMixture } | undefined
+  #merges = 0
+  #best: Best | undefined
 
   constructor(size: DataSize, pairs: FindPairs) {
     this.#size = size
@@ -106,11 +113,12 @@ export class CountSearch {
     return this.#phase === 'split' ? this.#afterSplit(better) : this.#afterMerge(better, mixture)
   }
 
-  /** How many components were split. */
-  split(count: number): void {
-    if (count > 0) this.#begin('split')
-    else if (this.#grown) this.#mergeAgain()
-    else this.#phase = 'polish'
+  /** How many components could be split. True if they should be: few among many make no difference. */
+  split(count: number): boolean {
+    const pays = this.#best !== undefined && count >= finest(this.#best.mixture)
+    if (pays) this.#begin('split')
+    else this.#endSplitting()
+    return pays
   }
 
   /** All but the best mixture, as numbers. */
@@ -124,7 +132,7 @@ export class CountSearch {
       this.#failures,
       this.#merged,
       this.#splits,
-      Number(this.#grown),
+      this.#merges,
       this.#best?.bic ?? Number.NaN,
     )
   }
@@ -135,7 +143,7 @@ export class CountSearch {
 
   /** What `save` gave, and the best mixture at that time. */
   restore(saved: Float64Array, best: HostMixture | undefined): void {
-    const [phase, rounds, changed, last, share, failures, merged, splits, grown, bic] = saved
+    const [phase, rounds, changed, last, share, failures, merged, splits, merges, bic] = saved
     this.#phase = PHASES[phase]
     this.#rounds = rounds
     this.#changed = changed === 1
@@ -144,57 +152,58 @@ export class CountSearch {
     this.#failures = failures
     this.#merged = merged
     this.#splits = splits
-    this.#grown = grown === 1
+    this.#merges = merges
     this.#best = best && { bic, mixture: best }
   }
 
   async #afterMerge(better: boolean, mixture: HostMixture): Promise<Change | undefined> {
+    const coarse = this.#share === FIRST_SHARE
     // A coarse step that does not pay is followed by a second one: between them may lie a hump.
-    const goOn = better || (this.#failures === 1 && this.#share === FIRST_SHARE)
-    const from = goOn ? mixture : (this.#best as { mixture: HostMixture }).mixture
-    if (!goOn) {
-      if (this.#merged <= finest(from)) return this.#towardsSplit()
-      this.#share /= FINER
-      this.#failures = 0
-    }
+    const goOn = better || (coarse && this.#failures === 1)
+    if (!goOn && (coarse || this.#merged <= finest((this.#best as Best).mixture))) return this.#endMerging()
+    const from = goOn ? mixture : (this.#best as Best).mixture
+    if (!goOn) this.#share /= FINER
     const pairs = await this.#choose(from)
-    if (pairs.length > 0) {
-      this.#merged = pairs.length
-      this.#begin('merge')
-      return { kind: 'merge', from: goOn ? undefined : from, pairs }
-    }
-    if (goOn && !better) return this.#afterMerge(false, mixture)
+    if (pairs.length === 0) return this.#endMerging()
+    this.#merged = pairs.length
+    this.#begin('merge')
+    return { kind: 'merge', from: goOn ? undefined : from, pairs }
+  }
+
+  #endMerging(): Change {
+    this.#merges++
+    this.#splits = 0
     return this.#towardsSplit()
   }
 
-  /** Growth goes on while it pays; then what grew too far is merged. */
   #afterSplit(better: boolean): Change | undefined {
     this.#splits++
-    this.#grown ||= better
-    if (better && this.#splits < MOST_SPLITS) return this.#towardsSplit()
-    if (this.#grown) this.#mergeAgain()
-    else this.#phase = 'polish'
+    // The mixture as it stands is the best.
+    if (better && this.#splits < MOST_SPLITS[this.#merges - 1]) return { kind: 'split' }
+    this.#endSplitting()
     return better ? undefined : this.#restoreBest()
   }
 
-  /** From the next round on, few at a time. */
-  #mergeAgain(): void {
+  #endSplitting(): void {
+    if (this.#merges >= MOST_SPLITS.length) {
+      this.#phase = 'polish'
+      return
+    }
     this.#begin('merge')
     this.#share = FIRST_SHARE / FINER
     this.#failures = 0
-    this.#merged = FINER
-    this.#grown = false
+    // More than one, so that a first failure leads to fewer.
+    this.#merged = Number.MAX_SAFE_INTEGER
   }
 
   /** Labels must be those of the best mixture before components are split. */
   #towardsSplit(): Change {
-    if (this.#splits < MOST_SPLITS) this.#begin('label')
-    else this.#phase = 'polish'
+    this.#begin('label')
     return this.#restoreBest()
   }
 
   #restoreBest(): Change {
-    return { kind: 'restore', mixture: (this.#best as { mixture: HostMixture }).mixture }
+    return { kind: 'restore', mixture: (this.#best as Best).mixture }
   }
 
   #begin(phase: Phase): void {

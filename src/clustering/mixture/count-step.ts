@@ -42,8 +42,7 @@ export class CountStep implements ComponentStep {
     if (change.kind === 'split') {
       const most = state.room.rows - state.k
       const split = await splitComponents(state, mixture, this.#size, { most, prior: this.#prior, floor })
-      this.#search.split(split.count)
-      if (split.count === 0) return unchanged
+      if (!this.#search.split(split.count)) return unchanged
       adopt(state, split.mixture)
       state.points.writeLabels(split.labels)
       return { ...unchanged, renamed: undefined }

@@ -69,6 +69,8 @@ class MixtureUpdate implements Update {
   readonly #listed = new Set<PointPart>()
   /** New numbers of the components that the other lists name. */
   #names: Uint32Array | undefined
+  /** No list of a point names components as they are now. */
+  #forgotten = false
   readonly #pairs: DeviceBuffer
   readonly #shares: DeviceBuffer
   readonly #evidence: DeviceBuffer
@@ -266,7 +268,7 @@ class MixtureUpdate implements Update {
     round: number,
   ): Promise<number> {
     const { device, centers, control } = state
-    const found = await lists(state, part, vectors, round)
+    const found = await lists(state, part, vectors, round, this.#forgotten || !this.#best.has(part))
     const remembered = this.#best.has(part) ? Math.min(this.#width, state.k) : 0
     const m = this.#width
     const best = this.#bestOf(state, part)
@@ -345,5 +347,6 @@ class MixtureUpdate implements Update {
     const names = renamed ?? new Uint32Array(before).fill(NO_LABEL)
     device.write(this.#renamed, names)
     this.#names = names
+    this.#forgotten = renamed === undefined
   }
 }

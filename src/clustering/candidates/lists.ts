@@ -29,6 +29,8 @@ export function searchWidth({ checks, memory }: Settings): number {
 
 /** Up to this many times `checks` centres, measuring all of them side by side takes at most about twice as long as the search. */
 const EXACT_ADVANTAGE = 32
+/** Where points remember nothing it is worth more: up to this many centres. */
+const MOST_MEASURED = 8192
 
 class CenterListSearch implements CandidateSource {
   readonly #width: number
@@ -78,7 +80,7 @@ class CenterListSearch implements CandidateSource {
     const onProgress =
       control.onProgress &&
       ((share: number) => control.onProgress?.((part.first + 0.5 * share * part.count) / points.rows))
-    const exact = this.#exactUpTo > 0 && (forgotten || state.k <= this.#exactUpTo)
+    const exact = this.#exactUpTo > 0 && state.k <= (forgotten ? MOST_MEASURED : this.#exactUpTo)
     if (exact) return this.#measureAll(state, vectors, onProgress)
     await this.#treeFor(state, round)
     return this.#search(state, vectors, onProgress)

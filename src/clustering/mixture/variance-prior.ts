@@ -3,7 +3,9 @@
  * shrinks onto a single point raises it without limit, and in many dimensions every criterion then prefers such
  * components. The prior counts as `strength` further points, spread like the average component (the geometric mean
  * of the variances), and takes that gain away (after Fraley and Raftery, "Bayesian regularization for normal mixture
- * estimation and model-based clustering", 2007, whose prior has one scale for all data instead).
+ * estimation and model-based clustering", 2007, whose prior has one scale for all data instead). Besides, the variance
+ * of n points about their own mean is divided by n - 1, as is usual: with few points the likeliest one is too small. A
+ * component of a single point then has the variance of the prior.
  */
 
 /** The geometric mean depends on what the prior makes of the variances: it settles within few steps. */
@@ -22,7 +24,7 @@ export function regularizedVariances(totals: Float64Array, variances: Float64Arr
     })
     const typical = Math.exp(mean)
     regularized = variances.map((variance, c) =>
-      totals[c] > 0 ? (totals[c] * variance + strength * typical) / (totals[c] + strength) : variance,
+      totals[c] > 0 ? (totals[c] * variance + strength * typical) / (Math.max(0, totals[c] - 1) + strength) : variance,
     )
   }
   return regularized

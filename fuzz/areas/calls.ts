@@ -62,6 +62,18 @@ async function makeFixtures(): Promise<Fixtures> {
 }
 
 const CONTROL = { device: 'device', signal: 'signal', onProgress: 'function' } as const
+const SCORE = { signal: 'signal', onProgress: 'function', bogus: 'other' } as const
+const SWEEP: Readonly<Record<string, Expected>> = {
+  ...CONTROL,
+  k: 'other',
+  method: 'text',
+  seed: 'whole',
+  seeds: 'whole',
+  metric: 'text',
+  keep: 'switch',
+  onStep: 'function',
+  bogus: 'other',
+}
 const CLUSTER: Readonly<Record<string, Expected>> = {
   ...CONTROL,
   k: 'whole',
@@ -136,6 +148,14 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
     now('averagePrecision', [labels, labels], L.averagePrecision),
     now('blobs', [options({ rows: 20, cols: 3, clusters: 2 }, { rows: 'whole', cols: 'whole', clusters: 'whole', seed: 'whole', spread: 'real', separated: 'switch', bogus: 'other' })], L.blobs), // biome-ignore format: a table
     later('buildIndex', [{ expects: 'other', value: f.model }, vectors, { expects: 'numbers', value: f.images }, options({}, { ...CONTROL, ids: 'numbers', bogus: 'other' })], L.buildIndex), // biome-ignore format: a table
+    later('bic', [vectors, labels, options({}, SCORE)], L.bic),
+    later('calinskiHarabasz', [vectors, labels, options({}, SCORE)], L.calinskiHarabasz),
+    later('daviesBouldin', [vectors, labels, options({}, SCORE)], L.daviesBouldin),
+    later('silhouette', [vectors, labels, options({}, { ...SCORE, method: 'text', metric: 'text' })], L.silhouette),
+    later('sweep', [vectors, options({ k: [2, 3], seeds: 1 }, SWEEP)], L.sweep),
+    later('sweepSteps', [vectors, options({ k: [2, 3], seeds: 1 }, SWEEP)], async (...all: never[]) => {
+      for await (const step of (L.sweepSteps as (...args: never[]) => AsyncGenerator<library.SweepStep>)(...all)) if (step.k > 2) break
+    }), // biome-ignore format: a table
     later('clusterSteps', [vectors, options({ k: 3 }, CLUSTER)], async (...all: never[]) => {
       for await (const step of (L.clusterSteps as (...args: never[]) => AsyncGenerator<library.ClusterStep>)(...all)) if (step.iteration > 5) break
     }), // biome-ignore format: a table

@@ -18,6 +18,7 @@ import { deviceChoice } from './device-choice.ts'
 import { chooseMethod } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import { type ClusterModel, clusterModel } from './model.ts'
+import { checkWeights, type PointWeights, weightedRows } from './point-weights.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import type { StartName } from './run-state.ts'
 import type { IterationStats } from './stats.ts'
@@ -94,7 +95,7 @@ export interface ClusterOptions extends MethodOptions {
 export type StartChoice = StartName | 'all' | number | Matrix
 
 /** Options with every default filled in. */
-export interface ResolvedOptions {
+export interface ResolvedOptions extends PointWeights {
   /** Clusters the run begins with. */
   readonly k: number
   readonly method: MethodName
@@ -107,10 +108,6 @@ export interface ResolvedOptions {
   readonly restarts: number
   readonly start: StartChoice
   readonly metric: 'euclidean' | 'cosine'
-  /** Multiplied by `weightScale`. */
-  readonly weights: Float32Array | undefined
-  /** A power of two, so that nothing but overflow changes: 1 unless weights are very large or very small. */
-  readonly weightScale: number
   readonly empty: 'farthest' | 'keep'
   readonly relocate: boolean
   /** Options of the method. */
@@ -267,10 +264,6 @@ function checkCount(k: ClusterOptions['k'], rows: number): number {
   return k
 }
 
-function weightedRows(weights: Float32Array | undefined, rows: number): number {
-  return weights ? weights.reduce((count, weight) => count + Number(weight > 0), 0) : rows
-}
-
 /** Components to begin with, for methods that find how many there are. */
 function firstCount(options: ClusterOptions, method: MethodName, rows: number): number {
   const { k, start, resume } = options
@@ -327,34 +320,4 @@ function checkStart(start: StartChoice, k: number, cols: number, finds: boolean)
     }
   })
   return start
-}
-
-/** Weights beyond this, or below one over it, are scaled: sums of weighted squares stay finite. */
-const LARGE_WEIGHT = 2 ** 20
-/** A weight above 0 stays above 0, however small it is against the largest. */
-const LEAST_WEIGHT = 2 ** -100
-
-function checkWeights(
-  weights: ArrayLike<number> | undefined,
-  rows: number,
-): Pick<ResolvedOptions, 'weights' | 'weightScale'> {
-  if (weights === undefined) return { weights: undefined, weightScale: 1 }
-  if (weights.length !== rows) {
-    throw badOption('weights', `${weights.length} numbers`, `give one for each of the ${rows} vectors.`)
-  }
-  const checked = Float32Array.from(weights)
-  let largest = 0
-  for (let i = 0; i < rows; i++) {
-    if (!(checked[i] >= 0) || checked[i] === Number.POSITIVE_INFINITY) {
-      throw new CentroidalError('bad-data', `Weight ${i} is ${weights[i]}: weights must be finite and not negative.`)
-    }
-    largest = Math.max(largest, checked[i])
-  }
-  if (largest === 0) throw badOption('weights', 'all zero', 'give at least one point a weight above 0.')
-  const ordinary = largest <= LARGE_WEIGHT && largest >= 1 / LARGE_WEIGHT
-  const weightScale = ordinary ? 1 : 2 ** -Math.round(Math.log2(largest))
-  for (let i = 0; i < rows; i++) {
-    if (checked[i] > 0) checked[i] = Math.max(LEAST_WEIGHT, checked[i] * weightScale)
-  }
-  return { weights: checked, weightScale }
 }

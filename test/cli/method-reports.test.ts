@@ -74,7 +74,7 @@ describe.each(NAMES)('%s', (method) => {
       expect(page.split('aria-label="Map:')[1].match(/<circle /g)).toHaveLength(dots)
     }
     const { extra } = model.facts.iterations[0]
-    expect(found.includes('Components purged')).toBe(extra?.purged !== undefined)
+    expect(found.includes('Components removed')).toBe(extra?.purged !== undefined)
     expect(found.includes('Components left')).toBe(METHODS[method].findsCount === true)
     expect(found.includes('Log-likelihood')).toBe(extra?.logLikelihood !== undefined)
     expect(found.includes('The mixture, round by round')).toBe(cols === 2 && model.sigmas !== undefined)

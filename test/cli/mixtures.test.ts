@@ -7,7 +7,8 @@ import { temporaryFolder } from '../data/temporary-folder.ts'
 import { jsonLines, result, runCli } from './run-cli.ts'
 
 const path = temporaryFolder()
-const FIGURE_1 = ['--start', '50', '--sigma', '0.05', '--lambda', '0.2', '--tau', '0.55', '--iterations', '10']
+const PAPER = ['--criterion', 'overlap', '--lambda', '0.2', '--tau', '0.55']
+const FIGURE_1 = ['--start', '50', '--sigma', '0.05', ...PAPER, '--iterations', '10']
 
 beforeAll(async () => {
   await writeVectors(path('square.npy'), squareModes(1).points)
@@ -57,7 +58,7 @@ test('the report draws centres and circles of each round, and what was left', as
 })
 
 test('tells the tolerance as people write it', async () => {
-  const start = ['--start', '50', '--sigma', '0.05', '--out', path('settled')]
+  const start = ['--start', '50', '--sigma', '0.05', '--criterion', 'overlap', '--out', path('settled')]
   const ended = await runCli('cluster', path('square.npy'), '--method', 'egm', ...start)
   expect(ended.stdout).toContain('the log-likelihood changed by less than 0.0001 per column')
 })
@@ -78,7 +79,8 @@ test('gmm wants a k, the others refuse one, and starts have to fit', async () =>
   expect(await told('--method', 'egm', '--start', 'kpp')).toMatch(/begins with all/)
   expect(await told('-k', '3', '--start', 'all')).toMatch(/start is "all"/)
   expect(await told('-k', '3', '--lambda', '0.1')).toMatch(/lloyd does not take it/)
-  expect(await told('--method', 'egm', '--lambda', '2')).toMatch(/0 to 1/)
+  expect(await told('--method', 'egm', '--criterion', 'overlap', '--lambda', '2')).toMatch(/0 to 1/)
+  expect(await told('--method', 'egm', '--lambda', '0.2')).toMatch(/only with criterion 'overlap'/)
 })
 
 test('gmm with restarts keeps the likeliest', async () => {

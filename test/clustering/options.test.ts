@@ -8,7 +8,7 @@ const vectors = [
   [5, 7],
 ]
 const bad: [string, VectorInput, object, RegExp][] = [
-  ['k of 0', vectors, { k: 0 }, /Option k is 0: give a whole number of clusters, at least 1\./],
+  ['k of 0', vectors, { k: 0 }, /Option k is 0: give a whole number of clusters, at least 1, or 'auto'\./],
   ['k of 1.5', vectors, { k: 1.5 }, /Option k is 1\.5/],
   ['k above n', vectors, { k: 4 }, /Option k is 4: there are only 3 vectors/],
   ['an unknown option', vectors, { k: 2, itterations: 3 }, /Option itterations is 3: there is no such option/],

@@ -88,7 +88,10 @@ function stoppedByTime(
   return new ClusterModel(centers, labels, told, state, tree, weights && sigmas && { weights, sigmas })
 }
 
-/** A round on a few made-up points, so that no method pays for starting up what others then find running. */
+/** Enough for a small run to converge, and so to look for clusters to relocate. */
+const WARM_ROUNDS = 20
+
+/** Some rounds on a few made-up points, so that no method pays for starting up what others then find running. */
 export async function warmUp(
   device: Device,
   method: MethodName,
@@ -96,7 +99,7 @@ export async function warmUp(
   metric: RaceOptions['metric'],
   signal: AbortSignal,
 ): Promise<void> {
-  const steps = clusterSteps(pointsLike(source), { k: 8, method, metric, device, iterations: 2, signal })
+  const steps = clusterSteps(pointsLike(source), { k: 8, method, metric, device, iterations: WARM_ROUNDS, signal })
   while (!(await steps.next()).done);
 }
 

@@ -87,6 +87,11 @@ export class CountSearch {
     return this.#phase === 'polish'
   }
 
+  /** Leaves the number of components as it is. */
+  end(): void {
+    this.#phase = 'polish'
+  }
+
   /** Of the mixture a round began with. */
   criterion(logLikelihood: number, k: number): number {
     return bayesianCriterion(logLikelihood, k, this.#size)

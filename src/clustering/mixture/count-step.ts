@@ -75,7 +75,11 @@ export class CountStep implements ComponentStep {
 
   restore(state: RunState, arrays: ResumeArrays): void {
     const { search, 'search-means': means, 'search-weights': weights, 'search-variances': variances } = arrays
-    if (search === undefined) return
+    // A run that is over keeps nothing of the search.
+    if (search === undefined) {
+      this.#search.end()
+      return
+    }
     const best = means && ({ means, weights, variances } as HostMixture)
     const whole =
       search instanceof Float64Array && search.length === this.#search.save().length && search[0] >= 0 && search[0] < 4

@@ -78,7 +78,7 @@ export async function startMixture(
 
 /** Mean variance of a column about the nearest centre, of some points that are not at one. */
 async function withinVariance(state: RunState): Promise<number> {
-  const { device, points, centers, assignWorkspace: workspace, seed } = state
+  const { device, points, centers, assignWorkspace: workspace, seed, weights: given } = state
   const count = Math.min(points.rows, SAMPLE)
   const chosen = sampleDistinct(createRandom(seed).fork(STREAM + 1), points.rows, count)
   const scope = new BufferScope(device)
@@ -88,8 +88,15 @@ async function withinVariance(state: RunState): Promise<number> {
     const labels = scope.allocate(count * 4, 'labels of the sample')
     const distances = scope.allocate(count * 4, 'distances of the sample')
     await assign(device, { points: sample, centers, labels, distances, workspace })
-    const apart = new Float32Array(await device.read(distances)).subarray(0, count).filter((squared) => squared > 0)
-    return apart.length > 0 ? apart.reduce((sum, squared) => sum + squared, 0) / apart.length / points.cols : 0
+    const squares = new Float32Array(await device.read(distances)).subarray(0, count)
+    let sum = 0
+    let total = 0
+    squares.forEach((squared, i) => {
+      const weight = given ? given[chosen[i]] : 1
+      sum += weight * squared
+      if (squared > 0) total += weight
+    })
+    return total > 0 ? sum / total / points.cols : 0
   } finally {
     scope.free()
   }

@@ -114,7 +114,7 @@ test('tells the method, its options and the centres that were looked at', async 
   expect(closures).toMatch(/Method closures \(.*growth 0\.5.*\), from random vectors\./)
   expect(page).toContain('Per point, the same in every round: all there are.')
   expect(closures).toContain('Per point; there are 80.')
-  expect(page).toMatch(/Method lloyd \(chosen by auto: .*\), from centres chosen by k-means\+\+/)
+  expect(page).toMatch(/Method lloyd \(chosen by auto: .*\), from centres chosen by greedy k-means\+\+/)
   expect(closures).toMatch(/<dt>centres looked at<\/dt><dd>[\d.]+</)
   expect(page).not.toContain('<dt>centres looked at')
 })

@@ -1,25 +1,43 @@
 /**
  * What a user gets who changes no option, against what scikit-learn gives.
  *
- *   npm run bench -- defaults [--parts starts] [--seeds 20] [--restart-seeds 5] [--first-seed 1000]
- *                             [--methods auto,lloyd,closures,closures-sharp] [--only blobs]
- *                             [--data descriptors.bvecs] [--words words.npy] [--rows 20000] [--device cpu]
+ *   npm run bench -- defaults [--parts starts,count,bic,cost] [--first-seed 1000] [--only blobs] [--device cpu]
+ *                             [--data descriptors.bvecs] [--words words.npy]
+ *     starts                  [--seeds 20] [--restart-seeds 5] [--methods auto,lloyd,closures,closures-sharp] [--rows 20000]
+ *     count                   [--cases 100]
+ *     bic                     [--ks 10,20,50,100,200,500,1000] [--bic-rows 20000] [--peer-seconds 300]
  *
- * Each part is a section with tables of its own, kept as bench/results/defaults-<part>.json. --restart-seeds 0 leaves
- * out the runs with ten restarts; --only takes the sets whose name contains a text.
+ * Each part is a section with tables of its own, kept as bench/results/defaults-<part>.json:
+ * - starts: how good the clusters are that methods end with, against KMeans.
+ * - count: whether agm and egm find the number of modes of separated mixtures.
+ * - bic: the BIC of the mixtures that agm and egm find on real vectors, against gmm and GaussianMixture over k.
+ * - cost: time and memory of agm against rakm, on all rows of --data; left out without --data.
+ *
+ * Runs take seeds from --first-seed on. --only takes the sets of starts and bic whose name contains a text: blobs,
+ * digits, descriptors (--data), words (--words). --restart-seeds 0 leaves out the runs with ten restarts. --cases is the
+ * number of mixtures; fewer will do with --device webgpu where that is slow. --bic-rows is how many rows of a file bic
+ * takes at random, 0 for all; scikit-learn stops before a k that would take it longer than --peer-seconds.
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { openDevice } from '../src/index.ts'
+import { measureCriterion } from './defaults/bic.ts'
+import { measureCost } from './defaults/cost.ts'
+import { measureCount } from './defaults/count.ts'
 import type { Section, Setting } from './defaults/setting.ts'
 import { measureStarts } from './defaults/starts.ts'
 import { keepResults } from './table.ts'
 
-const SECTIONS: Readonly<Record<string, Section>> = { starts: measureStarts }
+const SECTIONS: Readonly<Record<string, Section>> = {
+  starts: measureStarts,
+  count: measureCount,
+  bic: measureCriterion,
+  cost: measureCost,
+}
 
 const { values: flags } = parseArgs({
   options: {
-    parts: { type: 'string', default: Object.keys(SECTIONS).join(',') },
+    parts: { type: 'string' },
     seeds: { type: 'string', default: '20' },
     'restart-seeds': { type: 'string', default: '5' },
     'first-seed': { type: 'string', default: '1000' },
@@ -28,13 +46,22 @@ const { values: flags } = parseArgs({
     data: { type: 'string' },
     words: { type: 'string' },
     rows: { type: 'string', default: '20000' },
+    cases: { type: 'string', default: '100' },
+    ks: { type: 'string', default: '10,20,50,100,200,500,1000' },
+    'bic-rows': { type: 'string', default: '20000' },
+    'peer-seconds': { type: 'string', default: '300' },
     device: { type: 'string', default: 'cpu' },
   },
 })
-const parts = flags.parts.split(',')
+const possible = Object.keys(SECTIONS).filter((part) => part !== 'cost' || flags.data !== undefined)
+const parts = flags.parts?.split(',') ?? possible
 const unknown = parts.filter((part) => !Object.hasOwn(SECTIONS, part))
 if (unknown.length > 0) {
   console.error(`No such part: ${unknown.join(', ')}. There are ${Object.keys(SECTIONS).join(', ')}.`)
+  process.exit(2)
+}
+if (parts.some((part) => !possible.includes(part))) {
+  console.error('The part cost needs vectors: npm run bench -- defaults --parts cost --data descriptors.bvecs')
   process.exit(2)
 }
 const threads = availableParallelism()
@@ -50,6 +77,10 @@ const setting: Setting = {
   data: flags.data,
   words: flags.words,
   rows: Number(flags.rows),
+  cases: Number(flags.cases),
+  bicRows: Number(flags['bic-rows']),
+  ks: flags.ks.split(',').map(Number),
+  peerSeconds: Number(flags['peer-seconds']),
 }
 try {
   for (const part of parts) {

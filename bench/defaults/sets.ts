@@ -27,7 +27,8 @@ const BLOB_ROWS: readonly (readonly [centers: number, rows: number])[] = [
   [200, 20_000],
 ]
 const BLOB_COLS = [2, 12, 64] as const
-const DIGITS = 5000
+/** Of the 10,000 there are. */
+export const DIGITS = 5000
 const DIGIT_KS = [10, 100] as const
 /** Clusters of descriptors and of words. */
 const FILE_K = 100
@@ -70,7 +71,8 @@ function* recipes({ firstSeed, data, words, rows }: Setting, python: string): Ge
   }
 }
 
-function randomRows({ rows, cols, data }: Matrix, count: number, seed: number): Matrix {
+/** Rows drawn without repetition, or all of them if there are no more. */
+export function randomRows({ rows, cols, data }: Matrix, count: number, seed: number): Matrix {
   const random = createRandom(seed)
   const order = Uint32Array.from({ length: rows }, (_, row) => row)
   const taken = Math.min(rows, count)

@@ -2,19 +2,15 @@
  * How good the clusters are that methods end with by default, against KMeans of scikit-learn with its defaults and as
  * many restarts, from other seeds each time. Inertia is the sum of squared distances of the vectors to the centres of
  * their labels, computed in 64 bits on both sides; 1 is the mean of scikit-learn's runs.
- *
- * The share of the start is an estimate: the time until the second round is done, less that of a run that is given its
- * centres, over the whole run. Two rounds, because closures grow trees for the start if they choose it themselves, and
- * in the second round if centres are given: both times then include them. It is only as steady as the machine is idle.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ClusterModel, type ClusterOptions, cluster, distortion, type Matrix } from '../../src/index.ts'
+import { type ClusterOptions, cluster, distortion } from '../../src/index.ts'
 import { PEERS_HINT, pythonWith, runPython } from '../peers.ts'
 import { type Cell, printTable } from '../table.ts'
 import { type BenchSet, benchSets } from './sets.ts'
-import type { Setting } from './setting.ts'
+import { mean, type Setting } from './setting.ts'
 
 interface Runs {
   readonly inertias: readonly number[]
@@ -98,7 +94,7 @@ function row({
     'their worst': fixed(Math.max(...theirs.inertias) / unit),
     seconds: mean(seconds),
     'their seconds': mean(theirs.seconds),
-    // With restarts the first rounds say nothing about the later starts.
+    // With restarts only the time of the start that led to the result is known.
     ...(restarts === 1 ? { 'start, share': `${(100 * startShare).toFixed(0)} %` } : {}),
   }
 }
@@ -116,8 +112,7 @@ async function ownRuns(
 ): Promise<OwnRuns> {
   const given = (seed: number): ClusterOptions => ({ ...options, k, seed, device })
   // Compiling is not part of the first run.
-  const warm = await cluster(vectors, { ...given(0), restarts: 1, iterations: 1 })
-  const withoutStart = await fromCenters(vectors, warm.centers, given(0))
+  await cluster(vectors, { ...given(0), restarts: 1, iterations: 1 })
   const inertias: number[] = []
   const seconds: number[] = []
   const shares: number[] = []
@@ -128,27 +123,8 @@ async function ownRuns(
     const took = (performance.now() - began) / 1000
     seconds.push(took)
     inertias.push(distortion(vectors, model.centers, model.labels) * vectors.rows)
-    shares.push(Math.max(0, twoRounds(model) - withoutStart) / took)
+    shares.push((model.facts.startSeconds ?? Number.NaN) / took)
     method = model.facts.method
   }
   return { method, inertias, seconds, startShare: mean(shares) }
-}
-
-/** Seconds until the second round is done, or the first if there is no other. */
-function twoRounds({ facts: { iterations } }: ClusterModel): number {
-  return iterations[Math.min(1, iterations.length - 1)].seconds
-}
-
-/** The same where nothing has to be chosen: the shortest of three. */
-async function fromCenters(vectors: Matrix, start: Matrix, options: ClusterOptions): Promise<number> {
-  let best = Number.POSITIVE_INFINITY
-  for (let i = 0; i < 3; i++) {
-    const model = await cluster(vectors, { ...options, start, restarts: 1, iterations: 2 })
-    best = Math.min(best, twoRounds(model))
-  }
-  return best
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

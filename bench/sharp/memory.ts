@@ -58,7 +58,7 @@ export async function answerMemoryTask(text: string): Promise<void> {
 }
 
 /** The most bytes that were allocated at a time, from now on; scratch of threads is seen after the work that asks for it. */
-function watchAllocations(device: Device): () => number {
+export function watchAllocations(device: Device): () => number {
   let most = device.allocatedBytes
   const look = (): void => {
     most = Math.max(most, device.allocatedBytes)

@@ -18,8 +18,10 @@ const everywhere = [
 
 const onlyInNode = [
   'test/clustering/akm.test.ts',
+  'test/clustering/automatic.test.ts',
   'test/clustering/bisecting.test.ts',
   'test/clustering/canopy.test.ts',
+  'test/clustering/count.test.ts',
   'test/clustering/extreme-data.test.ts',
   'test/clustering/filled-memory.test.ts',
   'test/clustering/minibatch.test.ts',

@@ -24,6 +24,25 @@ export function normalModes(seed: number, modeCount: number, cols: number, rows:
   return around(modes, rows, sigma, random)
 }
 
+/** Spherical Gaussians whose means are at least `gap` apart, one after the other. */
+export function spacedModes(
+  seed: number,
+  cols: number,
+  modes: readonly { readonly size: number; readonly sigma: number }[],
+  gap: number,
+): Cloud {
+  const random = createRandom(seed)
+  const means: number[][] = []
+  while (means.length < modes.length) {
+    const mean = Array.from({ length: cols }, () => gap * random.normal())
+    if (means.every((other) => Math.hypot(...other.map((value, t) => value - mean[t])) >= gap)) means.push(mean)
+  }
+  const rows = modes.flatMap(({ size, sigma }, mode) =>
+    Array.from({ length: size }, () => means[mode].map((value) => value + sigma * random.normal())),
+  )
+  return { points: matrix(Float32Array.from(rows.flat()), rows.length, cols), modes: means }
+}
+
 function around(modes: number[][], rows: number, sigma: number, random: ReturnType<typeof createRandom>): Cloud {
   const cols = modes[0].length
   const data = Float32Array.from({ length: rows * cols }, (_, at) => {

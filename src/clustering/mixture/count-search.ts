@@ -54,6 +54,9 @@ export type FindPairs = (mixture: HostMixture) => Promise<readonly Pair[]>
 const PHASES = ['merge', 'label', 'split', 'polish'] as const
 type Phase = (typeof PHASES)[number]
 
+/** How many numbers {@link CountSearch.save} gives. */
+const SAVED_NUMBERS = 10
+
 interface Best {
   readonly bic: number
   readonly mixture: HostMixture
@@ -144,6 +147,23 @@ export class CountSearch {
 
   get best(): HostMixture | undefined {
     return this.#best?.mixture
+  }
+
+  /** Whether `restore` can go on from these numbers, which may come from a damaged file. */
+  static isSaved(saved: Float64Array, hasBest: boolean): boolean {
+    const [phase, rounds, changed, , share, failures, merged, splits, merges, bic] = saved
+    const counts = [phase, rounds, changed, failures, merged, splits, merges]
+    return (
+      saved.length === SAVED_NUMBERS &&
+      counts.every((value) => Number.isSafeInteger(value) && value >= 0) &&
+      phase < PHASES.length &&
+      changed <= 1 &&
+      share > 0 &&
+      share <= FIRST_SHARE &&
+      merges <= MOST_SPLITS.length &&
+      // Only the first merging begins without a best mixture.
+      (hasBest || (phase === PHASES.indexOf('merge') && changed === 0 && Number.isNaN(bic)))
+    )
   }
 
   /** What `save` gave, and the best mixture at that time. */

@@ -81,8 +81,7 @@ export class CountStep implements ComponentStep {
       return
     }
     const best = means && ({ means, weights, variances } as HostMixture)
-    const whole =
-      search instanceof Float64Array && search.length === this.#search.save().length && search[0] >= 0 && search[0] < 4
+    const whole = search instanceof Float64Array && CountSearch.isSaved(search, best !== undefined)
     const k = weights?.length ?? 0
     const fits =
       best === undefined ||

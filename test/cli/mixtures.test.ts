@@ -7,7 +7,10 @@ import { temporaryFolder } from '../data/temporary-folder.ts'
 import { jsonLines, result, runCli } from './run-cli.ts'
 
 const path = temporaryFolder()
-const FIGURE_1 = ['--start', '50', '--sigma', '0.05', '--lambda', '0.2', '--tau', '0.55', '--iterations', '10']
+const FIGURE_1 = [
+  ...['--criterion', 'overlap', '--start', '50', '--sigma', '0.05'],
+  ...['--lambda', '0.2', '--tau', '0.55', '--iterations', '10'],
+]
 
 beforeAll(async () => {
   await writeVectors(path('square.npy'), squareModes(1).points)
@@ -78,7 +81,8 @@ test('gmm wants a k, the others refuse one, and starts have to fit', async () =>
   expect(await told('--method', 'egm', '--start', 'kpp')).toMatch(/begins with all/)
   expect(await told('-k', '3', '--start', 'all')).toMatch(/start is "all"/)
   expect(await told('-k', '3', '--lambda', '0.1')).toMatch(/lloyd does not take it/)
-  expect(await told('--method', 'egm', '--lambda', '2')).toMatch(/0 to 1/)
+  expect(await told('--method', 'egm', '--criterion', 'overlap', '--lambda', '2')).toMatch(/0 to 1/)
+  expect(await told('--method', 'egm', '--lambda', '0.2')).toMatch(/lambda is 0.2: egm takes it only with criterion/)
 })
 
 test('gmm with restarts keeps the likeliest', async () => {

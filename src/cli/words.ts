@@ -90,15 +90,22 @@ const START_WORDS: Readonly<Record<StartName, string>> = {
 /** How the run began: where nothing was asked for, what its method takes. */
 export function startName({ method, options }: Pick<ModelFacts, 'method' | 'options'>): string {
   const { start } = options
-  if (start === 'auto' && METHODS[method as MethodName]?.findsCount) return 'all'
+  if (start === 'auto' && METHODS[method as MethodName]?.findsCount && !spreadsCenters(options)) return 'all'
   return start === 'auto' ? (METHODS[method as MethodName]?.start ?? 'auto') : String(start)
+}
+
+/** Mixtures begin with vectors as they come by the paper's criterion, and with centres that are well spread by BIC. */
+function spreadsCenters({ settings }: ModelFacts['options']): boolean {
+  return (settings as { readonly criterion?: unknown } | undefined)?.criterion === 'bic'
 }
 
 /** To follow "from ". */
 export function startWords(facts: Pick<ModelFacts, 'method' | 'options'>): string {
   const name = startName(facts)
   if (name === 'all') return 'all vectors'
-  if (/^\d+$/.test(name)) return count(Number(name), 'random vector')
+  if (/^\d+$/.test(name)) {
+    return spreadsCenters(facts.options) ? `${name} ${START_WORDS.auto}` : count(Number(name), 'random vector')
+  }
   if (name === 'given') return 'the given centres'
   // The name comes from a file: "constructor" is no start.
   return Object.hasOwn(START_WORDS, name) ? START_WORDS[name as StartName] : name

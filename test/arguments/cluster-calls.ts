@@ -5,16 +5,26 @@ import * as library from '../../src/index.ts'
 import type { Fixtures } from './fixtures.ts'
 import { argument, type Call, type OptionsOf, options, type Place } from './places.ts'
 
-export function clusterCall({ device, vectors }: Fixtures, method: 'lloyd' | 'closures-sharp' | 'gmm' | 'agm'): Call {
-  const finds = method === 'agm'
-  const closures = method === 'closures-sharp'
-  const mixture = method === 'gmm' || finds
+/** What is asked for while another option is wrong; `auto` leaves the method and the number to the library. */
+const ASKED = {
+  lloyd: { method: 'lloyd', k: 3 },
+  'closures-sharp': { method: 'closures-sharp', k: 3 },
+  gmm: { method: 'gmm', k: 3 },
+  agm: { method: 'agm' },
+  overlap: { method: 'agm', criterion: 'overlap' },
+  auto: { k: 'auto' },
+} as const satisfies Record<string, ClusterOptions>
+
+export function clusterCall({ device, vectors }: Fixtures, kind: keyof typeof ASKED): Call {
+  const asked: ClusterOptions = ASKED[kind]
+  const closures = kind === 'closures-sharp'
+  const mixture = asked.k === 'auto' || asked.method === 'gmm' || asked.method === 'agm'
   const none = (name: string): [string, Place] => [name, 'none']
   const others = Object.fromEntries(
     [
       'leafSize', 'trees', 'neighborhoods', 'visits', 'growth', 'index', 'checks', 'precision', 'branching', 'keep',
       'reseed', 'probe', 'inner', 'queue', 'refine', 'nodeRounds', 'canopyRadius', 'batch', 'fast', 'nearest', 'rate',
-      'lambda', 'tau', 'memory', 'sigma', 'floor',
+      'criterion', 'prior', 'lambda', 'tau', 'memory', 'sigma', 'floor',
     ].map(none), // biome-ignore format: names only
   ) as OptionsOf<Required<library.MethodOptions>>
   return {
@@ -22,15 +32,17 @@ export function clusterCall({ device, vectors }: Fixtures, method: 'lloyd' | 'cl
     arguments: [
       argument('vectors', 'vectors', vectors),
       options<ClusterOptions>(
-        { ...(finds ? {} : { k: 3 }), method, device },
+        { ...asked, device },
         {
           ...others,
           ...(closures ? { leafSize: 'none', visits: 'none', growth: 'share', batch: 'none', fast: 'flag' } : {}),
-          ...(finds ? { lambda: 'share', tau: 'share', checks: { place: 'none', also: ['zero'] } } : {}),
+          ...(asked.method === 'agm' ? { checks: { place: 'none', also: ['zero'] } } : {}),
+          ...(kind === 'overlap' ? { lambda: 'share', tau: 'share' } : {}),
           ...(mixture
             ? {
                 sigma: { place: 'real', not: ['Infinity', '1e300', '2^53 - 1'] },
                 floor: { place: 'real', not: ['Infinity', '1e300', '2^53 - 1'] },
+                prior: { place: 'real', not: ['Infinity', '1e300', '2^31', '2^53 - 1'] },
               }
             : {}),
           k: 'none',

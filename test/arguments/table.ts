@@ -56,7 +56,9 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
     CODE_DISTANCES: 'constant',
     CentroidalError: 'internal',
     nearestName: 'internal',
-    cluster: [clusterCall(f, 'lloyd'), clusterCall(f, 'closures-sharp'), clusterCall(f, 'gmm'), clusterCall(f, 'agm')],
+    cluster: [
+      ...(['lloyd', 'closures-sharp', 'gmm', 'agm', 'overlap', 'auto'] as const).map((kind) => clusterCall(f, kind)),
+    ],
     clusterSteps: [
       {
         call: (v, o) => library.clusterSteps(v, o).next(),

@@ -5,6 +5,9 @@
  * For each wrong case the BIC of the result is compared with that of a gmm that starts from the true modes: above 0 the
  * true number is better and the search has missed it; below 0 the criterion itself prefers the other number.
  * scikit-learn's GaussianMixture cannot find the number and is left out.
+ *
+ * The two methods are not independent: as long as there are few components agm measures all of them too, and then differs
+ * from egm only in that a vector is shared among the nearest few. It searches only in cases with many vectors.
  */
 import { blobs, cluster } from '../../src/index.ts'
 import { type Cell, printTable } from '../table.ts'

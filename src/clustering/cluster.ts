@@ -4,7 +4,7 @@ import { isMatrix, toSource, type VectorInput, type VectorSource } from '../core
 import { paddedCols } from '../kernels/rows.ts'
 import { automaticOptions, certaintyOf } from './automatic.ts'
 import { acquireDevice } from './device-choice.ts'
-import { requireDistinct } from './distinct.ts'
+import { effectivePoints, requireDistinct } from './distinct.ts'
 import { requireWidths } from './finite.ts'
 import { inspectVectors, widenFrame } from './frame.ts'
 import type { ClusterModel } from './model.ts'
@@ -129,7 +129,9 @@ async function* stepsWithCount(
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
     const { resume } = options
-    const run = { ...resolved, roundingError: roundingError(inspected, frame, cols) }
+    const evidence =
+      'prior' in resolved.settings ? await effectivePoints(source, frame, resolved.weights, watch) : undefined
+    const run = { ...resolved, roundingError: roundingError(inspected, frame, cols), evidence }
     let best = resume && bestBefore(resume)
     const { first, end } = resume ? restartsLeft(resume, resolved.restarts) : { first: 0, end: resolved.restarts }
     for (let restart = first; restart < end; restart++) {

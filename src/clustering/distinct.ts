@@ -85,6 +85,32 @@ function hash(row: VectorData): number {
   return (a >>> 0) * 0x200000 + ((b >>> 0) & 0x1fffff)
 }
 
+/**
+ * The number of points as evidence: (sum of weights)^2 / (sum of squared weights), with copies of a point as one point of
+ * their weight together (Kish's effective sample size). It is the number of rows where all differ and have equal weights;
+ * copies and weights that are the same for all do not change it.
+ */
+export async function effectivePoints(
+  source: VectorSource,
+  frame: Frame,
+  weights: Float32Array | undefined,
+  watch: Watch = {},
+): Promise<number> {
+  const together = new Map<number, number>()
+  let total = 0
+  for await (const { first, data } of chunks(source, watch)) {
+    for (let at = 0, row = first; at < data.length; at += source.cols, row++) {
+      const weight = weights ? weights[row] : 1
+      const key = hash(intoFrame(data.subarray(at, at + source.cols), source.cols, frame))
+      together.set(key, (together.get(key) ?? 0) + weight)
+      total += weight
+    }
+  }
+  let squares = 0
+  for (const weight of together.values()) squares += weight * weight
+  return total ** 2 / squares
+}
+
 /** Fails with their number if there are fewer different rows than clusters. Stops looking as soon as there are enough. */
 export async function requireDistinct(source: VectorSource, k: number, frame: Frame, watch: Watch = {}): Promise<void> {
   const rows = new RowSet(frame)

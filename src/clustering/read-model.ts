@@ -11,6 +11,8 @@ import type { IterationStats, StopReason } from './stats.ts'
 export interface RunOptions extends ResolvedOptions {
   /** See resolution.ts. */
   readonly roundingError: number
+  /** Points as evidence, where that is known: see RunState. */
+  readonly evidence?: number | undefined
 }
 
 export async function readModel(
@@ -33,7 +35,7 @@ export async function readModel(
     requireFiniteResult(sigmas, 'a standard deviation of the mixture')
   }
   // No limit in time is no number in JSON.
-  const { start, weights, weightScale: _, seconds, methodReason, roundingError: __, ...plain } = resolved
+  const { start, weights, weightScale: _, seconds, methodReason, roundingError: __, evidence: ___, ...plain } = resolved
   const chosen = methodReason === undefined ? {} : { methodReason }
   const limit = Number.isFinite(seconds) ? { seconds } : {}
   const facts: ModelFacts = {

@@ -83,7 +83,8 @@ export async function* runOnce(
     onProgress: options.onProgress && ((share: number) => options.onProgress?.(`round ${stats.length + 1}`, share)),
   }
   const { seed, settings, weightScale } = resolved
-  const setting = { seed, settings, weights, totalWeight, weightScale, control }
+  const evidence = resolved.evidence ?? totalWeight / weightScale
+  const setting = { seed, settings, weights, totalWeight, weightScale, evidence, control }
   const state = createRunState(device, points, k, setting, most)
   try {
     const candidates = method.candidates(state)

@@ -33,6 +33,8 @@ export interface RunState {
   readonly totalWeight: number
   /** The power of two that weights were multiplied by, see options.ts. */
   readonly weightScale: number
+  /** Points as evidence for a mixture: see `effectivePoints` in distinct.ts. Other methods have no use for it. */
+  readonly evidence: number
   readonly control: RunControl
   /** Buffers that live as long as the run. */
   readonly scope: BufferScope
@@ -183,7 +185,7 @@ export function createRunState(
   device: Device,
   points: PointStore,
   k: number,
-  options: Pick<RunState, 'seed' | 'settings' | 'weights' | 'totalWeight' | 'weightScale' | 'control'>,
+  options: Pick<RunState, 'seed' | 'settings' | 'weights' | 'totalWeight' | 'weightScale' | 'evidence' | 'control'>,
   most = k,
 ): RunState {
   const scope = new BufferScope(device)

@@ -75,9 +75,7 @@ describe('separated clusters', () => {
     expect(facts).toMatchObject({ k: 3, certainty: { others: [3, 3] } })
   })
 
-  // A known limit, as in count.test.ts: weights count as copies, and a component of few copies looks narrow. The number
-  // is right here, but the runs on halves of the vectors find 5.
-  test.fails('weights of 1 and 2 make the number no less sure', async () => {
+  test('weights of 1 and 2 make the number no less sure', async () => {
     const weights = Float32Array.from({ length: vectors.rows }, (_, i) => 1 + (i % 2))
     const { facts } = await cluster(vectors, { k: 'auto', weights, device })
     expect(facts).toMatchObject({ k: 4, certainty: { others: [4, 4] } })

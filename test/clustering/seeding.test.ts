@@ -33,6 +33,7 @@ async function withState<T>(
     weights,
     totalWeight,
     weightScale: 1,
+    evidence: totalWeight,
     control,
   })
   try {

@@ -13,7 +13,7 @@ export interface HostMixture extends Mixture {
 
 /** What the criteria need to know of the data. */
 export interface DataSize {
-  /** Sum of the weights of all points: their number where they have none. */
+  /** Points as evidence: see `effectivePoints` in distinct.ts. */
   readonly points: number
   readonly cols: number
 }

@@ -23,7 +23,7 @@ export class CountStep implements ComponentStep {
   readonly #prior: number
 
   constructor(state: RunState) {
-    this.#size = { points: state.totalWeight / state.weightScale, cols: state.points.cols }
+    this.#size = { points: state.evidence, cols: state.points.cols }
     this.#prior = state.settings.prior as number
     this.#search = new CountSearch(this.#size, (mixture) => neighboringPairs(state, mixture, this.#size))
   }

@@ -30,12 +30,12 @@ export async function splitComponents(
   size: DataSize,
   { most, prior, floor }: { readonly most: number; readonly prior: number; readonly floor: number },
 ): Promise<Splits> {
-  const { device, points, weights: given, weightScale, unit } = state
+  const { device, points, weights: given, totalWeight, evidence, unit } = state
   const { cols } = size
   const k = mixture.weights.length
   const labels = await points.readLabels()
   const distances = await points.readDistances()
-  const weightOf = (point: number): number => (given ? given[point] / weightScale : 1)
+  const weightOf = (point: number): number => ((given ? given[point] : 1) * evidence) / totalWeight
   const farthest = new Int32Array(k).fill(-1)
   labels.forEach((label, point) => {
     if (weightOf(point) === 0 || !(distances[point] > 0)) return

@@ -215,7 +215,7 @@ class MixtureUpdate implements Update {
       found: this.#found,
     })
     const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * FOUND * 4 }))
-    const totals = state.totalWeight / state.weightScale
+    const totals = state.evidence
     state.mixture = nextMixture(found, state.mixture as Mixture, this.#prior, totals)
     this.#listed.clear()
     const logLikelihood =

@@ -25,8 +25,8 @@ export interface ExtraFacts {
   /** egm, agm: by how many components there are fewer than before the round. */
   readonly purged?: number
   /**
-   * egm, agm: Bayesian information criterion of the mixture the round began with; lower is better. Where the criterion
-   * is `overlap` there is none.
+   * egm, agm: Bayesian information criterion of the mixture the round began with; lower is better. Copies and
+   * weights count by Kish's effective sample size. Where the criterion is `overlap` there is none.
    */
   readonly bic?: number
   /** Set in rounds that looked for clusters to relocate: how many were merged with others and split off elsewhere. */

@@ -35,7 +35,7 @@ function logPoints(points: number): number {
 
 /**
  * The loss of classification likelihood when components i and j become one Gaussian with the weight, mean and variance
- * of both: lower means that they rather belong together. Unlike the likelihood itself this counts the entropy of
+ * of both. The lower it is, the better the two fit one Gaussian. Unlike the likelihood itself this counts the entropy of
  * choosing between the two, as the integrated completed likelihood does (Biernacki, Celeux and Govaert 2000), and so
  * prefers one Gaussian to a Gaussian that was cut into cells.
  */

@@ -15,7 +15,7 @@ export interface StepInput {
 export interface StepResult {
   /** Centres looked at, in all. */
   readonly looked: number
-  /** The new number of each component, NO_LABEL for those that went; undefined if all lists of points are void. */
+  /** The new number of each component, NO_LABEL if it was removed; undefined if the lists of all points are to be discarded. */
   readonly renamed: Uint32Array | undefined
   readonly extra?: ExtraFacts
 }

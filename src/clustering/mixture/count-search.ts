@@ -4,9 +4,9 @@
  *
  * The run begins with more components than most data needs.
  * 1. Coarse merging: the pairs whose merging loses least become one, 30 % of the components at a time, or all pairs that
- *    BIC would join on the spot. After a few rounds of EM the BIC of what came of it is compared with the best so far. It
- *    is the measured BIC that decides; the loss of a pair only gives the order. (Judged alone, cells of one Gaussian do
- *    not join: two neighbouring cells are no sphere. All of them together are.)
+ *    BIC would join on the spot. After a few rounds of EM the BIC of what came of it is compared with the best so far. The
+ *    measured BIC decides; the loss of a pair only gives the order. (The loss alone would not merge the cells of a
+ *    Gaussian that was cut into many: two neighbouring cells together are not spherical, although all of them are.)
  * 2. Splitting: from the best mixture, every component whose points are better described by two Gaussians, by BIC, is
  *    split in two, for as long as that pays.
  * 3. Fine merging: as 1, but fewer pairs at a time, down to one.
@@ -17,7 +17,7 @@ import { bayesianCriterion, componentPenalty, type DataSize, type HostMixture } 
 
 /** Share of components merged at a time to begin with. */
 const FIRST_SHARE = 0.3
-/** After a failure this many times fewer. */
+/** After a step that did not pay, this many times fewer are merged. */
 const FINER = 3
 /** The fewest components merged at a time: one up to 150 components, then as many as make no difference to the count. */
 const FINEST_SHARE = 0.01
@@ -27,7 +27,7 @@ const LEAST_ROUNDS = 2
 const MOST_ROUNDS = 4
 /** Pairs that lose less than this share of a component's penalty are merged at once. */
 const CLEAR_JOIN = 0.5
-/** A mixture is given up when even this many rounds as good as the last would not make it the best. */
+/** A mixture is rejected early if this many further rounds, each gaining as much as the last, would not make it the best. */
 const HOPE = 4
 /** Times in a row that components may be split, the first and the second time. */
 const MOST_SPLITS = [8, 2]
@@ -183,7 +183,7 @@ export class CountSearch {
 
   async #afterMerge(better: boolean, mixture: HostMixture): Promise<Change | undefined> {
     const coarse = this.#share === FIRST_SHARE
-    // A coarse step that does not pay is followed by a second one: between them may lie a hump.
+    // BIC need not fall steadily: after one coarse step that does not pay, a second one is tried.
     const goOn = better || (coarse && this.#failures === 1)
     if (!goOn && (coarse || this.#merged <= finest((this.#best as Best).mixture))) return this.#endMerging()
     const from = goOn ? mixture : (this.#best as Best).mixture

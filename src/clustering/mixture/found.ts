@@ -14,8 +14,8 @@ export function ownShares(found: Float32Array): Float64Array {
 }
 
 /**
- * Totals become weights; a component without any keeps its width. `prior`: the strength of the prior of widths, in
- * points, of which there are `points`.
+ * Totals become weights; a component without any keeps its width. `prior` is the strength of the prior on variances,
+ * in points; `points` is the total weight of the data in the same unit.
  */
 export function nextMixture(found: Float32Array, { variances }: Mixture, prior: number, points: number): Mixture {
   let total = 0

@@ -14,6 +14,7 @@ const everywhere = [
   'test/trees/**/*.test.ts',
   'test/quantize/**/*.test.ts',
   'test/device/contract.test.ts',
+  'test/vectors/device-choice.test.ts',
 ]
 
 const onlyInNode = [
@@ -28,9 +29,11 @@ const onlyInNode = [
   'test/clustering/mixtures.test.ts',
   'test/clustering/overflow.test.ts',
   'test/clustering/sharp.test.ts',
+  'test/clustering/shards.test.ts',
+  'test/clustering/short-start.test.ts',
   'test/clustering/sparse-moves.test.ts',
   'test/clustering/sweep*.test.ts',
-  'test/clustering/contract/{abort,data,resume,weights}.test.ts',
+  'test/clustering/contract/{abort,data,resume,shards,weights}.test.ts',
 ]
 
 export default defineConfig({

@@ -3,8 +3,8 @@ import { ApiItemKind, ReleaseTag } from '@microsoft/api-extractor-model'
 
 /** Themes in their order, and the files of src whose exports belong to each. */
 const THEMES = [
-  ['Clustering', /^clustering\/(?!device-choice)/],
-  ['Devices', /^(device\/|clustering\/device-choice)/],
+  ['Clustering', /^(clustering|models)\//],
+  ['Devices', /^(device\/|vectors\/device-choice)/],
   ['Data', /^(data|math|core\/(?!errors))/],
   ['Quantizers', /^quantize\//],
   ['Search', /^search\//],

@@ -1,8 +1,8 @@
 /**
  * Sums by component over pairs of a point and a component, sorted by component, as in
- * wasm/accumulate-soft.ts. One thread for every component (or piece of one) and every 4 columns: its
- * block of three vec4f is the inner and the outer sum of share * difference, and (inner squares, outer
- * squares, inner total, outer total) of its columns; totals stand in the first block alone.
+ * wasm/accumulate-soft.ts. One thread for every component (or piece of one) and every 4 columns gives the sum of
+ * share * difference, and its columns' part of the totals: (inner squares, outer squares, inner total, outer total);
+ * shares count in the first columns alone. These parts wait behind the partial sums until softTotals adds them up.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
@@ -18,6 +18,7 @@ struct Params {
   piecesAt: u32,    // where pieces begin in the tables
   m: u32,           // pairs of a point
   add: u32,         // 1: on top of what is there
+  totalsAt: u32,    // where parts of totals begin behind the partial sums
 }
 ${rowsBinding(0, type)}
 @group(0) @binding(1) var<storage, read> centers: array<vec4f>;
@@ -27,7 +28,7 @@ ${rowsBinding(0, type)}
 @group(0) @binding(5) var<storage, read> tables: array<u32>;  // offsets[k + 1], then pieces[k + 1]
 ${threadNumber}
 
-struct Sums { inner: vec4f, outer: vec4f, totals: vec4f }
+struct Sums { columns: vec4f, totals: vec4f }
 
 fn sumPairs(component: u32, begin: u32, end: u32, t: u32) -> Sums {
   var sums: Sums;
@@ -40,11 +41,10 @@ fn sumPairs(component: u32, begin: u32, end: u32, t: u32) -> Sums {
     let gap = xPart(row, t, params.quads) - center;
     let square = share * dot(gap, gap);
     let first = select(0.0, share, t == 0u);
+    sums.columns += share * gap;
     if (labels[row] == component) {
-      sums.inner += share * gap;
       sums.totals += vec4f(square, 0.0, first, 0.0);
     } else {
-      sums.outer += share * gap;
       sums.totals += vec4f(0.0, square, 0.0, first);
     }
   }
@@ -56,7 +56,7 @@ export const softPieces = (type: ElementType): Shader => ({
   name: `soft-pieces-${type}`,
   code: () => wgsl`
 ${header(type)}
-@group(0) @binding(6) var<storage, read_write> partials: array<vec4f>;  // [piece][quads][3]
+@group(0) @binding(6) var<storage, read_write> partials: array<vec4f>;  // [piece][quads][2]
 @group(0) @binding(7) var<uniform> params: Params;
 
 @compute @workgroup_size(${THREADS})
@@ -75,9 +75,8 @@ fn main(${threadBuiltins}) {
   }
   let begin = tables[low] + (piece - tables[pieces + low]) * ${PIECE}u;
   let sums = sumPairs(low, begin, min(begin + ${PIECE}u, tables[low + 1u]), number % params.quads);
-  partials[number * 3u] = sums.inner;
-  partials[number * 3u + 1u] = sums.outer;
-  partials[number * 3u + 2u] = sums.totals;
+  partials[number * 2u] = sums.columns;
+  partials[number * 2u + 1u] = sums.totals;
 }
 `,
 })
@@ -86,8 +85,8 @@ export const softClusters = (type: ElementType): Shader => ({
   name: `soft-clusters-${type}`,
   code: () => wgsl`
 ${header(type)}
-@group(0) @binding(6) var<storage, read> partials: array<vec4f>;
-@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;  // [components of this pass][quads][3]
+@group(0) @binding(6) var<storage, read_write> partials: array<vec4f>;
+@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;  // [components of this pass][quads + 1]
 @group(0) @binding(8) var<uniform> params: Params;
 
 @compute @workgroup_size(${THREADS})
@@ -105,20 +104,39 @@ fn main(${threadBuiltins}) {
     sums = sumPairs(component, begin, end, t);
   } else {
     for (var piece = tables[params.piecesAt + component]; piece < tables[params.piecesAt + component + 1u]; piece++) {
-      let at = (piece * quads + t) * 3u;
-      sums.inner += partials[at];
-      sums.outer += partials[at + 1u];
-      sums.totals += partials[at + 2u];
+      let at = (piece * quads + t) * 2u;
+      sums.columns += partials[at];
+      sums.totals += partials[at + 1u];
     }
   }
-  if (params.add == 1u) {
-    sums.inner += out[number * 3u];
-    sums.outer += out[number * 3u + 1u];
-    sums.totals += out[number * 3u + 2u];
-  }
-  out[number * 3u] = sums.inner;
-  out[number * 3u + 1u] = sums.outer;
-  out[number * 3u + 2u] = sums.totals;
+  partials[params.totalsAt + number] = sums.totals;
+  let at = here * (quads + 1u) + t;
+  if (params.add == 1u) { sums.columns += out[at]; }
+  out[at] = sums.columns;
 }
 `,
 })
+
+/** One thread a component. */
+export const softTotals: Shader = {
+  name: 'soft-totals',
+  code: () => wgsl`
+struct Params { components: u32, quads: u32, add: u32 }
+@group(0) @binding(0) var<storage, read> parts: array<vec4f>;      // [components of this pass][quads]
+@group(0) @binding(1) var<storage, read_write> out: array<vec4f>;  // [components of this pass][quads + 1]
+@group(0) @binding(2) var<uniform> params: Params;
+${threadNumber}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let here = threadNumber(workgroup, groups, local);
+  if (here >= params.components) { return; }
+  let quads = params.quads;
+  let at = here * (quads + 1u) + quads;
+  var totals = vec4f();
+  for (var t = 0u; t < quads; t++) { totals += parts[here * quads + t]; }
+  if (params.add == 1u) { totals += out[at]; }
+  out[at] = totals;
+}
+`,
+}

@@ -22,6 +22,7 @@ struct Params {
   end: u32,
   weighted: u32,
   add: u32,           // 1: on top of what is there
+  keepEmpty: u32,     // 1: sums of clusters without rows are not written
 }
 ${sparseBindings(0)}
 @group(0) @binding(2) var<storage, read> weights: array<f32>;
@@ -53,7 +54,8 @@ fn main(${threadBuiltins}) {
   let low = min(range * params.rangeColumns, params.stride);
   let high = min(low + params.rangeColumns, params.stride);
   let out = here * params.stride;
-  if (params.add == 0u) {
+  let empty = tables[cluster] == tables[cluster + 1u];
+  if (params.add == 0u && !(params.keepEmpty == 1u && empty)) {
     for (var column = low; column < high; column++) { sums[out + column] = 0.0; }
   }
   let begin = max(tables[cluster], params.first);

@@ -23,6 +23,7 @@ struct Params {
   runs: u32,
   shift: u32,
   none: u32,  // key of points that belong to no cluster
+  firstPoint: u32,  // the first that is sorted
 }
 @group(0) @binding(0) var<storage, read> keys: array<u32>;
 @group(0) @binding(1) var<storage, read_write> counts: array<u32>;  // [digit][run]
@@ -30,7 +31,7 @@ ${threadNumber}
 
 fn keyAt(i: u32) -> u32 {
 #if ${first}
-  return min(keys[i], params.none);
+  return min(keys[params.firstPoint + i], params.none);
 #else
   return keys[i];
 #endif
@@ -41,7 +42,7 @@ fn place(key: u32, run: u32) -> u32 {
 }
 `
 
-/** `first`: keys are labels and values are the numbers of the points. */
+/** `first`: keys are labels, from that of `firstPoint` on, and values are the numbers of the points. */
 export const sortCount = (first: boolean): Shader => ({
   name: `sort-count-${first}`,
   code: () => wgsl`
@@ -82,7 +83,7 @@ fn main(${threadBuiltins}) {
     counts[slot] = to + 1u;
     sortedKeys[to] = key;
 #if ${first}
-    sortedValues[to] = i;
+    sortedValues[to] = params.firstPoint + i;
 #else
     sortedValues[to] = values[i];
 #endif
@@ -136,6 +137,7 @@ struct Params {
   piecesAt: u32,  // where pieces begin in the tables
   weighted: u32,
   add: u32,       // 1: on top of what is there
+  keepEmpty: u32, // 1: sums of clusters without points are not written
 }
 ${rowsBinding(0, type)}
 @group(0) @binding(1) var<storage, read> weights: array<f32>;
@@ -226,7 +228,7 @@ fn main(${threadBuiltins}) {
   } else {
     for (var piece = firstPiece; piece < lastPiece; piece++) { sum += partials[piece * (quads + 1u) + t]; }
   }
-  sums[number] = sum;
+  if (params.keepEmpty == 0u || begin < end) { sums[number] = sum; }
   if (t == 0u) {
     var total = 0.0;
     var count = end - begin;

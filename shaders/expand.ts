@@ -10,7 +10,7 @@ export const expandShader: Shader = {
   name: 'expand',
   code: () => wgsl`
 struct Params { first: u32, components: u32, quads: u32, cols: u32, unit: u32, aroundOld: u32, lambda: f32, floor: f32 }
-@group(0) @binding(0) var<storage, read> sums: array<vec4f>;           // [components of this pass][quads][3]
+@group(0) @binding(0) var<storage, read> sums: array<vec4f>;           // [components of this pass][quads + 1]
 @group(0) @binding(1) var<storage, read_write> centers: array<vec4f>;  // [components of this pass][quads]
 @group(0) @binding(2) var<storage, read_write> found: array<f32>;      // [all components][3]
 @group(0) @binding(3) var<uniform> params: Params;
@@ -29,8 +29,8 @@ fn main(${threadBuiltins}) {
   let component = params.first + here;
   let quads = params.quads;
   let at = here * quads;
-  var totals = vec4f();
-  for (var t = 0u; t < quads; t++) { totals += sums[(at + t) * 3u + 2u]; }
+  let sumsAt = here * (quads + 1u);
+  let totals = sums[sumsAt + quads];  // inner squares, outer squares, inner total, outer total
   let inner = totals.z;
   let outer = totals.w;
   let total = inner + outer;
@@ -42,37 +42,31 @@ fn main(${threadBuiltins}) {
   if (params.unit == 1u) {
     var squares = 0.0;
     for (var t = 0u; t < quads; t++) {
-      let mean = centers[at + t] + (sums[(at + t) * 3u] + sums[(at + t) * 3u + 1u]) / total;
+      let mean = centers[at + t] + sums[sumsAt + t] / total;
       squares += dot(mean, mean);
     }
     if (squares > 0.0) { length = inverseSqrt(squares); }
   }
-  var alongInner = 0.0;
-  var alongOuter = 0.0;
+  var along = 0.0;
   var way = 0.0;
   for (var t = 0u; t < quads; t++) {
-    let innerSum = sums[(at + t) * 3u];
-    let outerSum = sums[(at + t) * 3u + 1u];
+    let sum = sums[sumsAt + t];
     let old = centers[at + t];
-    let fresh = (old + (innerSum + outerSum) / total) * length;
+    let fresh = (old + sum / total) * length;
     let step = fresh - old;
-    alongInner += dot(step, innerSum);
-    alongOuter += dot(step, outerSum);
+    along += dot(step, sum);
     way += dot(step, step);
     centers[at + t] = fresh;
   }
-  if (params.aroundOld == 1u) {
-    alongInner = 0.0;
-    alongOuter = 0.0;
-    way = 0.0;
-  }
-  let innerSquares = max(0.0, totals.x - 2.0 * alongInner + inner * way);
-  let outerSquares = max(0.0, totals.y - 2.0 * alongOuter + outer * way);
-  var share = inner / total * (1.0 - params.lambda);
-  if (outer <= 0.0) { share = 1.0; }
   var variance = 0.0;
-  if (inner > 0.0) { variance += share * innerSquares / inner; }
-  if (outer > 0.0) { variance += (1.0 - share) * outerSquares / outer; }
+  if (params.aroundOld == 1u) {
+    var share = inner / total * (1.0 - params.lambda);
+    if (outer <= 0.0) { share = 1.0; }
+    if (inner > 0.0) { variance += share * totals.x / inner; }
+    if (outer > 0.0) { variance += (1.0 - share) * totals.y / outer; }
+  } else {
+    variance = max(0.0, totals.x + totals.y - 2.0 * along + total * way) / total;
+  }
   report(component, total, inner, max(params.floor, variance / f32(params.cols)));
 }
 `,

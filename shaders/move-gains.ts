@@ -2,7 +2,8 @@
  * k-means#: for every point of a batch the cluster it should move to, as sums and sizes stand now.
  * `collect` (one thread a group of the batch) writes, for each point, who it is and where its
  * candidates are; `gains` (one thread a point) measures them all. A point's place in the batch is the
- * number of its group times the size of the largest, plus its place in the group.
+ * number of its group times the size of the largest, plus its place in the group. Members are rows of
+ * a domain, of which the device may hold only some: `near` to `near + held`.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
@@ -13,11 +14,11 @@ import { prices } from './prices.ts'
 export const collectMoves: Shader = {
   name: 'move-gains-collect',
   code: () => wgsl`
-struct Params { firstGroup: u32, groups: u32, largest: u32, among: u32, width: u32 }
+struct Params { firstGroup: u32, groups: u32, largest: u32, among: u32, width: u32, near: u32, held: u32 }
 @group(0) @binding(0) var<storage, read> members: array<u32>;   // points, group by group
 @group(0) @binding(1) var<storage, read> offsets: array<u32>;   // of groups, and the end
 @group(0) @binding(2) var<storage, read> order: array<u32>;     // groups as they come into batches
-@group(0) @binding(3) var<storage, read> labels: array<u32>;
+@group(0) @binding(3) var<storage, read> labels: array<u32>;    // of all rows of the domain
 @group(0) @binding(4) var<storage, read_write> batch: array<vec4u>;     // point, first candidate, how many, slot of the first of four
 @group(0) @binding(5) var<storage, read_write> candidates: array<u32>;  // labels in each group
 @group(0) @binding(6) var<storage, read_write> looked: array<u32>;      // pairs looked at in each group
@@ -49,12 +50,20 @@ fn main(${threadBuiltins}) {
       }
     }
   }
-  looked[group] = count * size;
+  var inside = 0u;
   for (var i = 0u; i < params.largest; i++) {
     var point = NONE;
-    if (i < size) { point = members[begin + i]; }
+    if (i < size) {
+      // Below the first row the difference wraps around and is larger than any number of rows.
+      let row = members[begin + i] - params.near;
+      if (row < params.held) {
+        point = row;
+        inside++;
+      }
+    }
     batch[place + i] = vec4u(point, first, count, begin + (i & ~3u));
   }
+  looked[group] = count * inside;
 }
 `,
 }

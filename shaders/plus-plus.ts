@@ -23,6 +23,8 @@ export const MOST_TRIALS = 16
 export const STATE = {
   /** The candidate that became the last centre; NONE before the first. */
   best: 0,
+  /** Centres chosen so far. Only on the CPU. */
+  slot: 1,
   /** Row numbers of the candidates; NONE where there is none. */
   candidates: 4,
   /** The block each of them is drawn from, and how much of its chance is to be skipped (as a float). */

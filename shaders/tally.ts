@@ -1,6 +1,7 @@
 /**
  * What the host reads of a round: for every block of 256 items the sum of values (times weights) and
- * the number of places where two lists differ, or where one is zero. One thread a block.
+ * the number of places where two lists differ, or where one is zero. One thread a block; the first begins
+ * at place `firstPlace` of the lists.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { Shader } from '../src/device/contract.ts'
@@ -12,6 +13,7 @@ export const tallyShader: Shader = {
   name: 'tally',
   code: () => wgsl`
 struct Params {
+  firstPlace: u32,
   n: u32,
   weighted: u32,
   zeros: u32,  // 1: count the zeros of left instead of the differences
@@ -32,7 +34,8 @@ fn main(${threadBuiltins}) {
   if (begin >= params.n) { return; }
   var sum = 0.0;
   var different = 0u;
-  for (var i = begin; i < min(begin + ${TALLY_BLOCK}u, params.n); i++) {
+  let end = params.firstPlace + min(begin + ${TALLY_BLOCK}u, params.n);
+  for (var i = params.firstPlace + begin; i < end; i++) {
     var value = values[i];
     if (params.weighted == 1u) { value *= weights[i]; }
     sum += value;

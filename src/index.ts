@@ -1,22 +1,11 @@
 /** The public door: everything else is free to change. */
-export type { CountCertainty } from './clustering/automatic.ts'
+
 export { cluster, clusterSteps } from './clustering/cluster.ts'
-export type { DeviceChoice } from './clustering/device-choice.ts'
 export type { MethodOption, MethodOptions, SettingValue } from './clustering/method-options.ts'
-export {
-  ClusterModel,
-  loadModel,
-  MODEL_VERSION,
-  type ModelFacts,
-  type Prediction,
-  type PredictOptions,
-  type Responsibilities,
-} from './clustering/model.ts'
 export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { ClusterStep } from './clustering/run-once.ts'
 export type { Method, StartName } from './clustering/run-state.ts'
-export type { ExtraFacts, IterationStats, StopReason } from './clustering/stats.ts'
 export { SWEEP_DEFAULTS, type SweepOptions, type SweepRange } from './clustering/sweep/options.ts'
 export type { SweepBest, SweepResult, SweepStep } from './clustering/sweep/result.ts'
 export { sweep, sweepSteps } from './clustering/sweep.ts'
@@ -59,6 +48,17 @@ export {
   type SilhouetteOptions,
   silhouette,
 } from './metrics/silhouette.ts'
+export type { CountCertainty } from './models/certainty.ts'
+export {
+  ClusterModel,
+  loadModel,
+  MODEL_VERSION,
+  type ModelFacts,
+  type Prediction,
+  type PredictOptions,
+  type Responsibilities,
+} from './models/model.ts'
+export type { ExtraFacts, IterationStats, StopReason } from './models/stats.ts'
 export {
   QUANTIZER_DEFAULTS,
   QUANTIZER_TYPES,
@@ -90,3 +90,4 @@ export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
 export { InvertedFile, type InvertedSearchOptions } from './search/inverted-file.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
 export { rerank } from './search/rerank.ts'
+export type { DeviceChoice } from './vectors/device-choice.ts'

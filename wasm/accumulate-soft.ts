@@ -3,13 +3,59 @@
  * component (sortByLabel); what is summed is the difference to the component's mean, which keeps its
  * digits wherever the data lies. A pair is inner if the component is the point's label, else outer.
  *
- * A block of sums: [stride / 4][12]: inner and outer sums of share * difference (4 columns each), then
- * sum of share * |difference|^2 inner and outer, and sum of shares inner and outer. The last four
- * stand in the first 12 alone; the GPU has some in each. Pieces of more than PIECE pairs as in accumulate.ts.
+ * A block of sums: [stride + 4]: sums of share * difference by column, then sums of share * |difference|^2 inner and
+ * outer, and of shares inner and outer. Pieces of more than PIECE pairs as in accumulate.ts.
  */
 import { clusterOfPiece, PIECE } from './accumulate'
 import { loadFour, madd, rowBytes, sumLanes } from './simd'
+import { touchRow } from './touch'
 
+/** Pairs that are asked for ahead of their turn. */
+const AHEAD: u32 = 8
+
+/** Adds share * difference of a row to the columns of `out`; writes |difference|^2. */
+function addPair(row: usize, kind: u32, stride: u32, center: usize, share: f32, out: usize, square: usize): void {
+  const factor = f32x4.splat(share)
+  let squares = f32x4.splat(0)
+  for (let column: u32 = 0; column < stride; column += 4) {
+    const at = (<usize>column) << 2
+    const gap = f32x4.sub(loadFour(row, kind, column), v128.load(center + at))
+    v128.store(out + at, madd(gap, factor, v128.load(out + at)))
+    squares = madd(gap, gap, squares)
+  }
+  store<f32>(square, sumLanes(squares))
+}
+
+/** The same for two rows, first a, then b: the same bits for fewer loads and stores. */
+function addTwo(
+  a: usize,
+  b: usize,
+  kind: u32,
+  stride: u32,
+  center: usize,
+  shareA: f32,
+  shareB: f32,
+  out: usize,
+  square: usize,
+): void {
+  const factorA = f32x4.splat(shareA)
+  const factorB = f32x4.splat(shareB)
+  let squaresA = f32x4.splat(0)
+  let squaresB = f32x4.splat(0)
+  for (let column: u32 = 0; column < stride; column += 4) {
+    const at = (<usize>column) << 2
+    const mean = v128.load(center + at)
+    const gapA = f32x4.sub(loadFour(a, kind, column), mean)
+    const gapB = f32x4.sub(loadFour(b, kind, column), mean)
+    v128.store(out + at, madd(gapB, factorB, madd(gapA, factorA, v128.load(out + at))))
+    squaresA = madd(gapA, gapA, squaresA)
+    squaresB = madd(gapB, gapB, squaresB)
+  }
+  store<f32>(square, sumLanes(squaresA))
+  store<f32>(square, sumLanes(squaresB), 4)
+}
+
+/** Scratch: what was touched, and two squares. */
 function sumPairs(
   x: usize,
   kind: u32,
@@ -23,41 +69,65 @@ function sumPairs(
   from: u32,
   to: u32,
   out: usize,
+  scratch: usize,
 ): void {
+  if (from === to) return
   const bytes = rowBytes(stride, kind)
   let innerSquares: f64 = 0
   let outerSquares: f64 = 0
   let innerTotal: f64 = 0
   let outerTotal: f64 = 0
-  for (let at = from; at < to; at++) {
-    const pair = load<u32>(order + ((<usize>at) << 2))
-    const share = load<f32>(shares + ((<usize>pair) << 2))
-    if (share === 0) continue
-    const point = pair / m
-    const inner = load<u32>(labels + ((<usize>point) << 2)) === component
-    const row = x + <usize>point * bytes
-    const factor = f32x4.splat(share)
-    let place = out + (inner ? 0 : 16)
-    let squares = f32x4.splat(0)
-    for (let column: u32 = 0; column < stride; column += 4) {
-      const gap = f32x4.sub(loadFour(row, kind, column), v128.load(center + ((<usize>column) << 2)))
-      v128.store(place, madd(gap, factor, v128.load(place)))
-      squares = madd(gap, gap, squares)
-      place += 48
+  let touched: u32 = 0
+  const squares = scratch + 4
+  let at = from
+  let asked = from + AHEAD
+  while (at < to) {
+    if (at + AHEAD >= asked) {
+      const stop = min(to, at + 2 * AHEAD)
+      for (; asked < stop; asked++) {
+        const pair = load<u32>(order + ((<usize>asked) << 2))
+        if (load<f32>(shares + ((<usize>pair) << 2)) !== 0) touched += touchRow(x + <usize>(pair / m) * bytes, bytes)
+      }
     }
-    const weighted = <f64>share * <f64>sumLanes(squares)
-    if (inner) {
-      innerSquares += weighted
-      innerTotal += <f64>share
+    // Up to two pairs that have a share.
+    let held: u32 = 0
+    let first: u32 = 0
+    let second: u32 = 0
+    for (; at < to && held < 2; at++) {
+      const pair = load<u32>(order + ((<usize>at) << 2))
+      if (load<f32>(shares + ((<usize>pair) << 2)) === 0) continue
+      if (held === 0) first = pair
+      else second = pair
+      held++
+    }
+    if (held === 0) break
+    const share = load<f32>(shares + ((<usize>first) << 2))
+    const row = x + <usize>(first / m) * bytes
+    if (held === 1) {
+      addPair(row, kind, stride, center, share, out, squares)
     } else {
-      outerSquares += weighted
-      outerTotal += <f64>share
+      const other = load<f32>(shares + ((<usize>second) << 2))
+      addTwo(row, x + <usize>(second / m) * bytes, kind, stride, center, share, other, out, squares)
+    }
+    for (let place: u32 = 0; place < held; place++) {
+      const pair = place === 0 ? first : second
+      const part = <f64>load<f32>(shares + ((<usize>pair) << 2))
+      const weighted = part * <f64>load<f32>(squares + ((<usize>place) << 2))
+      if (load<u32>(labels + ((<usize>(pair / m)) << 2)) === component) {
+        innerSquares += weighted
+        innerTotal += part
+      } else {
+        outerSquares += weighted
+        outerTotal += part
+      }
     }
   }
-  store<f32>(out, <f32>(<f64>load<f32>(out, 32) + innerSquares), 32)
-  store<f32>(out, <f32>(<f64>load<f32>(out, 36) + outerSquares), 36)
-  store<f32>(out, <f32>(<f64>load<f32>(out, 40) + innerTotal), 40)
-  store<f32>(out, <f32>(<f64>load<f32>(out, 44) + outerTotal), 44)
+  store<u32>(scratch, touched)
+  const totals = out + ((<usize>stride) << 2)
+  store<f32>(totals, <f32>(<f64>load<f32>(totals) + innerSquares))
+  store<f32>(totals, <f32>(<f64>load<f32>(totals, 4) + outerSquares), 4)
+  store<f32>(totals, <f32>(<f64>load<f32>(totals, 8) + innerTotal), 8)
+  store<f32>(totals, <f32>(<f64>load<f32>(totals, 12) + outerTotal), 12)
 }
 
 /** Items are pieces of large components; those beyond the last piece do nothing. */
@@ -78,15 +148,16 @@ export function softPieces(
   order: usize,
   partials: usize,
 ): void {
+  const bytes = (<usize>stride + 4) << 2
   const count = load<u32>(pieces + ((<usize>k) << 2))
   for (let piece = start; piece < min(end, count); piece++) {
     const component = clusterOfPiece(pieces, k, piece)
     const at = (<usize>component) << 2
     const from = load<u32>(offsets + at) + (piece - load<u32>(pieces + at)) * PIECE
-    const out = partials + <usize>piece * stride * 12
-    memory.fill(out, 0, <usize>stride * 12)
+    const out = partials + <usize>piece * bytes
+    memory.fill(out, 0, bytes)
     const to = min(from + PIECE, load<u32>(offsets + at, 4))
-    sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out)
+    sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out, scratch)
   }
 }
 
@@ -109,7 +180,7 @@ export function softClusters(
   sums: usize,
   add: u32,
 ): void {
-  const bytes = <usize>stride * 12
+  const bytes = (<usize>stride + 4) << 2
   for (let component = start; component < end; component++) {
     const at = (<usize>component) << 2
     const out = sums + <usize>component * bytes
@@ -117,7 +188,7 @@ export function softClusters(
     const to = load<u32>(offsets + at, 4)
     if (!add) memory.fill(out, 0, bytes)
     if (to - from <= PIECE) {
-      sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out)
+      sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out, scratch)
       continue
     }
     for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {

@@ -2,7 +2,8 @@
  * Sums of sparse rows by label, after `sortByLabel` of accumulate.ts. An item is a range of the columns
  * of one cluster: it takes the cluster's rows in order and finds its first entry in each by halving, so
  * a column is always added up in the same order, however the columns are cut. Sums are taken in 64
- * bits. Scratch: 8 bytes for each column of a range.
+ * bits. With `keepEmpty` the sums of clusters without rows are not written. Scratch: 8 bytes for each
+ * column of a range.
  */
 
 /** The first of the entries from..to whose column is at least `column`. */
@@ -32,6 +33,7 @@ export function sumSparse(
   totals: usize,
   counts: usize,
   add: u32,
+  keepEmpty: u32,
 ): void {
   const columns = places + ((<usize>columnsAt) << 2)
   for (let item = start; item < end; item++) {
@@ -42,6 +44,13 @@ export function sumSparse(
     const high = min(low + rangeColumns, stride)
     const first = load<u32>(offsets + at)
     const last = load<u32>(offsets + at, 4)
+    if (keepEmpty && !add && first === last) {
+      if (range === 0) {
+        store<f32>(totals + at, 0)
+        store<u32>(counts + at, 0)
+      }
+      continue
+    }
     const out = sums + at * stride + ((<usize>low) << 2)
     const width = <usize>(high - low)
     if (add) for (let i: usize = 0; i < width; i++) store<f64>(scratch + (i << 3), <f64>load<f32>(out + (i << 2)))

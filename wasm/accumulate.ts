@@ -12,7 +12,8 @@ export const PIECE: u32 = 256
 const AHEAD: u32 = 8
 
 /**
- * One item. offsets[k + 1]: where a cluster's points start in `order`; pieces[k + 1]: where the
+ * One item. Takes n labels from number `from` on; `order` gets the numbers of the points, counted from
+ * the first of all. offsets[k + 1]: where a cluster's points start in `order`; pieces[k + 1]: where the
  * partial sums of a cluster with more than PIECE points start.
  */
 export function sortByLabel(
@@ -20,6 +21,7 @@ export function sortByLabel(
   end: u32,
   scratch: usize,
   labels: usize,
+  from: u32,
   n: u32,
   k: u32,
   offsets: usize,
@@ -27,8 +29,8 @@ export function sortByLabel(
   order: usize,
 ): void {
   memory.fill(offsets, 0, (<usize>k + 1) << 2)
-  for (let i: usize = 0; i < <usize>n; i++) {
-    const label = load<u32>(labels + (i << 2))
+  for (let i = from; i < from + n; i++) {
+    const label = load<u32>(labels + ((<usize>i) << 2))
     if (label >= k) continue
     const at = offsets + ((<usize>label + 1) << 2)
     store<u32>(at, load<u32>(at) + 1)
@@ -42,7 +44,7 @@ export function sortByLabel(
   }
   store<u32>(pieces + ((<usize>k) << 2), piece)
   // Scattering moves each start to the next cluster's start; shifting back by one restores them.
-  for (let i: u32 = 0; i < n; i++) {
+  for (let i = from; i < from + n; i++) {
     const label = load<u32>(labels + ((<usize>i) << 2))
     if (label >= k) continue
     const at = offsets + ((<usize>label) << 2)
@@ -166,7 +168,10 @@ export function clusterOfPiece(pieces: usize, k: u32, piece: u32): u32 {
   return low
 }
 
-/** Items are clusters: small ones are summed here, large ones from their pieces. With `add`, on top of what is there. */
+/**
+ * Items are clusters: small ones are summed here, large ones from their pieces. With `add`, on top of
+ * what is there. With `keepEmpty` the sums of clusters without points are not written.
+ */
 export function sumClusters(
   start: u32,
   end: u32,
@@ -184,12 +189,18 @@ export function sumClusters(
   totals: usize,
   counts: usize,
   add: u32,
+  keepEmpty: u32,
 ): void {
   for (let cluster = start; cluster < end; cluster++) {
     const at = (<usize>cluster) << 2
     const out = sums + at * stride
     const from = load<u32>(offsets + at)
     const to = load<u32>(offsets + at, 4)
+    if (keepEmpty && !add && from === to) {
+      store<f32>(totals + at, 0)
+      store<u32>(counts + at, 0)
+      continue
+    }
     let total: f64 = 0
     let count = to - from
     if (add) {

@@ -1,6 +1,7 @@
 /**
  * Moves that were proposed for a batch, one after the other: each is measured again against sums and
- * sizes as they now stand, and dropped unless it still pays. One item: order matters.
+ * sizes as they now stand, and dropped unless it still pays. One item: order matters. Members that
+ * this device does not hold have no proposals; x, weights and labels begin with member `near`.
  */
 import { massOf, mayLeave, priceToJoin, priceToStay, setCluster, weightOf } from './prices'
 import { quantizeCenter } from './quantized-rows'
@@ -28,6 +29,7 @@ export function applyMoves(
   groups: u32,
   largest: u32,
   unit: u32,
+  near: u32,
   weights: usize,
   labels: usize,
   proposals: usize,
@@ -40,7 +42,7 @@ export function applyMoves(
     for (let at = from; at < to; at++) {
       const wanted = load<u32>(proposals + ((<usize>(g * largest + at - from)) << 2))
       if (wanted === NONE) continue
-      const point = load<u32>(members + ((<usize>at) << 2))
+      const point = load<u32>(members + ((<usize>at) << 2)) - near
       const own = load<u32>(labels + ((<usize>point) << 2))
       const weight = weightOf(weights, point)
       if (wanted === own || !mayLeave(clusters, own, weight, unit)) continue

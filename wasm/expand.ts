@@ -1,9 +1,8 @@
 /**
- * Means and variances of components from the sums of accumulate-soft.ts; means in place. With the way
- * the mean goes, D = fresh - old, the squares about the fresh mean are squares - 2 D . sum + total |D|^2,
- * for inner and outer pairs alone (not done if they are wanted about the old mean). The variance weighs
- * them as if a share `lambda` of the inner ones were outer. found: f32 [k][3]: total, inner total,
- * variance; a component without shares keeps its mean. Items are components.
+ * Means and variances of components from the sums of accumulate-soft.ts; means in place. With the way the mean goes,
+ * D = fresh - old, the squares about the fresh mean are squares - 2 D . sum + total |D|^2. About the old mean, the
+ * variance weighs inner and outer pairs as if a share `lambda` of the inner ones were outer. found: f32 [k][3]: total,
+ * inner total, variance; a component without shares keeps its mean. Items are components.
  */
 export function expandComponents(
   start: u32,
@@ -20,20 +19,14 @@ export function expandComponents(
   found: usize,
 ): void {
   for (let component = start; component < end; component++) {
-    const block = sums + <usize>component * stride * 12
+    const block = sums + <usize>component * ((<usize>stride + 4) << 2)
+    const totals = block + ((<usize>stride) << 2)
     const center = centers + ((<usize>component * stride) << 2)
     const out = found + <usize>component * 12
-    let innerSquares: f64 = 0
-    let outerSquares: f64 = 0
-    let inner: f64 = 0
-    let outer: f64 = 0
-    for (let t: usize = 0; t < <usize>stride >> 2; t++) {
-      const at = block + t * 48
-      innerSquares += <f64>load<f32>(at, 32)
-      outerSquares += <f64>load<f32>(at, 36)
-      inner += <f64>load<f32>(at, 40)
-      outer += <f64>load<f32>(at, 44)
-    }
+    const innerSquares = <f64>load<f32>(totals)
+    const outerSquares = <f64>load<f32>(totals, 4)
+    const inner = <f64>load<f32>(totals, 8)
+    const outer = <f64>load<f32>(totals, 12)
     const total = inner + outer
     if (total <= 0) {
       store<f32>(out, 0)
@@ -44,36 +37,31 @@ export function expandComponents(
     let length: f64 = 1
     if (unit) {
       let squares: f64 = 0
-      for (let column: usize = 0; column < <usize>stride; column++) {
-        const at = block + (column >> 2) * 48 + ((column & 3) << 2)
-        const mean = <f64>load<f32>(center + (column << 2)) + (<f64>load<f32>(at) + <f64>load<f32>(at, 16)) / total
+      for (let at: usize = 0; at < (<usize>stride) << 2; at += 4) {
+        const mean = <f64>load<f32>(center + at) + <f64>load<f32>(block + at) / total
         squares += mean * mean
       }
       if (squares > 0) length = 1 / Math.sqrt(squares)
     }
-    let alongInner: f64 = 0
-    let alongOuter: f64 = 0
+    let along: f64 = 0
     let way: f64 = 0
-    for (let column: usize = 0; column < <usize>stride; column++) {
-      const at = block + (column >> 2) * 48 + ((column & 3) << 2)
-      const innerSum = <f64>load<f32>(at)
-      const outerSum = <f64>load<f32>(at, 16)
-      const old = <f64>load<f32>(center + (column << 2))
-      const fresh = <f32>((old + (innerSum + outerSum) / total) * length)
+    for (let at: usize = 0; at < (<usize>stride) << 2; at += 4) {
+      const sum = <f64>load<f32>(block + at)
+      const old = <f64>load<f32>(center + at)
+      const fresh = <f32>((old + sum / total) * length)
       const step = <f64>fresh - old
-      alongInner += step * innerSum
-      alongOuter += step * outerSum
+      along += step * sum
       way += step * step
-      store<f32>(center + (column << 2), fresh)
+      store<f32>(center + at, fresh)
     }
-    if (!aroundOld) {
-      innerSquares = max(0, innerSquares - 2 * alongInner + inner * way)
-      outerSquares = max(0, outerSquares - 2 * alongOuter + outer * way)
-    }
-    const share: f64 = outer <= 0 ? 1 : (inner / total) * (1 - lambda)
     let variance: f64 = 0
-    if (inner > 0) variance += (share * innerSquares) / inner
-    if (outer > 0) variance += ((1 - share) * outerSquares) / outer
+    if (aroundOld) {
+      const share: f64 = outer <= 0 ? 1 : (inner / total) * (1 - lambda)
+      if (inner > 0) variance += (share * innerSquares) / inner
+      if (outer > 0) variance += ((1 - share) * outerSquares) / outer
+    } else {
+      variance = max(0, innerSquares + outerSquares - 2 * along + total * way) / total
+    }
     store<f32>(out, <f32>total)
     store<f32>(out, <f32>inner, 4)
     store<f32>(out, <f32>max(floor, variance / <f64>cols), 8)

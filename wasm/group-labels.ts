@@ -1,5 +1,8 @@
 /** The candidates of a group of points that look at each other's clusters: a leaf of a tree, mostly. */
 
+/** Rows held where nothing is around them: no member is elsewhere. */
+export const ALL: u32 = 0xffffffff
+
 /** Different labels of the group's points, in order of appearance. */
 export function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
   let count: u32 = 0
@@ -13,4 +16,30 @@ export function collectLabels(members: usize, labels: usize, from: u32, to: u32,
     count++
   }
   return count
+}
+
+/** Places of a group of which all members are held, once for all groups: see placesInside. */
+export function listPlaces(count: u32, out: usize): void {
+  for (let place: u32 = 0; place < count; place++) store<u32>(out + ((<usize>place) << 2), place)
+}
+
+/**
+ * Places in the group of the members that this device holds: rows `near` to `near + held` of those the
+ * groups are made of. Returns how many. Where all are held, `out` has them from listPlaces.
+ */
+export function placesInside(members: usize, from: u32, to: u32, near: u32, held: u32, out: usize): u32 {
+  if (held === ALL) return to - from
+  let count: u32 = 0
+  for (let at = from; at < to; at++) {
+    // Below `near` the difference wraps around and is larger than any number of rows.
+    if (load<u32>(members + ((<usize>at) << 2)) - near >= held) continue
+    store<u32>(out + ((<usize>count) << 2), at - from)
+    count++
+  }
+  return count
+}
+
+/** The row of a member that is inside, by its place in the group. */
+export function rowAt(members: usize, from: u32, place: u32, near: u32): u32 {
+  return load<u32>(members + ((<usize>(from + place)) << 2)) - near
 }

@@ -5,10 +5,13 @@
  * As in assign-leaves.ts, distances are first taken in 16-bit integers, and every candidate that may
  * still be the best is measured exactly; most points are done after the integers.
  *
- * Scratch: four rows of integers, 32 bytes of dot products, 128 of lanes, then candidates (u32) and
- * their prices (16 bytes each), as many as a group can have.
+ * Members are rows of a domain, of which this device may hold only some, as in assign-leaves.ts; others
+ * are not looked at. Nothing of a point's result depends on which others are here.
+ *
+ * Scratch: four rows of integers, 32 bytes of dot products, 96 of lanes, then candidates (u32) and
+ * their prices (16 bytes each), as many as a group can have, then places (u32), as many as it has members.
  */
-import { collectLabels } from './group-labels'
+import { ALL, collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { joinRows, massOf, mayLeave, pricesToJoin, priceToStay, weightOf } from './prices'
 import { dotsFourByTwo, dotWide, quantizeRow, widenBytes, wideStride } from './quantized-rows'
 import { rowBytes, squaredDistance, squaredLength } from './simd'
@@ -51,6 +54,9 @@ export function moveGains(
   width: u32,
   unit: u32,
   first: u32,
+  lent: usize,
+  near: u32,
+  held: u32,
   weights: usize,
   labels: usize,
   proposals: usize,
@@ -64,30 +70,39 @@ export function moveGains(
   const lanes = dots + 32
   const found = lanes + LANES
   const prices = found + (((<usize>(among === AMONG_LABELS ? largest : 0) + 3) >> 2) << 4)
+  const places = prices + ((<usize>width) << 4)
   const pointScale = load<f32>(header, 4)
   const back = f32x4.splat(<f32>2 / (load<f32>(header) * pointScale))
+  listPlaces(largest, places)
   let touched: u32 = 0
   for (let g = start; g < end; g++) {
     const group = load<u32>(batch + ((<usize>g) << 2))
-    if (g + 1 < end) touched += touchGroup(x, bytes, members, offsets, load<u32>(batch + ((<usize>g) << 2), 4), labels)
+    if (g + 1 < end) {
+      const next = offsets + ((<usize>load<u32>(batch + ((<usize>g) << 2), 4)) << 2)
+      touched += touchPoints(x, bytes, members, load<u32>(next), load<u32>(next, 4), lent, near, held)
+    }
     const from = load<u32>(offsets + ((<usize>group) << 2))
     const to = load<u32>(offsets + ((<usize>group) << 2), 4)
-    let out = proposals + ((<usize>g * largest) << 2)
+    const out = proposals + ((<usize>g * largest) << 2)
     memory.fill(out, 0xff, (<usize>(to - from)) << 2)
     let count = width
     let list: usize = 0
     if (among === AMONG_LABELS) {
       list = found
-      count = collectLabels(members, labels, from, to, found)
-      store<u32>(looked + ((<usize>group) << 2), count * (to - from))
-      // Nothing but the label everybody has: nobody can move.
-      if (count < 2) continue
-    } else store<u32>(looked + ((<usize>group) << 2), width * (to - from))
-    if (among > AMONG_ALL) list = lists + ((<usize>group * width) << 2)
-    for (let at = from; at < to; at += 4) {
-      const present = min(<u32>4, to - at)
+      count = collectLabels(members, lent, from, to, found)
+    } else if (among > AMONG_ALL) list = lists + ((<usize>group * width) << 2)
+    const inside = placesInside(members, from, to, near, held, places)
+    store<u32>(looked + ((<usize>group) << 2), count * inside)
+    // Nothing but the label everybody has: nobody can move. Lent labels may be older than a point's own.
+    if (among === AMONG_LABELS && count < 2 && held === ALL) continue
+    let present: u32 = 0
+    for (let i: u32 = 0; i < inside; i += present) {
+      const four = places + ((<usize>i) << 2)
+      present = min(<u32>4, inside - i)
+      // Only places of the same four begin with the same candidate.
+      if (first) while (load<u32>(four + ((<usize>(present - 1)) << 2)) >> 2 !== load<u32>(four) >> 2) present--
       for (let lane: u32 = 0; lane < present; lane++) {
-        const point = load<u32>(members + ((<usize>(at + lane)) << 2))
+        const point = rowAt(members, from, load<u32>(four + ((<usize>lane) << 2)), near)
         const row = x + <usize>point * bytes
         const own = load<u32>(labels + ((<usize>point) << 2))
         const weight = weightOf(weights, point)
@@ -122,7 +137,7 @@ export function moveGains(
       // Stays infinite where the own cluster is no candidate: measured exactly then.
       let ownDistance = best
       // Everybody beginning with the same candidate would send all to it.
-      const turn: u32 = first ? (at * 2654435761) % count : 0
+      const turn: u32 = first ? ((from + (load<u32>(four) & ~3)) * 2654435761) % count : 0
       for (let j: u32 = 0; j < count; j += 2) {
         const one = candidateAt(list, j, turn, count)
         const other = candidateAt(list, min(j + 1, count - 1), turn, count)
@@ -171,7 +186,7 @@ export function moveGains(
               )
             )
               continue
-            store<u32>(out + ((<usize>lane) << 2), label)
+            store<u32>(out + ((<usize>load<u32>(four + ((<usize>lane) << 2))) << 2), label)
             undecided &= ~(1 << lane)
           }
         }
@@ -198,18 +213,12 @@ export function moveGains(
             count,
             prices + place,
           )
-          store<u32>(out + place, label)
+          store<u32>(out + ((<usize>load<u32>(four + place)) << 2), label)
         }
       }
-      out += 16
     }
   }
   store<u32>(dots, touched)
-}
-
-function touchGroup(x: usize, bytes: usize, members: usize, offsets: usize, group: u32, labels: usize): u32 {
-  const at = offsets + ((<usize>group) << 2)
-  return touchPoints(x, bytes, members, load<u32>(at), load<u32>(at, 4), labels)
 }
 
 /** The point as integers, its squared length, and by how much a score may miss. */

@@ -6,7 +6,7 @@
  * Sums lie column by column, [column][lanes], lanes being k rounded up to 4: an entry then meets many
  * clusters side by side. Squares: |D|^2, f64 [k].
  */
-import { collectLabels } from './group-labels'
+import { collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { massOf, mayLeave, setCluster, weightOf } from './prices'
 import { madd, storeTransposed } from './simd'
 
@@ -70,7 +70,10 @@ export function prepareMovesSparse(
   }
 }
 
-/** Items are the batch's groups, as in move-gains.ts. Scratch: 128 bytes, then candidates (u32), as many as a group can have. */
+/**
+ * Items are the batch's groups, as in move-gains.ts. Scratch: 128 bytes, then candidates and places (u32), as many of
+ * each as a group can have.
+ */
 export function moveGainsSparse(
   start: u32,
   end: u32,
@@ -92,6 +95,9 @@ export function moveGainsSparse(
   width: u32,
   unit: u32,
   first: u32,
+  lent: usize,
+  near: u32,
+  held: u32,
   weights: usize,
   labels: usize,
   proposals: usize,
@@ -99,6 +105,8 @@ export function moveGainsSparse(
 ): void {
   const columns = places + ((<usize>columnsAt) << 2)
   const found = scratch + 128
+  const inside = found + ((<usize>largest) << 2)
+  listPlaces(largest, inside)
   for (let g = start; g < end; g++) {
     const group = load<u32>(batch + ((<usize>g) << 2))
     const from = load<u32>(offsets + ((<usize>group) << 2))
@@ -107,11 +115,15 @@ export function moveGainsSparse(
     let list: usize = 0
     if (among === AMONG_LABELS) {
       list = found
-      count = collectLabels(members, labels, from, to, found)
+      count = collectLabels(members, lent, from, to, found)
     } else if (among !== AMONG_ALL) list = lists + ((<usize>group * width) << 2)
-    store<u32>(looked + ((<usize>group) << 2), count * (to - from))
-    for (let at = from; at < to; at++) {
-      const point = load<u32>(members + ((<usize>at) << 2))
+    const out = proposals + ((<usize>g * largest) << 2)
+    memory.fill(out, 0xff, (<usize>(to - from)) << 2)
+    const present = placesInside(members, from, to, near, held, inside)
+    store<u32>(looked + ((<usize>group) << 2), count * present)
+    for (let i: u32 = 0; i < present; i++) {
+      const at = load<u32>(inside + ((<usize>i) << 2))
+      const point = rowAt(members, from, at, near)
       const entry = load<u32>(places + ((<usize>point) << 2))
       const last = load<u32>(places + ((<usize>point) << 2), 4)
       const own = load<u32>(labels + ((<usize>point) << 2))
@@ -123,7 +135,7 @@ export function moveGainsSparse(
         let lowest = toStay(ownDot, length, clusters, squares, own, weight, unit)
         let block = NONE
         // Everybody beginning with the same candidate would send all to it; four neighbours begin alike.
-        const turn: u32 = first ? ((from + ((at - from) & ~3)) * 2654435761) % max<u32>(count, 1) : 0
+        const turn: u32 = first ? ((from + (at & ~3)) * 2654435761) % max<u32>(count, 1) : 0
         for (let j: u32 = 0; j < count; j++) {
           const place = j + turn < count ? j + turn : j + turn - count
           const candidate = list ? load<u32>(list + ((<usize>place) << 2)) : place
@@ -145,7 +157,7 @@ export function moveGainsSparse(
           }
         }
       }
-      store<u32>(proposals + ((<usize>g * largest + (at - from)) << 2), label)
+      store<u32>(out + ((<usize>at) << 2), label)
     }
   }
 }
@@ -169,6 +181,7 @@ export function applyMovesSparse(
   groups: u32,
   largest: u32,
   unit: u32,
+  near: u32,
   weights: usize,
   labels: usize,
   proposals: usize,
@@ -181,7 +194,7 @@ export function applyMovesSparse(
     for (let at = from; at < to; at++) {
       const wanted = load<u32>(proposals + ((<usize>(g * largest + at - from)) << 2))
       if (wanted === NONE) continue
-      const point = load<u32>(members + ((<usize>at) << 2))
+      const point = load<u32>(members + ((<usize>at) << 2)) - near
       const own = load<u32>(labels + ((<usize>point) << 2))
       const weight = <f64>weightOf(weights, point)
       if (wanted === own || !mayLeave(clusters, own, <f32>weight, unit)) continue

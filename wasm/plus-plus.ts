@@ -6,17 +6,25 @@
  * x . c - |c|^2 / 2, which take half as many operations as differences, show that; only where they leave a doubt is the
  * distance taken by differences. So rounding of scores never shows in the result.
  *
+ * Of dense rows most need no score either: a point is not nearer to a candidate than to its centre if the two are at least
+ * twice as far from each other as the point is from its centre (Elkan 2003; Raff 2021 for k-means++). Each point has the slot
+ * of its nearest centre: 0 for the centres there were before, of which nothing is known, then 1, 2, ... in the order of
+ * choice. On separated data almost all points are passed over, and a step costs a comparison for each of them.
+ *
  * Candidates are kept twice: in full, and packed for scores in panels of 8 and, for the last four or fewer, 4. A panel has its
  * starting values, then [column][lane].
  */
-import { loadFour, rowBytes, squaredLength } from './simd'
+import { loadFour, rowBytes, squaredDistance, squaredLength } from './simd'
 
 export const BLOCK: u32 = 64
 export const NONE: u32 = 0xffffffff
 export const FAR: f32 = 3.4e38
 export const SPARSE: u32 = 2
+/** Four times 2^-24: errors of scores are within this, times columns, times the squared lengths of row and candidate. */
+export const ROUNDING: f32 = 2.5e-7
 
 /** Where things are in the state, in bytes: as in shaders/plus-plus.ts. */
+export const SLOT: usize = 4
 export const CANDIDATES: usize = 16
 const BLOCKS: usize = 80
 const SKIPS: usize = 144
@@ -35,6 +43,9 @@ export function choosePlusPlus(
   uniforms: usize,
   state: usize,
   chosen: usize,
+  candidates: usize,
+  stride: u32,
+  centers: usize,
 ): void {
   let best: u32 = 0
   let lowest: f64 = Infinity
@@ -52,7 +63,9 @@ export function choosePlusPlus(
   else {
     store<u32>(state, best)
     store<u32>(chosen + ((<usize>(step - 1)) << 2), load<u32>(state + CANDIDATES + ((<usize>best) << 2)))
+    if (centers) copyRow(candidates, best, centers, step - 1, stride)
   }
+  store<u32>(state + SLOT, step)
   for (let t: u32 = 0; t < trials; t++) {
     const at = (<usize>t) << 2
     // Rounding can leave a rest at the end: the last block with a chance takes it.
@@ -75,7 +88,16 @@ export function choosePlusPlus(
   }
 }
 
-/** Items are candidates: draws a point of the block, if that is one of this part, and copies its row. */
+function copyRow(from: usize, row: u32, to: usize, place: u32, stride: u32): void {
+  from += (<usize>row * stride) << 2
+  to += (<usize>place * stride) << 2
+  for (let at: usize = 0; at < (<usize>stride) << 2; at += 16) v128.store(to + at, v128.load(from + at))
+}
+
+/**
+ * Items are candidates: draws a point of the block, if that is one of this part, copies its row and measures how far it is
+ * from the centres chosen so far.
+ */
 export function drawPlusPlus(
   start: u32,
   end: u32,
@@ -95,6 +117,9 @@ export function drawPlusPlus(
   state: usize,
   trials: u32,
   panels: usize,
+  marks: usize,
+  centers: usize,
+  spacing: usize,
 ): void {
   const best = load<u32>(state)
   const blocks = (rows + BLOCK - 1) / BLOCK
@@ -105,10 +130,11 @@ export function drawPlusPlus(
     let rest = <f64>load<f32>(state + SKIPS + place)
     let found = NONE
     const first = (block - firstBlock) * BLOCK
+    const nearer = isMarked(marks, block - firstBlock, best)
     for (let row = first; row < min(first + BLOCK, rows); row++) {
       const at = (<usize>row) << 2
       let chance = load<f32>(nearest + at)
-      if (best !== NONE) chance = min(chance, load<f32>(trial + ((<usize>best * rows + row) << 2)))
+      if (nearer) chance = min(chance, load<f32>(trial + ((<usize>best * rows + row) << 2)))
       const weighed = weights ? <f64>chance * <f64>load<f32>(weights + at) : <f64>chance
       if (!(weighed > 0)) continue
       found = row
@@ -126,7 +152,49 @@ export function drawPlusPlus(
         v128.store(out + ((<usize>column) << 2), loadFour(row, kind, column))
       }
       packCandidate(out, t, trials, stride, panels)
+      measureSpacing(out, t, trials, stride, load<u32>(state + SLOT), centers, spacing)
     }
+  }
+}
+
+/** Whether the candidate is the nearest centre of a point of the block. Its distances count only there. */
+export function isMarked(marks: usize, block: u32, candidate: u32): bool {
+  return candidate !== NONE && ((load<u32>(marks + ((<usize>block) << 2)) >> candidate) & 1) !== 0
+}
+
+export function fillFar(at: usize, count: u32): void {
+  const end = at + ((<usize>count) << 2)
+  for (; at + 16 <= end; at += 16) v128.store(at, f32x4.splat(FAR))
+  for (; at < end; at += 4) store<f32>(at, FAR)
+}
+
+/** Places for each slot in the list of spacings: whole vectors of four. */
+export function spacingLanes(trials: u32): u32 {
+  return (trials + 3) & ~3
+}
+
+/**
+ * A quarter of the squared distance between the candidate and each centre, slots 1 and up, less what rounding may add. By the
+ * triangle inequality no point whose squared distance to that centre is at most this is nearer to the candidate.
+ */
+function measureSpacing(
+  row: usize,
+  t: u32,
+  trials: u32,
+  stride: u32,
+  slots: u32,
+  centers: usize,
+  spacing: usize,
+): void {
+  const step = (<usize>spacingLanes(trials)) << 2
+  const share = <f32>0.25 * (<f32>1 - ROUNDING * <f32>(stride + 8))
+  let out = spacing + ((<usize>t) << 2)
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    out += step
+    const apart = squaredDistance(row, 0, centers, stride)
+    // Below that, rounding is no longer in proportion.
+    store<f32>(out, apart < <f32>1e-30 ? 0 : apart * share)
+    centers += (<usize>stride) << 2
   }
 }
 

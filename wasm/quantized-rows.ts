@@ -3,7 +3,7 @@
  * nothing is packed, so gathering costs nothing. Rows are padded to a multiple of 8 columns ("wide").
  */
 import { LENGTH } from './quantized'
-import { dotProduct, loadFour, madd, rowBytes, squaredLength, startScore, sumLanes } from './simd'
+import { dotProduct, loadFour, madd, squaredLength, startScore, sumLanes } from './simd'
 
 export function wideStride(stride: u32): u32 {
   return (stride + 7) & ~7
@@ -184,8 +184,22 @@ export function dotBytes(row: usize, other: usize, stride: u32): i32 {
   return i32x4.extract_lane(pairs, 0) + i32x4.extract_lane(pairs, 1)
 }
 
+/** The scale in which no sum of a point with any centre can leave 32 bits. 0 where there is none. */
+export function scaleOf(row: usize, kind: u32, stride: u32, longest: f32): f32 {
+  // 255 * sqrt(stride) bounds the length of bytes.
+  if (kind === 1 && longest < LENGTH && stride < 13000) return 1
+  const length = max(Mathf.sqrt(squaredLength(row, kind, stride)), longest)
+  const scale: f32 = length > 0 ? LENGTH / length : 1
+  return scale > 0 && scale < 1e38 ? scale : 0
+}
+
 /** A point's row as integers in the given scale, and by how much its scores may miss: see assign-quantized.ts. */
 export function quantizePoint(row: usize, kind: u32, stride: u32, scale: f32, worst: f32, out: usize): i32 {
+  if (scale === 0) {
+    // All scores are alike then, so that every candidate is measured.
+    memory.fill(out, 0, (<usize>wideStride(stride)) << 1)
+    return 0
+  }
   if (kind === 1 && scale === 1) {
     widenBytes(row, stride, out)
     return <i32>(Mathf.sqrt(<f32>dotWide(out, out, wideStride(stride))) * worst * 2.001 + 200)
@@ -193,19 +207,4 @@ export function quantizePoint(row: usize, kind: u32, stride: u32, scale: f32, wo
   const error = quantizeRow(row, kind, stride, scale, out)
   const reach = Mathf.sqrt(squaredLength(row, kind, stride)) * scale
   return <i32>(((reach + error) * worst + error * (LENGTH + 1)) * 2.001 + 200)
-}
-
-/** One scale for some points: no sum of theirs with any centre can leave 32 bits. 0 where there is none. */
-export function commonScale(x: usize, kind: u32, stride: u32, members: usize, from: u32, to: u32, longest: f32): f32 {
-  // 255 * sqrt(stride) bounds the length of bytes.
-  if (kind === 1 && longest < LENGTH && stride < 13000) return 1
-  let squares: f32 = 0
-  const bytes = rowBytes(stride, kind)
-  for (let at = from; at < to; at++) {
-    const row = x + <usize>load<u32>(members + ((<usize>at) << 2)) * bytes
-    squares = max(squares, squaredLength(row, kind, stride))
-  }
-  const length = max(Mathf.sqrt(squares), longest)
-  const scale: f32 = length > 0 ? LENGTH / length : 1
-  return scale > 0 && scale < 1e38 ? scale : 0
 }

@@ -5,7 +5,7 @@
  *
  * scales: f32 [k][2]. best: u32 [n][m], 0xffffffff for none; logs: f32 [n][m].
  */
-import { rowBytes, squaredDistance } from './simd'
+import { measureFew, rowBytes, squaredDistance, unpackRow } from './simd'
 
 const NONE: u32 = 0xffffffff
 
@@ -14,15 +14,18 @@ function logOf(scales: usize, component: u32, distance: f32): f32 {
   return load<f32>(at) - distance * load<f32>(at, 4)
 }
 
+/** Whether a full list is better than the component throughout. */
+function beyond(list: usize, held: u32, m: u32, log: f32, component: u32): bool {
+  if (held < m) return false
+  const last = list + ((<usize>m) << 3) - 8
+  const lowest = load<f32>(last)
+  return log < lowest || (log === lowest && component > load<u32>(last, 4))
+}
+
 /** Puts a component where it belongs among the `held` best; gives how many there are then. */
 function insert(list: usize, held: u32, m: u32, log: f32, component: u32): u32 {
-  let place = held
-  if (held === m) {
-    const last = list + ((<usize>m) << 3) - 8
-    const lowest = load<f32>(last)
-    if (log < lowest || (log === lowest && component > load<u32>(last, 4))) return held
-    place--
-  }
+  if (beyond(list, held, m, log, component)) return held
+  let place = held === m ? held - 1 : held
   while (place > 0) {
     const before = list + ((<usize>place) << 3) - 8
     const other = load<f32>(before)
@@ -51,7 +54,10 @@ function writeList(list: usize, held: u32, m: u32, best: usize, logs: usize): vo
   }
 }
 
-/** The best of those a point had, under their new numbers, and of those just found, with their distances. */
+/**
+ * The best of those a point had, under their new numbers, and of those just found, with their distances. Scratch: the
+ * list, the row as floats, four numbers of components and four distances.
+ */
 export function respondLists(
   start: u32,
   end: u32,
@@ -69,24 +75,37 @@ export function respondLists(
   width: u32,
   logs: usize,
 ): void {
+  const row = scratch + ((<usize>m) << 3)
+  const group = row + ((<usize>stride) << 2)
+  const measures = group + 16
   for (let i = start; i < end; i++) {
-    const row = x + <usize>i * rowBytes(stride, kind)
+    unpackRow(x + <usize>i * rowBytes(stride, kind), kind, stride, row)
     const own = best + ((<usize>i * m) << 2)
     let held: u32 = 0
-    for (let place: usize = 0; place < <usize>m; place++) {
-      const before = load<u32>(own + (place << 2))
-      if (before === NONE) continue
-      const component = load<u32>(renamed + ((<usize>before) << 2))
-      if (component === NONE) continue
-      const distance = squaredDistance(row, kind, centers + ((<usize>component * stride) << 2), stride)
-      held = insert(scratch, held, m, logOf(scales, component, distance), component)
+    let waiting: u32 = 0
+    for (let place: u32 = 0; place < m; place++) {
+      const before = load<u32>(own + ((<usize>place) << 2))
+      const component = before === NONE ? NONE : load<u32>(renamed + ((<usize>before) << 2))
+      if (component !== NONE) {
+        store<u32>(group + ((<usize>waiting) << 2), component)
+        waiting++
+      }
+      if (waiting === 0 || (waiting < 4 && place + 1 < m)) continue
+      measureFew(row, centers, stride, group, waiting, measures)
+      for (let at: usize = 0; at < <usize>waiting; at++) {
+        const measured = load<u32>(group + (at << 2))
+        held = insert(scratch, held, m, logOf(scales, measured, load<f32>(measures + (at << 2))), measured)
+      }
+      waiting = 0
     }
     const fresh = (<usize>i * width) << 2
     for (let place: usize = 0; place < <usize>width; place++) {
       const component = load<u32>(found + fresh + (place << 2))
-      if (component === NONE || holds(scratch, held, component)) continue
-      const distance = load<f32>(foundDistances + fresh + (place << 2))
-      held = insert(scratch, held, m, logOf(scales, component, distance), component)
+      if (component === NONE) continue
+      const log = logOf(scales, component, load<f32>(foundDistances + fresh + (place << 2)))
+      // Most are too far: that is seen sooner than whether the list holds them.
+      if (beyond(scratch, held, m, log, component) || holds(scratch, held, component)) continue
+      held = insert(scratch, held, m, log, component)
     }
     writeList(scratch, held, m, own, logs + ((<usize>i * m) << 2))
   }

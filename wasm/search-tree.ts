@@ -8,9 +8,14 @@
  *
  * With a `width` all centres measured are listed, in the order found, and a full list ends the search.
  *
- * Scratch: the row as floats, the queue (f32 rank, u32 node) and, for several trees, a bit a centre.
+ * With an `order` (u32, a permutation of the rows) items are places in it: rows that are near each other, one after
+ * another, find the nodes and centres they measure in the cache. It changes nothing else.
+ *
+ * Four nodes or centres are measured together, then taken in their order.
+ *
+ * Scratch: the row as floats, four numbers of centres and four distances, the queue (f32 rank, u32 node) and, for several trees, a bit a centre.
  */
-import { loadFour, rowBytes, squaredDistance } from './simd'
+import { fourDistances, measureFew, rowBytes, unpackRow } from './simd'
 
 const LEAF: u32 = 0x80000000
 
@@ -34,16 +39,19 @@ export function searchTree(
   looked: usize,
   merge: u32,
   width: u32,
+  order: usize,
 ): void {
   const row = scratch
-  const queue = row + ((<usize>stride) << 2)
+  const bytes = (<usize>stride) << 2
+  const group = row + bytes
+  const measures = group + 16
+  const queue = group + 32
   const seen = queue + ((<usize>nodeCount) << 3)
   const seenBytes: usize = ((<usize>k + 31) >> 5) << 2
-  for (let i = start; i < end; i++) {
+  for (let item = start; item < end; item++) {
+    const i = order ? load<u32>(order + ((<usize>item) << 2)) : item
     const from = x + <usize>i * rowBytes(stride, kind)
-    for (let column: u32 = 0; column < stride; column += 4) {
-      v128.store(row + ((<usize>column) << 2), loadFour(from, kind, column))
-    }
+    unpackRow(from, kind, stride, row)
     // A centre is in one leaf of every tree: only with several can it come twice.
     if (roots > 1) memory.fill(seen, 0, seenBytes)
     let size: u32 = 0
@@ -62,15 +70,25 @@ export function searchTree(
         let next: u32
         if (nodeCenters !== 0) {
           next = first
-          let nearest = squaredDistance(row, 0, nodeCenters + ((<usize>first * stride) << 2), stride)
-          for (let child = first + 1; child < first + count; child++) {
-            const distance = squaredDistance(row, 0, nodeCenters + ((<usize>child * stride) << 2), stride)
-            if (distance < nearest) {
+          let nearest: f32 = 0
+          for (let child: u32 = 0; child < count; child++) {
+            if ((child & 3) === 0) {
+              const a = nodeCenters + <usize>(first + child) * bytes
+              // A group that is not full measures its last node again.
+              const b = a + <usize>min(1, count - 1 - child) * bytes
+              const c = a + <usize>min(2, count - 1 - child) * bytes
+              const d = a + <usize>min(3, count - 1 - child) * bytes
+              fourDistances(row, a, b, c, d, stride, measures)
+            }
+            const distance = load<f32>(measures + ((<usize>(child & 3)) << 2))
+            if (child === 0) {
+              nearest = distance
+            } else if (distance < nearest) {
               size = push(queue, size, nearest, next)
               nearest = distance
-              next = child
+              next = first + child
             } else {
-              size = push(queue, size, distance, child)
+              size = push(queue, size, distance, first + child)
             }
           }
           measured += count
@@ -85,26 +103,39 @@ export function searchTree(
       }
       const place = items + ((<usize>load<u32>(node)) << 2)
       count &= ~LEAF
-      for (let at: u32 = 0; at < count; at++) {
-        const center = load<u32>(place + ((<usize>at) << 2))
-        if (roots > 1) {
-          const word = seen + ((<usize>(center >> 5)) << 2)
-          const bit: u32 = (<u32>1) << (center & 31)
-          const bits = load<u32>(word)
-          if (bits & bit) continue
-          store<u32>(word, bits | bit)
+      const room = width ? width - checked : <u32>0xffffffff
+      let found: u32 = 0
+      let at: u32 = 0
+      while (at < count && found < room) {
+        let held: u32 = 0
+        for (; at < count && held < 4 && found < room; at++) {
+          const center = load<u32>(place + ((<usize>at) << 2))
+          if (roots > 1) {
+            const word = seen + ((<usize>(center >> 5)) << 2)
+            const bit: u32 = (<u32>1) << (center & 31)
+            const bits = load<u32>(word)
+            if (bits & bit) continue
+            store<u32>(word, bits | bit)
+          }
+          store<u32>(group + ((<usize>held) << 2), center)
+          held++
+          found++
         }
-        if (width && checked === width) break
-        const distance = squaredDistance(row, 0, centers + ((<usize>center * stride) << 2), stride)
-        if (width) {
-          const slot = (<usize>i * width + checked) << 2
-          store<u32>(labels + slot, center)
-          store<f32>(distances + slot, distance)
-        }
-        checked++
-        if (distance < best || (distance === best && center < label)) {
-          best = distance
-          label = center
+        if (held === 0) break
+        measureFew(row, centers, stride, group, held, measures)
+        for (let other: u32 = 0; other < held; other++) {
+          const center = load<u32>(group + ((<usize>other) << 2))
+          const distance = load<f32>(measures + ((<usize>other) << 2))
+          if (width) {
+            const slot = (<usize>i * width + checked) << 2
+            store<u32>(labels + slot, center)
+            store<f32>(distances + slot, distance)
+          }
+          checked++
+          if (distance < best || (distance === best && center < label)) {
+            best = distance
+            label = center
+          }
         }
       }
     }

@@ -80,8 +80,9 @@ export function sharesOfAll(
   evidence: usize,
   pairs: usize,
   shares: usize,
+  from: u32,
 ): void {
-  for (let i = start; i < end; i++) {
+  for (let i = from + start; i < from + end; i++) {
     const row = x + <usize>i * rowBytes(stride, kind)
     const total = load<f32>(evidence + ((<usize>i) << 2))
     const weight: f32 = weights ? load<f32>(weights + ((<usize>i) << 2)) : 1

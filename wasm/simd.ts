@@ -46,6 +46,82 @@ export function squaredDistance(row: usize, kind: u32, center: usize, stride: u3
   return sumLanes(f32x4.add(even, odd))
 }
 
+/**
+ * Squared distances of a row of floats to four others, written to `out`: the same bits as squaredDistance, for fewer
+ * loads of the row.
+ */
+export function fourDistances(row: usize, a: usize, b: usize, c: usize, d: usize, stride: u32, out: usize): void {
+  let evenA = f32x4.splat(0)
+  let evenB = f32x4.splat(0)
+  let evenC = f32x4.splat(0)
+  let evenD = f32x4.splat(0)
+  let oddA = f32x4.splat(0)
+  let oddB = f32x4.splat(0)
+  let oddC = f32x4.splat(0)
+  let oddD = f32x4.splat(0)
+  let at: usize = 0
+  const end = (<usize>stride) << 2
+  for (; at + 32 <= end; at += 32) {
+    const even = v128.load(row + at)
+    let gap = f32x4.sub(even, v128.load(a + at))
+    evenA = madd(gap, gap, evenA)
+    gap = f32x4.sub(even, v128.load(b + at))
+    evenB = madd(gap, gap, evenB)
+    gap = f32x4.sub(even, v128.load(c + at))
+    evenC = madd(gap, gap, evenC)
+    gap = f32x4.sub(even, v128.load(d + at))
+    evenD = madd(gap, gap, evenD)
+    const odd = v128.load(row + at, 16)
+    gap = f32x4.sub(odd, v128.load(a + at, 16))
+    oddA = madd(gap, gap, oddA)
+    gap = f32x4.sub(odd, v128.load(b + at, 16))
+    oddB = madd(gap, gap, oddB)
+    gap = f32x4.sub(odd, v128.load(c + at, 16))
+    oddC = madd(gap, gap, oddC)
+    gap = f32x4.sub(odd, v128.load(d + at, 16))
+    oddD = madd(gap, gap, oddD)
+  }
+  if (at < end) {
+    const even = v128.load(row + at)
+    let gap = f32x4.sub(even, v128.load(a + at))
+    evenA = madd(gap, gap, evenA)
+    gap = f32x4.sub(even, v128.load(b + at))
+    evenB = madd(gap, gap, evenB)
+    gap = f32x4.sub(even, v128.load(c + at))
+    evenC = madd(gap, gap, evenC)
+    gap = f32x4.sub(even, v128.load(d + at))
+    evenD = madd(gap, gap, evenD)
+  }
+  store<f32>(out, sumLanes(f32x4.add(evenA, oddA)))
+  store<f32>(out, sumLanes(f32x4.add(evenB, oddB)), 4)
+  store<f32>(out, sumLanes(f32x4.add(evenC, oddC)), 8)
+  store<f32>(out, sumLanes(f32x4.add(evenD, oddD)), 12)
+}
+
+/**
+ * Squared distances of a row of floats to the first `count` (1 to 4) of the rows whose numbers stand in `group`. Room for
+ * four numbers and four distances is needed: a group that is not full measures its last row again.
+ */
+export function measureFew(row: usize, rows: usize, stride: u32, group: usize, count: u32, out: usize): void {
+  const bytes = (<usize>stride) << 2
+  const a = rows + <usize>load<u32>(group) * bytes
+  if (count === 1) {
+    store<f32>(out, squaredDistance(row, 0, a, stride))
+    return
+  }
+  const b = rows + <usize>load<u32>(group, 4) * bytes
+  const c = count > 2 ? rows + <usize>load<u32>(group, 8) * bytes : b
+  const d = count > 3 ? rows + <usize>load<u32>(group, 12) * bytes : c
+  fourDistances(row, a, b, c, d, stride, out)
+}
+
+/** A row of any kind as floats. */
+export function unpackRow(from: usize, kind: u32, stride: u32, to: usize): void {
+  for (let column: u32 = 0; column < stride; column += 4) {
+    v128.store(to + ((<usize>column) << 2), loadFour(from, kind, column))
+  }
+}
+
 export function dotProduct(row: usize, kind: u32, other: usize, stride: u32): f32 {
   let even = f32x4.splat(0)
   let odd = f32x4.splat(0)

@@ -12,12 +12,23 @@ export function touchRow(row: usize, bytes: usize): u32 {
   return sum
 }
 
-/** Rows and labels of the points listed from `from` on. */
-export function touchPoints(x: usize, bytes: usize, members: usize, from: u32, to: u32, labels: usize): u32 {
+/** Of the members listed from `from` on: all labels, and the rows that are there, `near` being the first of `rows`. */
+export function touchPoints(
+  x: usize,
+  bytes: usize,
+  members: usize,
+  from: u32,
+  to: u32,
+  lent: usize,
+  near: u32,
+  rows: u32,
+): u32 {
   let sum: u32 = 0
   for (let at = from; at < to; at++) {
-    const point = <usize>load<u32>(members + ((<usize>at) << 2))
-    sum += touchRow(x + point * bytes, bytes) + load<u32>(labels + (point << 2))
+    const member = load<u32>(members + ((<usize>at) << 2))
+    sum += load<u32>(lent + ((<usize>member) << 2))
+    const row = member - near
+    if (row < rows) sum += touchRow(x + <usize>row * bytes, bytes)
   }
   return sum
 }

@@ -21,9 +21,10 @@ export function tellFailure(error: unknown, session: Session): void {
 }
 
 function sentenceFor(error: unknown, session: Session): string {
-  if (error instanceof CentroidalError || error instanceof CommanderError || error instanceof Interrupted) {
-    return error.message
-  }
+  // The library knows nothing of flags.
+  if (error instanceof CentroidalError)
+    return error.message.replace(/(or|use|try) the CPU device/i, '$& (--device cpu)')
+  if (error instanceof CommanderError || error instanceof Interrupted) return error.message
   if (wasInterrupted(error, session)) return 'Interrupted: nothing was written.'
   const [what] = String((error as Error)?.message ?? error).split('\n')
   return `Something went wrong that should not have (${what}): ${PLEASE_REPORT}.`

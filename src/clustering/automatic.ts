@@ -7,23 +7,13 @@
  */
 import { badOption } from '../core/errors.ts'
 import { elementBytes, type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
-import { createRandom, sampleDistinct } from '../core/random.ts'
-import { chunks } from './frame.ts'
-import type { ClusterModel } from './model.ts'
+import { sampleDistinct } from '../core/random.ts'
+import { stream } from '../core/streams.ts'
+import type { CountCertainty } from '../models/certainty.ts'
+import type { ClusterModel } from '../models/model.ts'
+import { chunks } from '../vectors/frame.ts'
 import type { ClusterOptions } from './options.ts'
 import { METHODS, type MethodName } from './presets.ts'
-
-/** How sure the number of clusters is. */
-export interface CountCertainty {
-  /** The numbers of clusters that runs with other seeds found, each on a random half of the vectors. */
-  readonly others: readonly number[]
-  /** For each cluster, the mean Jaccard index with the most similar cluster of those runs, 0 to 1. */
-  readonly stability: readonly number[]
-  /** Clusters whose index is 0.75 or more. */
-  readonly stable: number
-  /** The same for people. */
-  readonly sentence: string
-}
 
 /** Below this many numbers compared in a round, every vector looks at every component. */
 const SMALL = 2e9
@@ -33,7 +23,6 @@ const RUNS = 2
 const LEAST_ROWS = 40
 /** Vectors of a further run, and vectors whose clusters are compared. */
 const MOST_ROWS = 20_000
-const STREAM = 0x9a1f0000
 
 /** The method and the reason for it, in place of `k: 'auto'`. */
 export function automaticOptions(
@@ -84,23 +73,25 @@ export async function certaintyOf(
   const { rows } = source
   const { k, seed } = model.facts
   if (rows < LEAST_ROWS) return undefined
-  const random = createRandom(seed).fork(STREAM)
+  const random = stream(seed, 'certainty')
   const compared = sampleDistinct(random, rows, Math.min(rows, MOST_ROWS)).sort()
   const judged = await pickRows(source, compared)
   const own = Uint32Array.from(compared, (row) => model.labels[row])
   const others: number[] = []
+  let cut = isCut(model)
   const stability = new Float64Array(k)
   for (let run = 0; run < RUNS; run++) {
     const half = sampleDistinct(random, rows, Math.min(Math.floor(rows / 2), MOST_ROWS)).sort()
     const halfWeights = weights && Float32Array.from(half, (row) => weights[row])
     const other = await runAgain(await pickRows(source, half), random.next(), halfWeights)
     others.push(other.facts.k)
+    cut ||= isCut(other)
     bestOverlaps(own, k, await assign(other, judged), other.facts.k).forEach((index, c) => {
       stability[c] += index / RUNS
     })
   }
   const stable = stability.reduce((sum, index) => sum + Number(index >= STABLE), 0)
-  return { others, stability: Array.from(stability), stable, sentence: sentenceFor(k, others, stable) }
+  return { others, stability: Array.from(stability), stable, sentence: sentenceFor(k, others, stable, cut) }
 }
 
 /** For each cluster of the first labels: the largest Jaccard index with a cluster of the second. */
@@ -122,8 +113,16 @@ export function bestOverlaps(labels: Uint32Array, k: number, others: Uint32Array
   return best
 }
 
-function sentenceFor(k: number, others: readonly number[], stable: number): string {
+/** The search ended where rounds or seconds did, not where it had found the number. */
+function isCut({ facts: { stopped } }: ClusterModel): boolean {
+  return stopped === 'iterations' || stopped === 'seconds'
+}
+
+function sentenceFor(k: number, others: readonly number[], stable: number, cut: boolean): string {
   const found = `Runs with other seeds on random halves of the vectors found ${others.join(' and ')}`
+  if (cut) {
+    return `${found} clusters, but the search was cut short: the number is preliminary, allow more rounds (iterations) or time (seconds).`
+  }
   if (stable === k && others.every((other) => other === k)) {
     return `${found} clusters too, with the same members: the number is well determined.`
   }

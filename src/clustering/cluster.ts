@@ -2,18 +2,18 @@
 import { CentroidalError } from '../core/errors.ts'
 import { isMatrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { paddedCols } from '../kernels/rows.ts'
+import type { ClusterModel } from '../models/model.ts'
+import { acquireDevices } from '../vectors/device-choice.ts'
+import { effectivePoints, requireDistinct } from '../vectors/distinct.ts'
+import { inspectVectors, largestInFrame, widenFrame } from '../vectors/frame.ts'
+import { PointStore } from '../vectors/points.ts'
 import { automaticOptions, certaintyOf } from './automatic.ts'
-import { acquireDevice } from './device-choice.ts'
-import { effectivePoints, requireDistinct } from './distinct.ts'
-import { requireWidths } from './finite.ts'
-import { inspectVectors, widenFrame } from './frame.ts'
-import type { ClusterModel } from './model.ts'
 import { type ClusterOptions, readOptions, requireSparseOptions, resolveOptions } from './options.ts'
-import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { bestBefore, checkResume, restartsLeft } from './resume.ts'
 import { type ClusterStep, isBetter, runOnce } from './run-once.ts'
+import { requireWidths } from './width-limits.ts'
 
 /**
  * Clusters vectors; see {@link ClusterOptions} for what can be asked.
@@ -66,10 +66,12 @@ async function* stepsWithoutCount(
   source: VectorSource,
   given: ClusterOptions,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
-  const { options, reason } = automaticOptions(given, source)
-  const { device, release } = await acquireDevice(options.device)
+  const { options: found, reason } = automaticOptions(given, source)
+  const { devices, release } = await acquireDevices(found, [source])
+  const [device] = devices
+  const { device: _device, devices: _devices, ...options } = found
   try {
-    const model = yield* stepsWithCount(source, { ...options, device }, reason)
+    const model = yield* stepsWithCount(source, { ...options, devices }, reason)
     if (options.signal?.aborted) return model
     const { signal, onProgress, weights, checkpoint: _, onIteration: __, resume: ___, start: ____, ...same } = options
     const told = onProgress && (() => onProgress('checking the number of clusters', 0))
@@ -119,24 +121,30 @@ async function* stepsWithCount(
   const method = METHODS[resolved.method]
   if (!method.findsCount) await requireDistinct(source, resolved.k, frame, { signal: options.signal })
   options.signal?.throwIfAborted()
-  const { device, release } = await acquireDevice(options.device)
+  const { devices, release } = await acquireDevices(options, [source])
   let points: PointStore | undefined
   try {
-    points = await PointStore.open(device, source, {
+    points = await PointStore.open(devices, source, {
       frame,
       weights: resolved.weights,
+      shards: resolved.shards,
       pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
     const { resume } = options
     const evidence =
       'prior' in resolved.settings ? await effectivePoints(source, frame, resolved.weights, watch) : undefined
-    const run = { ...resolved, roundingError: roundingError(inspected, frame, cols), evidence }
+    const run = {
+      ...resolved,
+      roundingError: roundingError(inspected, frame, cols),
+      largest: largestInFrame(inspected, frame),
+      evidence,
+    }
     let best = resume && bestBefore(resume)
     const { first, end } = resume ? restartsLeft(resume, resolved.restarts) : { first: 0, end: resolved.restarts }
     for (let restart = first; restart < end; restart++) {
       const from = restart === first ? resume : undefined
-      const model = yield* runOnce(device, points, run, options, { restart, from, best }, began)
+      const model = yield* runOnce(points, run, options, { restart, from, best }, began)
       if (model && (best === undefined || isBetter(model, best))) best = model
       if (options.signal?.aborted) break
     }

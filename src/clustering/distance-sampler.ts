@@ -1,57 +1,67 @@
 /** k-means||: many points at once, each with a chance in proportion to its squared distance from the centres so far. */
 import type { Random } from '../core/random.ts'
-import { BufferScope } from '../device/contract.ts'
+import { BufferScope, type DeviceBuffer } from '../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
-import { allocateRows, writeRows } from '../kernels/rows.ts'
-import { RowSet } from './distinct.ts'
+import { allocateRows, type DeviceRows, writeRows } from '../kernels/rows.ts'
+import { RowSet } from '../vectors/distinct.ts'
 import type { RunState } from './run-state.ts'
 
-/** Keeps every point's squared distance to the nearest chosen centre on the device, and draws by it. */
+/** Centres that were just chosen, on one device. */
+interface NewCenters {
+  readonly scope: BufferScope
+  readonly rows: DeviceRows
+  readonly workspace: DeviceBuffer
+}
+
+/** Keeps every point's squared distance to the nearest chosen centre on its device, and draws by it. */
 export class DistanceSampler {
   readonly #state: RunState
   readonly #weights: Float32Array | undefined
-  readonly #scope: BufferScope
   readonly #capacity: number
-  readonly #centers
-  readonly #workspace
+  readonly #centers: readonly NewCenters[]
 
   constructor(state: RunState, weights: Float32Array | undefined, capacity: number) {
+    const { points, team } = state
     this.#state = state
     this.#weights = weights
     this.#capacity = capacity
-    this.#scope = new BufferScope(state.device)
-    this.#centers = allocateRows(this.#scope, capacity, state.points.cols, 'f32', 'new centres')
-    this.#workspace = this.#scope.allocate(
-      assignWorkspaceBytes(this.#centers, state.points.source.sparse !== undefined),
-      'prepared new centres',
-    )
+    this.#centers = team.states.map(({ device }) => {
+      const scope = new BufferScope(device)
+      const rows = allocateRows(scope, capacity, points.cols, 'f32', 'new centres')
+      const bytes = assignWorkspaceBytes(rows, points.source.sparse !== undefined)
+      return { scope, rows, workspace: scope.allocate(bytes, 'prepared new centres') }
+    })
   }
 
   free(): void {
-    this.#scope.free()
+    for (const { scope } of this.#centers) scope.free()
   }
 
   /** Takes points as centres; `firstLabel` is the number of the first of them. */
   async add(indices: readonly number[], firstLabel: number): Promise<void> {
-    const { device, points, control } = this.#state
+    const { points, team } = this.#state
     for (let from = 0; from < indices.length; from += this.#capacity) {
       const some = indices.slice(from, from + this.#capacity)
-      writeRows(device, this.#centers, await points.gather(some))
-      for (const part of points.parts) {
-        await assign(
-          device,
-          {
-            points: await points.vectors(part),
-            centers: { ...this.#centers, rows: some.length },
-            labels: part.labels,
-            distances: part.distances,
-            merge: firstLabel + from > 0,
-            firstLabel: firstLabel + from,
-            workspace: this.#workspace,
-          },
-          { signal: control.signal },
-        )
-      }
+      const chosen = await points.gather(some)
+      await team.everywhere(async ({ device, parts, control }, owner) => {
+        const { rows, workspace } = this.#centers[owner]
+        writeRows(device, rows, chosen)
+        for (const part of parts) {
+          await assign(
+            device,
+            {
+              points: await points.vectors(part),
+              centers: { ...rows, rows: some.length },
+              labels: part.labels,
+              distances: part.distances,
+              merge: firstLabel + from > 0,
+              firstLabel: firstLabel + from,
+              workspace,
+            },
+            { signal: control.signal },
+          )
+        }
+      })
     }
   }
 

@@ -9,8 +9,8 @@ import { BufferScope, type Device, type RunControl } from '../device/contract.ts
 import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
 import { plusPlus, plusPlusMostRows, plusPlusPartRows, plusPlusTrials } from '../kernels/plus-plus.ts'
 import { allocateRows, paddedCols, writeRows } from '../kernels/rows.ts'
-import type { Frame } from './frame.ts'
-import { PointStore } from './points.ts'
+import { type Frame, intoFrame } from '../vectors/frame.ts'
+import { PointStore } from '../vectors/points.ts'
 import type { RunState } from './run-state.ts'
 import { drawByWeight, sampleByWeight, sampleSource } from './sample.ts'
 
@@ -19,6 +19,9 @@ const LEAST_SAMPLE = 16_384
 const SAMPLED_PER_CENTER = 20
 /** Bytes of a sample on the device, whatever the memory given to vectors: the choice must not depend on that. */
 const MOST_SAMPLE_BYTES = 256 * 2 ** 20
+
+/** Distances to the first centre are taken on the host where points have no more numbers than this: asking takes longer. */
+const HOST_NUMBERS = 2 ** 16
 
 export interface Greedy {
   /** Centres in all, given ones included. */
@@ -87,7 +90,9 @@ export async function greedyChoice(
     watch: { signal: control.signal },
   })
   try {
-    await measureNearest(device, store, given ?? (await store.gather(first)), control)
+    if (given || source.sparse || store.numbers > HOST_NUMBERS) {
+      await measureNearest(device, store, given ?? (await store.gather(first)), control)
+    } else await measureOnHost(device, store, first[0])
     const parts = await Promise.all(
       store.parts.map(async (part) => ({
         points: await store.vectors(part),
@@ -100,6 +105,22 @@ export async function greedyChoice(
   } finally {
     store.free()
   }
+}
+
+/** The distances of a store become those to one of its points. */
+async function measureOnHost(
+  device: Device,
+  { source, frame, parts, cols }: PointStore,
+  center: number,
+): Promise<void> {
+  const rows = intoFrame(await source.read(0, source.rows), cols, frame)
+  const distances = new Float32Array(source.rows)
+  for (let i = 0; i < source.rows; i++) {
+    let sum = 0
+    for (let j = 0; j < cols; j++) sum += (rows[i * cols + j] - rows[center * cols + j]) ** 2
+    distances[i] = sum
+  }
+  for (const { first, count, distances: out } of parts) device.write(out, distances.subarray(first, first + count))
 }
 
 /** The distances of a store become those to the nearest of some centres. */

@@ -22,7 +22,9 @@ export async function hierarchyStart(
   weights: Float32Array | undefined,
   onProgress?: (share: number) => void,
 ): Promise<Hierarchy> {
-  const { device, points, k, unit, control } = state
+  const { device, k, unit, control } = state
+  // Nodes are split one level after the other: one device grows the tree.
+  const points = await state.points.onFirstDevice()
   const options: HierarchicalOptions = {
     k,
     ...(start === 'hkm' ? hkmShape(state) : bisectingShape(state)),

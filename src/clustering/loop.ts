@@ -1,16 +1,18 @@
 /**
- * The one loop. A round: every point chooses among its candidates, the update takes what was chosen,
- * centres move, empty clusters are refilled. Some rounds relocate clusters first. Labels and centres stay on the device; the host reads a
- * few numbers. Progress, checkpoints, demos and stopping all consume what this generator yields.
+ * The one loop. A round: on every device that owns points each of them chooses among its candidates and the update takes
+ * what was chosen; what the shards contribute is merged; centres move, empty clusters are refilled. Some rounds relocate
+ * clusters first. Labels and centres stay on the devices; the host reads a few numbers. Progress, checkpoints, demos and
+ * stopping all consume what this generator yields.
  */
-import { tally } from '../kernels/tally.ts'
-import type { PointPart } from './points.ts'
+import { repeatRounds, type StopReason } from '../core/rounds.ts'
+import { type Crew, finishUpdate, type Member, updateFromLabels } from './members.ts'
+import { mergeRounds, type PartialRound, type ShardValue, sumOf } from './partial.ts'
 import { refillEmpty } from './refill.ts'
 import { type Relocation, relocateClusters } from './relocation/relocate.ts'
 import { type NextRound, RelocationSchedule } from './relocation/schedule.ts'
-import { distortionOf, measureSquares, roundCenters, roundingCounts } from './resolution.ts'
-import { type CandidateSource, type Round, type RunState, readCenters, type Update, writeCenters } from './run-state.ts'
-import type { StopReason } from './stats.ts'
+import { distortionOf, measureSquares, roundCenters, roundingCounts, tallyShard } from './resolution.ts'
+import type { Round, UpdateResult } from './run-state.ts'
+import { CenterSnapshots } from './snapshots.ts'
 
 export interface LoopOptions {
   readonly iterations: number
@@ -29,21 +31,19 @@ export interface LoopOptions {
   readonly timeIsUp: () => boolean
 }
 
-export async function* iterate(
-  state: RunState,
-  candidates: CandidateSource,
-  update: Update,
-  options: LoopOptions,
-): AsyncGenerator<Round, StopReason> {
+export async function* iterate(crew: Crew, options: LoopOptions): AsyncGenerator<Round, StopReason> {
   const { tolerance, history, iterations } = options
+  const { team, members } = crew
+  const { state, update } = members[0]
+  const snapshots = new CenterSnapshots(team)
   let last: Round | undefined
   const schedule = new RelocationSchedule(options.relocate, state.k, tolerance)
   /** Whether the run is over after this round, or goes on with a relocation. */
   const follow = async (result: Round): Promise<NextRound> => {
     const before = last
     last = result
-    const settled = (await candidates.settled?.(result)) ?? true
-    if (!settled) return schedule.after(result, undefined)
+    const settled = await Promise.all(members.map(({ candidates }) => candidates.settled?.(result) ?? true))
+    if (!settled[0]) return schedule.after(result, undefined)
     const over = update.ended
       ? update.ended(result, before, tolerance)
       : flattened(result, before?.distortion, tolerance)
@@ -53,18 +53,23 @@ export async function* iterate(
   // What a resumed run had learned from its rounds, it learns again.
   for (const result of history) next = await follow(result)
   if (!options.sameMethod) next = { over: undefined, relocate: false }
-  for (let iteration = (last?.iteration ?? 0) + 1; iteration <= iterations; iteration++) {
-    if (next.over && !next.relocate) return next.over
-    const result = await round(state, candidates, update, iteration, options, next)
-    if (typeof result === 'string') return result
-    yield result
-    state.labelled = true
-    next = await follow(result)
-    if (next.over && !next.relocate) return next.over
-    if (state.control.signal?.aborted) return 'aborted'
-    if (options.timeIsUp()) return 'seconds'
-  }
-  return next.over ?? 'iterations'
+  const pending = (): StopReason | undefined => (next.relocate ? undefined : next.over)
+  const stopped = pending()
+  if (stopped) return stopped
+  const ended = yield* repeatRounds<Round>({
+    first: (last?.iteration ?? 0) + 1,
+    iterations,
+    signal: state.control.signal,
+    timeIsUp: options.timeIsUp,
+    run: (iteration) => round(crew, snapshots, iteration, options, next, last),
+    async after(result) {
+      for (const each of team.states) each.labelled = true
+      next = await follow(result)
+      return pending()
+    },
+  })
+  // Nothing but a relocation was left to do.
+  return ended === 'iterations' ? (next.over ?? ended) : ended
 }
 
 function flattened(
@@ -79,72 +84,58 @@ function flattened(
 
 /**
  * Says why the run is over instead, where it was stopped half-way, or was over already and no cluster could be relocated.
- * Labels and centres are then those of the round before.
+ * Labels and centres are then those of the round before; so they are where a device fails.
  */
 async function round(
-  state: RunState,
-  candidates: CandidateSource,
-  update: Update,
+  crew: Crew,
+  snapshots: CenterSnapshots,
   iteration: number,
   options: LoopOptions,
   { over, relocate }: NextRound,
+  last: Round | undefined,
 ): Promise<Round | StopReason> {
-  const { device, points } = state
+  const { team, members } = crew
+  const { state, update, candidates } = members[0]
+  const { points, control } = state
   let relocation: Relocation | undefined
-  const taken: PointPart[] = []
-  let looked = 0
-  let moved = 0
-  let squares = 0
-  let centersBefore: Float32Array | undefined
+  let chosen: PartialRound
+  let swapped = false
+  snapshots.forget()
   try {
     if (relocate) {
-      relocation = await relocateClusters(state, update, iteration, options.roundingError)
+      relocation = await relocateClusters(crew, iteration, options.roundingError)
       if (over && relocation.clusters === 0) return over
-      looked += relocation.looked
-      moved += relocation.points
     }
-    centersBefore = update.begin && (await readCenters(state))
-    await update.begin?.(state, iteration)
-    for (const part of points.parts) {
-      part.swapLabels()
-      taken.push(part)
-      const vectors = await points.vectors(part)
-      const seen = await (update.drive
-        ? update.drive(state, candidates, part, vectors, iteration)
-        : candidates.assign(state, part, vectors, iteration))
-      looked += seen * part.count
-      await update.take(state, part, vectors)
-      const counted = await tally(device, {
-        count: part.count,
-        values: part.distances,
-        weights: part.weights,
-        left: part.labels,
-        right: part.previous,
-        sums: part.sums,
-        differences: part.differences,
-      })
-      state.control.signal?.throwIfAborted()
-      moved += counted.different
-      squares += counted.sum
+    if (state.labelled && update.stale) {
+      // Centres may have been rounded since they were means; a resumed run goes on from the same.
+      snapshots.take()
+      await updateFromLabels(crew)
+      snapshots.putBack()
     }
+    if (update.ahead || update.drive) snapshots.take()
+    if (update.ahead) {
+      await update.ahead(state, candidates, iteration)
+      await team.shareCenters()
+    }
+    for (const part of points.parts) part.swapLabels()
+    swapped = true
+    const partials = await team.everywhere((_state, owner) => chooseAndTake(members[owner], iteration))
+    chosen = partials.reduce(mergeRounds)
   } catch (error) {
-    if (!state.control.signal?.aborted) throw error
-    for (const part of taken) part.swapLabels()
-    if (centersBefore) writeCenters(state, centersBefore)
-    relocation?.putBack()
+    if (swapped) for (const part of points.parts) part.swapLabels()
+    snapshots.putBack()
+    await relocation?.putBack().catch(() => {})
+    if (!control.signal?.aborted) throw error
     return 'aborted'
   }
-  const result = await update.finish(state)
-  let { gain } = result
-  if (result.empty > 0 && options.empty === 'farthest') {
-    const refill = await refillEmpty(state, options.weights)
-    if (refill.clusters > 0) {
-      for (const part of points.parts) await update.take(state, part, await points.vectors(part))
-      // The second update moves centres from where the first left them, so the gains add up.
-      gain += refill.squares + (await update.finish(state)).gain
-      moved += refill.clusters
-    }
+  let squares = sumOf(chosen.squares)
+  let result = await finishUpdate(crew)
+  const before = last?.distortion
+  if (update.retreat && before !== undefined && distortionOf(state, Math.max(0, squares - result.gain)) > before) {
+    squares = await retreat(crew)
+    result = await finishUpdate(crew)
   }
+  const { gain, refilled } = await refill(crew, result, options)
   let distortion = distortionOf(state, result.squares ?? Math.max(0, squares - gain))
   if (roundingCounts(options.roundingError, distortion)) {
     await roundCenters(state)
@@ -153,11 +144,66 @@ async function round(
   const extra = relocation
     ? { ...result.extra, relocated: relocation.clusters, relocationGain: relocation.gain }
     : result.extra
+  const looked = chosen.looked + (relocation?.looked ?? 0) + (result.looked ?? 0)
   return {
     iteration,
     distortion,
-    moved: Math.min(moved, points.rows),
-    candidates: (looked + (result.looked ?? 0)) / points.rows,
+    moved: Math.min(chosen.moved + (relocation?.points ?? 0) + refilled, points.rows),
+    candidates: looked / points.rows,
     ...(extra ? { extra } : {}),
   }
+}
+
+/** The part of a round that happens on one device: its points choose, and what they chose is summed up. */
+async function chooseAndTake({ state, candidates, update }: Member, iteration: number): Promise<PartialRound> {
+  const { points, parts, control } = state
+  const squares: ShardValue[] = []
+  let looked = 0
+  let moved = 0
+  await update.begin?.(state, candidates, iteration)
+  update.reset?.(state)
+  for (const part of parts) {
+    const vectors = await points.vectors(part)
+    looked += await (update.drive
+      ? update.drive(state, candidates, part, vectors, iteration)
+      : candidates.assign(state, part, vectors, iteration))
+    await update.take(state, part, vectors)
+    for (const shard of part.shards) {
+      const { sum, different } = await tallyShard(part, shard)
+      squares.push({ shard: shard.index, value: sum })
+      moved += different
+    }
+    control.signal?.throwIfAborted()
+  }
+  return { squares, moved, looked }
+}
+
+/** Points go back to labels that cannot raise the objective, and are taken anew. Returns the sum of squares. */
+async function retreat(crew: Crew): Promise<number> {
+  const squares = await crew.team.everywhere(async ({ points, parts }, owner) => {
+    const { state, update } = crew.members[owner]
+    const own: ShardValue[] = []
+    update.reset?.(state)
+    for (const part of parts) {
+      const vectors = await points.vectors(part)
+      await update.retreat?.(state, part, vectors)
+      await update.take(state, part, vectors)
+      for (const shard of part.shards) own.push({ shard: shard.index, value: (await tallyShard(part, shard)).sum })
+    }
+    return own
+  })
+  return sumOf(squares.flat())
+}
+
+/** Empty clusters get points, and centres are updated once more. */
+async function refill(
+  crew: Crew,
+  { gain, empty }: UpdateResult,
+  options: LoopOptions,
+): Promise<{ readonly gain: number; readonly refilled: number }> {
+  if (empty === 0 || options.empty !== 'farthest') return { gain, refilled: 0 }
+  const { clusters, squares } = await refillEmpty(crew.team.lead, options.weights)
+  if (clusters === 0) return { gain, refilled: 0 }
+  // The second update moves centres from where the first left them, so the gains add up.
+  return { gain: gain + squares + (await updateFromLabels(crew)).gain, refilled: clusters }
 }

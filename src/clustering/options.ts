@@ -14,14 +14,16 @@ import { badArgument, badOption, CentroidalError, show } from '../core/errors.ts
 import { denseMatrix, isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
-import { deviceChoice } from './device-choice.ts'
+import { type ClusterModel, clusterModel } from '../models/model.ts'
+import type { IterationStats } from '../models/stats.ts'
+import { deviceChoice } from '../vectors/device-choice.ts'
+import type { ShardChoice } from '../vectors/layout.ts'
+import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-weights.ts'
 import { chooseMethod } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
-import { type ClusterModel, clusterModel } from './model.ts'
-import { checkWeights, type PointWeights, weightedRows } from './point-weights.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import type { StartName } from './run-state.ts'
-import type { IterationStats } from './stats.ts'
+import { checkShards, deviceChoices, shardChoice } from './shard-options.ts'
 
 /** What can be asked of a clustering. Options of single methods are in {@link MethodOptions}. */
 export interface ClusterOptions extends MethodOptions {
@@ -73,8 +75,19 @@ export interface ClusterOptions extends MethodOptions {
    * there the result is that of the plain method.
    */
   readonly relocate?: boolean
-  /** An open device (stays open), or what to open. Default `auto`: a hardware GPU where there is one, else all cores. */
+  /** An open device (stays open), or which one to open or share. Default `auto`: a hardware GPU where there is one, else all cores. */
   readonly device?: Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu'
+  /**
+   * Several devices that work at the same time, each on some of the shards: open ones, or what to open. Instead of `device`.
+   * Devices of one kind give the same result as one of them, bit for bit, if `shards` is the same. Default: one device.
+   */
+  readonly devices?: readonly (Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu')[]
+  /**
+   * Into how many shards the vectors are cut, or the number of vectors of each. A shard is a fixed range of rows that one
+   * device owns; which device that is never changes the result. Default: as many as the memory of the device requires, mostly
+   * one; with several devices at least 16.
+   */
+  readonly shards?: number | readonly number[]
   /** Stops the run; what was reached so far is the result. Default: none. */
   readonly signal?: AbortSignal
   /** Called after every round. Default: nobody is told. */
@@ -110,6 +123,8 @@ export interface ResolvedOptions extends PointWeights {
   readonly metric: 'euclidean' | 'cosine'
   readonly empty: 'farthest' | 'keep'
   readonly relocate: boolean
+  /** Undefined: as the memory of the device requires. */
+  readonly shards: ShardChoice | undefined
   /** Options of the method. */
   readonly settings: Settings
 }
@@ -158,6 +173,8 @@ const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
   empty: choice(['farthest', 'keep']),
   relocate: flag,
   device: deviceChoice,
+  devices: deviceChoices,
+  shards: checkShards,
   signal: abortSignal,
   onIteration: callback,
   onProgress: callback,
@@ -200,6 +217,9 @@ export function resolveOptions(
 ): ResolvedOptions {
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
+  if (options.device !== undefined && options.devices !== undefined) {
+    throw badOption('devices', options.devices, 'give either device or devices.')
+  }
   const weighted = checkWeights(options.weights, rows)
   const k = finds ? firstCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
@@ -222,6 +242,7 @@ export function resolveOptions(
     ...weighted,
     empty,
     relocate: relocation(options, name),
+    shards: shardChoice(options),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
 }

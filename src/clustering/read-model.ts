@@ -1,18 +1,22 @@
 /** The model of a run as it stands: centres, labels and facts, in the input's units. */
 import { isMatrix, type Matrix, matrix } from '../core/matrix.ts'
-import { requireFiniteResult } from './finite.ts'
-import { LARGEST_FLOAT, outOfFrame } from './frame.ts'
-import { ClusterModel, type ModelFacts, type ResumeState } from './model.ts'
+import { ClusterModel, type ModelFacts, type ResumeState } from '../models/model.ts'
+import type { IterationStats, StopReason } from '../models/stats.ts'
+import { requireFiniteResult } from '../vectors/finite.ts'
+import { LARGEST_FLOAT, outOfFrame } from '../vectors/frame.ts'
 import type { ResolvedOptions } from './options.ts'
-import { type RunState, readCenters } from './run-state.ts'
-import type { IterationStats, StopReason } from './stats.ts'
+import { type RunState, readCenters, type TreeUse } from './run-state.ts'
 
 /** What a run needs to know: the caller's options, and what was found out about the vectors. */
 export interface RunOptions extends ResolvedOptions {
   /** See resolution.ts. */
   readonly roundingError: number
+  /** No number of a vector is larger, in the frame. */
+  readonly largest: number
   /** Points as evidence, where that is known: see RunState. */
   readonly evidence?: number | undefined
+  /** See RunState. */
+  readonly treeUse?: TreeUse | undefined
 }
 
 export async function readModel(
@@ -35,7 +39,9 @@ export async function readModel(
     requireFiniteResult(sigmas, 'a standard deviation of the mixture')
   }
   // No limit in time is no number in JSON.
-  const { start, weights, weightScale: _, seconds, methodReason, roundingError: __, evidence: ___, ...plain } = resolved
+  const { start, weights, seconds, methodReason, shards, ...others } = resolved
+  const { weightScale: _, roundingError: __, evidence: ___, largest: ____, treeUse: _____, ...rest } = others
+  const plain = shards === undefined ? rest : { ...rest, shards }
   const chosen = methodReason === undefined ? {} : { methodReason }
   const limit = Number.isFinite(seconds) ? { seconds } : {}
   const facts: ModelFacts = {

@@ -41,6 +41,7 @@ export async function refillEmpty(state: RunState, weights?: Float32Array): Prom
   })
   points.writeLabels(labels)
   writeCenters(state, centers)
+  await state.team.shareCenters()
   return { clusters: chosen.length, squares }
 }
 

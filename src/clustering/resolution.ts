@@ -5,8 +5,10 @@
  */
 import { BufferScope } from '../device/contract.ts'
 import { assignLists } from '../kernels/assign-lists.ts'
-import { tally } from '../kernels/tally.ts'
-import { type Frame, floatStep, type Inspection, intoFrame, isIdentity, outOfFrame } from './frame.ts'
+import { type TallyResult, tally } from '../kernels/tally.ts'
+import { type Frame, floatStep, type Inspection, intoFrame, isIdentity, outOfFrame } from '../vectors/frame.ts'
+import type { PartShard, PointPart } from '../vectors/point-part.ts'
+import { type ShardValue, sumOf } from './partial.ts'
 import { type RunState, readCenters, writeCenters } from './run-state.ts'
 
 /** Rounding that adds less than this share to the distortion is ignored. */
@@ -21,10 +23,12 @@ export function roundingCounts(error: number, distortion: number): boolean {
   return error > IGNORED * distortion
 }
 
+/** On the leading device; the others follow. */
 export async function roundCenters(state: RunState): Promise<void> {
   const { frame, cols } = state.points
   const rounded = outOfFrame(await readCenters(state), cols, frame)
   writeCenters(state, intoFrame(rounded, cols, { ...frame, type: 'f32' }) as Float32Array)
+  await state.team.shareCenters()
 }
 
 /** Mean squared distance in the input's units, from the sum in the frame. */
@@ -34,24 +38,41 @@ export function distortionOf({ points, totalWeight }: RunState, squares: number)
 }
 
 /** Sum of weighted squared distances to the centres as they stand now, in the frame. */
-export async function measureSquares(state: RunState): Promise<number> {
-  const { device, points, centers } = state
+export async function measureSquares({ team }: RunState): Promise<number> {
+  const squares = await team.everywhere(measureOwn)
+  return sumOf(squares.flat())
+}
+
+/** Of the shards of one device. */
+async function measureOwn({ device, points, parts, centers }: RunState): Promise<ShardValue[]> {
   const scope = new BufferScope(device)
-  let squares = 0
+  const squares: ShardValue[] = []
   try {
     const own = scope.allocate(points.largestPart * 4, 'own labels')
-    for (const part of points.parts) {
-      const { labels, distances, weights, sums, differences } = part
+    for (const part of parts) {
+      const { labels, distances } = part
       const bytes = part.count * 4
       device.copy({ buffer: labels, offset: 0, bytes }, { buffer: own, offset: 0, bytes })
       const vectors = await points.vectors(part)
       await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
-      squares += (
-        await tally(device, { count: part.count, values: distances, weights, left: labels, sums, differences })
-      ).sum
+      for (const shard of part.shards) squares.push({ shard: shard.index, value: (await tallyShard(part, shard)).sum })
     }
     return squares
   } finally {
     scope.free()
   }
+}
+
+/** Sum of weighted squared distances of a shard, and how many of its labels differ from those of the round before. */
+export function tallyShard(part: PointPart, { from, count }: PartShard): Promise<TallyResult> {
+  return tally(part.device, {
+    count: part.count,
+    values: part.distances,
+    weights: part.weights,
+    left: part.labels,
+    right: part.previous,
+    sums: part.sums,
+    differences: part.differences,
+    range: { from, count },
+  })
 }

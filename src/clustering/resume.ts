@@ -5,12 +5,14 @@
  */
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { matrix, type VectorSource } from '../core/matrix.ts'
-import { outOfFrame } from './frame.ts'
-import { ClusterModel, type ModelFacts, type ResumeState } from './model.ts'
+import type { Mixture } from '../models/mixture.ts'
+import { ClusterModel, type ModelFacts, type ResumeState } from '../models/model.ts'
+import type { ResumeArrays } from '../models/resume-arrays.ts'
+import type { StopReason } from '../models/stats.ts'
+import { outOfFrame } from '../vectors/frame.ts'
+import type { Crew } from './members.ts'
 import type { ResolvedOptions } from './options.ts'
 import { METHODS } from './presets.ts'
-import type { CandidateSource, Mixture, ResumeArrays, RunState, Update } from './run-state.ts'
-import type { StopReason } from './stats.ts'
 
 export function checkResume(model: ClusterModel, source: VectorSource, resolved: ResolvedOptions): void {
   const { rows, cols, k, metric } = model.facts
@@ -51,18 +53,19 @@ export function restartsLeft({ resumeState, facts }: ClusterModel, restarts: num
 }
 
 /** What is kept of a run besides centres and labels. A run that is over needs no lists of points. */
-export async function arraysToResume(
-  state: RunState,
-  candidates: CandidateSource,
-  update: Update,
-  stopped: StopReason,
-): Promise<ResumeArrays> {
+export async function arraysToResume({ members }: Crew, stopped: StopReason): Promise<ResumeArrays> {
+  const [{ state, candidates, update }, ...others] = members
   const { mixture } = state
   const over = stopped === 'converged' || stopped === 'tolerance'
   return {
     ...(mixture && { 'mixture-weights': mixture.weights.slice(), 'mixture-variances': mixture.variances.slice() }),
     ...(await candidates.save?.(state)),
-    ...(over ? {} : await update.save?.(state)),
+    ...(over
+      ? {}
+      : await update.save?.(
+          state,
+          others.map((other) => other.update),
+        )),
   }
 }
 

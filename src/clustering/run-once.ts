@@ -1,28 +1,24 @@
 /** One start, run to its end: the rounds of the loop, with what the caller asked to be told and to be kept of them. */
 import { badOption } from '../core/errors.ts'
 import { isMatrix, type Matrix } from '../core/matrix.ts'
-import type { Device } from '../device/contract.ts'
-import { type Frame, intoFrame } from './frame.ts'
+import { stream } from '../core/streams.ts'
+import type { Mixture } from '../models/mixture.ts'
+import type { ClusterModel } from '../models/model.ts'
+import { mixtureOf } from '../models/responsibilities.ts'
+import type { IterationStats, StopReason } from '../models/stats.ts'
+import { type Frame, intoFrame } from '../vectors/frame.ts'
+import type { PointStore } from '../vectors/points.ts'
 import { iterate } from './loop.ts'
-import { mixtureOf } from './mixture/predict.ts'
-import type { ClusterModel } from './model.ts'
+import { type Crew, updateFromLabels } from './members.ts'
 import type { ClusterOptions, ResolvedOptions } from './options.ts'
-import type { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts'
 import { arraysToResume, exactMixture, sameMethod, withBest } from './resume.ts'
-import {
-  createRunState,
-  type Mixture,
-  type RunState,
-  replaceCenters,
-  type StartName,
-  type Update,
-  writeCenters,
-} from './run-state.ts'
-import { chooseStart, completeCenters, type Start, samplePoints, seedingRandom } from './seeding.ts'
-import type { IterationStats, StopReason } from './stats.ts'
-import { labelNearest, unweightedMeans } from './weightless.ts'
+import { createRunState, type RunState, replaceCenters, type StartName, writeCenters } from './run-state.ts'
+import { chooseStart, completeCenters, type Start, samplePoints } from './seeding.ts'
+import { Team } from './team.ts'
+import { meansFromLabels } from './updates/mean.ts'
+import { labelNearest } from './weightless.ts'
 
 /** A round, with access to what stands after it; valid until the next step. */
 export interface ClusterStep extends IterationStats {
@@ -58,7 +54,6 @@ export interface Attempt {
 
 /** One start, run to its end. Undefined if it was stopped before the first round was done. */
 export async function* runOnce(
-  device: Device,
   points: PointStore,
   resolved: RunOptions,
   options: ClusterOptions,
@@ -82,16 +77,30 @@ export async function* runOnce(
     signal: options.signal,
     onProgress: options.onProgress && ((share: number) => options.onProgress?.(`round ${stats.length + 1}`, share)),
   }
-  const { seed, settings, weightScale } = resolved
+  const { seed, settings, weightScale, treeUse } = resolved
   const evidence = resolved.evidence ?? totalWeight / weightScale
-  const setting = { seed, settings, weights, totalWeight, weightScale, evidence, control }
-  const state = createRunState(device, points, k, setting, most)
+  const setting = {
+    seed,
+    settings,
+    weights,
+    totalWeight,
+    weightScale,
+    evidence,
+    largest: resolved.largest,
+    treeUse,
+    control,
+  }
+  const team = new Team()
   try {
-    const candidates = method.candidates(state)
-    const update = method.update(state)
+    const members = points.devices.map((_, owner) => {
+      const state = createRunState(team, points, owner, k, setting, most)
+      return { state, candidates: method.candidates(state), update: method.update(state) }
+    })
+    const crew: Crew = { team, members }
+    const [{ state }] = members
     let startSeconds = from?.facts.startSeconds
     const snapshot = async (stopped: StopReason, best?: ClusterModel, checkpoint = false): Promise<ClusterModel> => {
-      const arrays = await arraysToResume(state, candidates, update, stopped)
+      const arrays = await arraysToResume(crew, stopped)
       const resumeState = checkpoint ? withBest(arrays, restart, best) : { arrays }
       return readModel(state, resolved, { stats, stopped, startSeconds }, resumeState, start !== undefined)
     }
@@ -99,15 +108,18 @@ export async function* runOnce(
     if (from) takeOver(state, from)
     else {
       const started = elapsed()
-      if (!(await prepare(state, update, resolved, options, { restart, start, mixture }))) return undefined
+      if (!(await prepare(crew, resolved, options, { restart, start, mixture }))) return undefined
       startSeconds = elapsed() - started
     }
+    await team.shareCenters()
     if (same) {
       const saved = from.resumeState?.arrays ?? {}
-      candidates.restore?.(state, saved)
-      update.restore?.(state, saved)
+      for (const member of members) {
+        member.candidates.restore?.(member.state, saved)
+        member.update.restore?.(member.state, saved)
+      }
     }
-    const loop = iterate(state, candidates, update, {
+    const loop = iterate(crew, {
       ...resolved,
       history,
       sameMethod: same,
@@ -130,7 +142,7 @@ export async function* runOnce(
       }
     }
   } finally {
-    state.scope.free()
+    team.free()
   }
 }
 
@@ -145,12 +157,12 @@ function takeOver(state: RunState, from: ClusterModel): void {
 
 /** Centres and labels as they are before the first round. False if it was stopped. */
 async function prepare(
-  state: RunState,
-  update: Update,
+  crew: Crew,
   resolved: ResolvedOptions,
   options: ClusterOptions,
   attempt: Pick<Attempt, 'restart' | 'start' | 'mixture'>,
 ): Promise<boolean> {
+  const { state, update } = crew.members[0]
   const { points } = state
   try {
     const start = attempt.start ?? (await firstState(state, resolved, options, attempt.restart))
@@ -160,15 +172,15 @@ async function prepare(
       replaceCenters(state, start.centers)
       return true
     }
-    if (METHODS[resolved.method].keepsTree) state.tree = start.tree
-    points.writeLabels(start.labels)
-    if (resolved.weights?.includes(0)) await unweightedMeans(state)
-    if (update.adopt) await update.adopt(state)
-    else {
-      for (const part of points.parts) await update.take(state, part, await points.vectors(part))
-      await update.finish(state)
+    if ('labels' in start) {
+      if (METHODS[resolved.method].keepsTree) state.tree = start.tree
+      points.writeLabels(start.labels)
     }
-    await labelNearest(state, start.labels)
+    // A cluster of points without weight has no other mean than that in which all count alike.
+    if (resolved.weights?.includes(0)) await meansFromLabels(state, false)
+    if (update.adopt) await update.adopt(state)
+    else await updateFromLabels(crew)
+    if ('labels' in start) await labelNearest(state, start.labels)
     state.mixture = attempt.mixture
     state.labelled = true
     return true
@@ -184,8 +196,8 @@ async function firstState(
   options: ClusterOptions,
   restart: number,
 ): Promise<Start> {
-  const { start, method, seed, weights, iterations } = resolved
-  const random = seedingRandom(seed, restart)
+  const { start, method, seed, weights, iterations, relocate } = resolved
+  const random = stream(seed, 'seeding', restart)
   const onProgress = (share: number): void => options.onProgress?.('choosing the first centres', share)
   if (isMatrix(start)) {
     const given = givenCenters(start, state.points.frame)
@@ -199,7 +211,7 @@ async function firstState(
     return { centers: await samplePoints(state, random) }
   }
   const name = counted ?? (start === 'auto' ? (row.start ?? 'auto') : (start as StartName))
-  return chooseStart(state, { start: name, random, weights, iterations, onProgress })
+  return chooseStart(state, { start: name, random, weights, iterations, relocate, onProgress })
 }
 
 function givenCenters(start: Matrix, frame: Frame): Float32Array {

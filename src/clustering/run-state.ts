@@ -3,13 +3,24 @@ import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '..
 import { assignWorkspaceBytes } from '../kernels/assign.ts'
 import type { PointGroups } from '../kernels/move-gains.ts'
 import { allocateRows, type DeviceRows, firstRows, readRows, writeRows } from '../kernels/rows.ts'
+import type { Mixture } from '../models/mixture.ts'
+import type { ResumeArrays } from '../models/resume-arrays.ts'
+import type { ExtraFacts, StopReason } from '../models/stats.ts'
+import type { PointPart } from '../vectors/point-part.ts'
+import type { PointStore } from '../vectors/points.ts'
 import type { MethodOption, Settings } from './method-options.ts'
-import type { PointPart, PointStore } from './points.ts'
-import type { ExtraFacts, StopReason } from './stats.ts'
+import type { PartialSums } from './partial.ts'
+import type { Team } from './team.ts'
 
 export interface RunState {
   readonly device: Device
+  /** All points, on whatever devices. */
   readonly points: PointStore
+  /** Which of the run's devices this is; 0 leads. */
+  readonly owner: number
+  /** The points that this device owns. */
+  readonly parts: readonly PointPart[]
+  readonly team: Team
   /** Falls during the run where the method finds the number itself. */
   k: number
   /** Centres in the points' frame, k of them; they stay on the device between rounds. */
@@ -31,22 +42,26 @@ export interface RunState {
   readonly weights: Float32Array | undefined
   /** Of the weights as the points carry them. */
   readonly totalWeight: number
+  /** No number of a vector is larger, in the points' frame. */
+  readonly largest: number
   /** The power of two that weights were multiplied by, see options.ts. */
   readonly weightScale: number
   /** Points as evidence for a mixture: see `effectivePoints` in distinct.ts. Other methods have no use for it. */
   readonly evidence: number
+  /** What runs that begin from each other have made of the trees over the same points. Default: this is the first. */
+  readonly treeUse?: TreeUse | undefined
   readonly control: RunControl
   /** Buffers that live as long as the run. */
   readonly scope: BufferScope
   readonly assignWorkspace: DeviceBuffer
 }
 
-/** The components of a mixture of spherical Gaussians, in the order of the centres. */
-export interface Mixture {
-  /** Their sum is 1. */
-  readonly weights: Float64Array
-  /** Of one column, in the points' frame. */
-  readonly variances: Float64Array
+/** Changed by the runs. */
+export interface TreeUse {
+  /** Trees there are already. */
+  grown: number
+  /** Rounds that looked at some of all trees, in all runs. */
+  rounds: number
 }
 
 /** Several centres for each row: NO_LABEL where there are fewer; the distances are squared. */
@@ -56,12 +71,18 @@ export interface CenterLists {
   /** f32 [rows][width]. */
   readonly distances: DeviceBuffer
   readonly width: number
-  /** Mean number of centres looked at per row. */
+  /** Pairs of a row and a centre that were looked at. */
   readonly looked: number
 }
 
-/** Numbers that a run needs to continue exactly as if it had not been interrupted, by name. */
-export type ResumeArrays = Readonly<Record<string, Float64Array | Float32Array | Uint32Array>>
+/** The same for the centres themselves, on the host. */
+export interface ListsOfCenters {
+  /** [k][width]. */
+  readonly lists: Uint32Array
+  readonly distances: Float32Array
+  readonly width: number
+  readonly looked: number
+}
 
 /** What is not in centres, labels and statistics, and cannot be derived from the seed. */
 export interface Resumable {
@@ -73,7 +94,7 @@ export interface Resumable {
 
 /** Which centres a point looks at. Writes `labels` and `distances` of the part; `previous` holds the round before. */
 export interface CandidateSource extends Resumable {
-  /** Mean number of centres looked at per point. */
+  /** Returns how many pairs of a point and a centre were looked at. */
   assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
   /**
    * Called after every round: false while other centres would be looked at next time, so that a round
@@ -91,7 +112,7 @@ export interface CandidateSource extends Resumable {
    */
   lists?(state: RunState, part: PointPart, vectors: DeviceRows, round: number, forgotten: boolean): Promise<CenterLists>
   /** The same for the centres themselves, as they stand now. */
-  listsOfCenters?(state: RunState, round: number): Promise<CenterLists>
+  listsOfCenters?(state: RunState, round: number): Promise<ListsOfCenters>
 }
 
 /** What a round came to. */
@@ -105,20 +126,39 @@ export interface Round {
 }
 
 /** What happens when points have chosen. */
-export interface Update extends Resumable {
-  /** Called before the points choose, where centres move ahead of that; when the round is stopped they are put back. */
-  begin?(state: RunState, iteration: number): Promise<void>
-  /** Called where points begin with labels: centres become what they are then. Default: `take`, then `finish`. */
+export interface Update extends Pick<Resumable, 'restore'> {
+  /** Called between rounds on the leading device, with the updates of the others. */
+  save?(state: RunState, others: readonly Update[]): ResumeArrays | Promise<ResumeArrays>
+  /** On the leading device, before the points choose: centres move ahead of that. When the round is stopped they are put back. */
+  ahead?(state: RunState, source: CandidateSource, iteration: number): Promise<void>
+  /** On every device, before its points choose. */
+  begin?(state: RunState, source: CandidateSource, iteration: number): Promise<void>
+  /** On the leading device, where points begin with labels: centres become what they are then. Default: `take`, then `finish`. */
   adopt?(state: RunState): Promise<void>
   /**
    * Lets the points of a part choose, where that is more than taking the nearest candidate. Writes
-   * `labels` and `distances`; returns the mean number of centres looked at per point.
+   * `labels` and `distances`; returns how many pairs of a point and a centre were looked at.
    */
   drive?(state: RunState, source: CandidateSource, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
-  /** Called for every part of the points, after they chose. */
+  /**
+   * Called when the objective rose: the points of a part go back to what cannot raise it. Writes `labels` and `distances`.
+   * Only where points of several domains chose without knowing of each other.
+   */
+  retreat?(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
+  /** True where the update has to take the points once more before they choose: it knows nothing of their labels. */
+  readonly stale?: boolean
+  /** Forgets what was taken. */
+  reset?(state: RunState): void
+  /** Called for every part of a device, after its points chose. */
   take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
-  /** Called when all parts were taken: centres become what they are after the round. */
+  /** What this device took, as a value. Only asked for where there are several devices. */
+  partial(state: RunState): Promise<PartialSums>
+  /** On the leading device: what all devices took, merged, takes the place of what it took itself. */
+  absorb(state: RunState, merged: PartialSums): void
+  /** On the leading device, when all parts were taken: centres become what they are after the round. */
   finish(state: RunState): Promise<UpdateResult>
+  /** On the other devices, which have the new centres already. `news` is that of the leading device's result. */
+  follow?(state: RunState, merged: PartialSums, news: unknown): Promise<void>
   /** Whether the run ends after this round. Default: nothing moved, or the distortion hardly fell. */
   ended?(round: Round, last: Round | undefined, tolerance: number): StopReason | undefined
 }
@@ -132,6 +172,8 @@ export interface UpdateResult {
   readonly squares?: number
   /** Centres looked at while finishing, in all. */
   readonly looked?: number
+  /** What the other devices have to know besides centres. */
+  readonly news?: unknown
   readonly extra?: ExtraFacts
 }
 
@@ -181,20 +223,31 @@ export interface Method {
 /** How centres, or labels, can begin. */
 export type StartName = 'auto' | 'none' | 'random' | 'kpp' | 'parallel' | 'tree' | 'hkm' | 'bisecting'
 
+type RunSetting = Pick<
+  RunState,
+  'seed' | 'settings' | 'weights' | 'totalWeight' | 'largest' | 'weightScale' | 'evidence' | 'treeUse' | 'control'
+>
+
+/** The state on one of the devices that own the points. */
 export function createRunState(
-  device: Device,
+  team: Team,
   points: PointStore,
+  owner: number,
   k: number,
-  options: Pick<RunState, 'seed' | 'settings' | 'weights' | 'totalWeight' | 'weightScale' | 'evidence' | 'control'>,
+  options: RunSetting,
   most = k,
 ): RunState {
+  const device = points.devices[owner]
   const scope = new BufferScope(device)
   const room = allocateRows(scope, Math.max(k, most), points.cols, 'f32', 'centres')
   device.clear(room.buffer)
   let workspace: DeviceBuffer | undefined
-  return {
+  const state: RunState = {
     device,
     points,
+    owner,
+    parts: points.partsOn(owner),
+    team,
     k,
     centers: firstRows(room, k),
     room,
@@ -210,6 +263,15 @@ export function createRunState(
       return workspace
     },
   }
+  team.states.push(state)
+  return state
+}
+
+/** Share of a round that is done when `share` of a part is, as the leading device sees it. */
+export function reportShare({ control, parts, owner }: RunState, part: PointPart, share: number): void {
+  if (owner > 0 || control.onProgress === undefined) return
+  const rows = parts.reduce((sum, { count }) => sum + count, 0)
+  control.onProgress((part.first - parts[0].first + share * part.count) / rows)
 }
 
 /** The same run with something else in place. By prototype: a copy would ask for the workspace, and so allocate it. */

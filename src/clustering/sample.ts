@@ -1,8 +1,8 @@
 /** Random samples of the points, by weight. */
 import { type Matrix, matrix, toSource, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { type Random, sampleDistinct } from '../core/random.ts'
-import { intoFrame } from './frame.ts'
-import type { PointStore } from './points.ts'
+import { intoFrame } from '../vectors/frame.ts'
+import type { PointStore } from '../vectors/points.ts'
 
 export interface Sample {
   /** Row numbers, rising. Undefined: all rows, with the weights they have. */
@@ -64,8 +64,8 @@ export function drawByWeight(random: Random, rows: number, weights: Float32Array
   return weights.findIndex((weight) => weight > 0)
 }
 
-/** Rows this close together are read in one go. */
-const GAP = 8
+/** Rows with no more numbers than this between them are read in one go, if that takes no more than the other. */
+const GAP_NUMBERS = 4096
 const MOST_READ = 1_000_000
 
 /** Rows of the points, by rising numbers, as the device holds them: a source in the points' frame. */
@@ -78,11 +78,12 @@ export async function sampleSource(
   const { cols, frame, source } = points
   const data: VectorData =
     frame.type === 'u8' ? new Uint8Array(indices.length * cols) : new Float32Array(indices.length * cols)
+  const gap = Math.max(8, Math.floor(GAP_NUMBERS / cols))
   for (let from = 0; from < indices.length; ) {
     let to = from + 1
     while (
       to < indices.length &&
-      indices[to] - indices[to - 1] <= GAP &&
+      indices[to] - indices[to - 1] <= gap &&
       (indices[to] - indices[from] + 1) * cols <= MOST_READ
     )
       to++

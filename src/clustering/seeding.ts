@@ -7,22 +7,21 @@
  * - parallel: after k-means|| (Bahmani et al. 2012): many points at once by the rule of k-means++, in a few passes. Five times
  *   as many as needed, then reduced to k by weighted greedy k-means++ over them, as in the paper. Where that reduction would
  *   cost more than it brings: drawn to about k straight away, then filled up or thinned out evenly.
- * - auto: kpp on as many points as the start may look at, parallel if those are too few.
+ * - auto: kpp on as many points as the start may look at, parallel if those are too few. They are few where the run relocates
+ *   clusters: that repairs what a start missed, and costs less than a start that misses nothing.
  */
 
-import { createRandom, type Random, sampleDistinct, shuffle } from '../core/random.ts'
+import { type Random, sampleDistinct, shuffle } from '../core/random.ts'
+import { plusPlusTrials } from '../kernels/plus-plus.ts'
 import { flattenLabels } from '../trees/label-tree.ts'
+import { RowSet } from '../vectors/distinct.ts'
+import { chunks, intoFrame } from '../vectors/frame.ts'
 import { DistanceSampler } from './distance-sampler.ts'
-import { RowSet } from './distinct.ts'
-import { chunks, intoFrame } from './frame.ts'
 import { greedyChoice, greedyReads, greedyRows, greedySample } from './greedy-start.ts'
 import { hierarchyStart } from './hierarchy-start.ts'
 import type { RunState, StartName } from './run-state.ts'
 import { drawByWeight } from './sample.ts'
-import { treeStartLabels } from './tree-start.ts'
-
-/** Random numbers of starts: other parts of a run draw from other streams. The number of the restart is added. */
-const STREAM = 0x5eed0000
+import { treeStart } from './tree-start.ts'
 
 const PARALLEL_PASSES = 5
 /** Candidates for each centre. */
@@ -31,16 +30,20 @@ const OVERSAMPLING = 5
 const CHEAP_READS = 2e9
 /** How much longer it takes to read a number in the start than in a round over every centre: measured on the CPU. */
 const COST_OF_READ = 3
-/** Rounds that runs to the default tolerance mostly take. */
+/** Rounds that runs to the default tolerance mostly take, and those of a run over separated groups. */
 const USUAL_ROUNDS = 30
+const SHORT_ROUNDS = 3
 /** The start may take this share of the run. */
 const START_SHARE = 1 / 5
 /** Fewer rows for each centre than this, and k-means|| chooses better. */
 const LEAST_ROWS_PER_CENTER = 5
+/** A start may always look at so many rows: not much less time would be spent on fewer. */
+const LEAST_ROWS = 128
 
-/** Centres in the points' frame, k x cols; or a label for every point. */
+/** Centres in the points' frame, k x cols; or a label for every point, which may be on the device already. */
 export type Start =
   | { readonly centers: Float32Array }
+  | { readonly labelled: true }
   | {
       /** NO_LABEL for points without weight that are to take the nearest centre. */
       readonly labels: Uint32Array
@@ -54,14 +57,15 @@ export interface StartOptions {
   readonly weights: Float32Array | undefined
   /** Most rounds of the run. */
   readonly iterations: number
+  /** The run relocates clusters. */
+  readonly relocate: boolean
   readonly onProgress?: ((share: number) => void) | undefined
 }
 
 export async function chooseStart(state: RunState, options: StartOptions): Promise<Start> {
   const { points, k } = state
   const { start, random, weights, onProgress } = options
-  const cells = start === 'tree' ? await treeStartLabels(state, random.next()) : undefined
-  if (cells) return { labels: cells }
+  if (start === 'tree' && (await treeStart(state, random.next()))) return { labelled: true }
   if (start === 'none') return { labels: randomLabels(points.rows, k, random, weights) }
   if (start === 'hkm' || start === 'bisecting') {
     const { labels, root } = await hierarchyStart(state, start, random, weights, onProgress)
@@ -78,18 +82,23 @@ async function chooseCenters(state: RunState, options: StartOptions): Promise<nu
   return rows === undefined ? parallelStart(state, options) : plusPlusStart(state, rows, options)
 }
 
-/** Rows that greedy k-means++ may look at without taking more than its share of the run; undefined if they are too few. */
-function affordableRows(state: RunState, { start, iterations }: StartOptions): number | undefined {
+/**
+ * Rows that greedy k-means++ may look at without taking more than its share of the run; undefined if they are too few. With
+ * relocation that is the share of a short run: over separated groups a good start needs no more than a few rounds, and the
+ * start would take longer than all of them.
+ */
+function affordableRows(state: RunState, { start, iterations, relocate }: StartOptions): number | undefined {
   const { points, k } = state
   const round = points.numbers * k
   // Methods that would start from a tree do not look at every centre: their rounds are short.
   const rounds = start === 'tree' ? 1 : Math.min(iterations, USUAL_ROUNDS) * START_SHARE
   const wanted = greedyRows(state)
-  const most = Math.floor(
-    (wanted * Math.max(CHEAP_READS, (rounds * round) / COST_OF_READ)) / greedyReads(state, wanted),
-  )
-  if (most >= wanted) return wanted
-  return most >= Math.min(points.rows, LEAST_ROWS_PER_CENTER * k) ? most : undefined
+  const costOfRow = (COST_OF_READ * greedyReads(state, wanted)) / wanted
+  const most = Math.floor(Math.max(COST_OF_READ * CHEAP_READS, rounds * round) / costOfRow)
+  const least = Math.min(points.rows, LEAST_ROWS_PER_CENTER * k)
+  if (most < least) return undefined
+  const short = Math.floor((SHORT_ROUNDS * START_SHARE * points.rows) / (COST_OF_READ * plusPlusTrials(k)))
+  return Math.min(wanted, most, relocate ? Math.max(least, LEAST_ROWS, short) : wanted)
 }
 
 /** Some centres are given; the others are chosen by greedy k-means++. k x cols, in the points' frame. */
@@ -259,8 +268,4 @@ export async function samplePoints({ points, k, weights }: RunState, random: Ran
     rows.set(intoFrame(data, points.cols, points.frame), first * points.cols)
   }
   return rows
-}
-
-export function seedingRandom(seed: number, restart: number): Random {
-  return createRandom(seed).fork(STREAM + restart)
 }

@@ -2,19 +2,20 @@
  * How many clusters? The same vectors clustered with several numbers of clusters, and scores for each.
  *
  * Vectors are checked and brought to the device once. Every clustering begins from the one with fewer clusters (see
- * sweep/extension.ts), so that it needs few rounds; each seed has a chain of its own.
+ * sweep/extension.ts), so that it needs few rounds; each seed has a chain of its own. Only the chain of the first seed
+ * clusters all vectors where there are many; the others cluster a sample (sweep/samples.ts).
  */
 import { badArgument, CentroidalError, show } from '../core/errors.ts'
 import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { adjustedRandIndex } from '../metrics/partition.ts'
-import { acquireDevice } from './device-choice.ts'
-import { requireDistinct } from './distinct.ts'
-import { inspectVectors } from './frame.ts'
-import type { ClusterModel } from './model.ts'
+import type { ClusterModel } from '../models/model.ts'
+import { acquireDevice } from '../vectors/device-choice.ts'
+import { requireDistinct } from '../vectors/distinct.ts'
+import { inspectVectors, largestInFrame } from '../vectors/frame.ts'
+import { PointStore } from '../vectors/points.ts'
 import { type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
-import { PointStore } from './points.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { isBetter } from './run-once.ts'
@@ -23,12 +24,13 @@ import { Chain, type ChainRun } from './sweep/chain.ts'
 import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
 import { SweepProgress } from './sweep/progress.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
+import { everything, Samples } from './sweep/samples.ts'
 import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
  * Clusters vectors with several numbers of clusters, scores each clustering, and says in a sentence which number fits. Each
- * clustering begins from the one with fewer clusters, so that a sweep with one seed costs one to four times as much as its largest
- * clustering alone; every further seed costs the same again.
+ * clustering begins from the one with fewer clusters, so that a sweep of many vectors costs little more than its largest
+ * clustering alone. Other seeds, which tell how stable clusters are, work on a sample where there are many vectors.
  *
  * @example
  * ```ts
@@ -75,7 +77,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
   const found = await inspectVectors(source, metric, watch('checking the vectors'))
   await requireDistinct(source, Math.max(2, counts[counts.length - 1]), found.frame, { signal })
   signal?.throwIfAborted()
-  const { device, release } = await acquireDevice(asked.device)
+  const { device, release } = await acquireDevice(asked.device, [source])
   let points: PointStore | undefined
   try {
     points = await PointStore.open(device, source, {
@@ -83,7 +85,10 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
       pointBytes: pointBytesOf(runs, source),
       watch: watch('loading the vectors'),
     })
-    const rounding = { roundingError: roundingError(found, found.frame, source.cols) }
+    const rounding = {
+      roundingError: roundingError(found, found.frame, source.cols),
+      largest: largestInFrame(found, found.frame),
+    }
     const links = runs.map(({ run, hard }) => ({
       run: { ...run, ...rounding },
       hard: hard && { ...hard, ...rounding },
@@ -96,11 +101,14 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
 }
 
 /** The options of every clustering, checked before any work begins. */
-function resolveRuns(source: VectorSource, { counts, method, seed, metric }: ReadSweepOptions): ResolvedRun[] {
+function resolveRuns(
+  source: VectorSource,
+  { counts, method, methodOptions, seed, metric }: ReadSweepOptions,
+): ResolvedRun[] {
   const { rows, cols, sparse } = source
   const shape = { rows, cols, sparse: sparse !== undefined }
   return counts.map((k) => {
-    const run = resolveOptions({ k, method, seed, metric }, shape)
+    const run = resolveOptions({ ...methodOptions, k, method, seed, metric }, shape)
     requireSparseOptions(source, run)
     // Mixtures begin from hard clusters: by themselves they end in worse places, which the next one would begin from.
     return { run, hard: run.method === 'gmm' ? resolveOptions({ k, seed, metric }, shape) : undefined }
@@ -125,15 +133,23 @@ async function* goThrough(
   asked: ReadSweepOptions,
 ): AsyncGenerator<SweepStep, SweepResult> {
   const { seed, seeds, keep, signal, onStep } = asked
-  const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, seed + i))
+  const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, runs.length, seed + i))
   const scorer = new Scorer(device, points)
+  const samples = new Samples(device, points, seed)
   const steps: SweepStep[] = []
   const models = new Map<number, ClusterModel>()
-  const progress = new SweepProgress(asked)
+  const progress = new SweepProgress(asked, points.rows)
   try {
     for (const run of runs) {
       const began = performance.now()
-      const done = await oneStep(run, chains, scorer, progress, signal)
+      const done = await oneStep(run, points, {
+        chains,
+        scorer,
+        samples,
+        progress,
+        alone: runs.length === 1,
+        signal,
+      })
       if (done === undefined) break
       const step: SweepStep = { ...done.step, seconds: (performance.now() - began) / 1000 }
       steps.push(step)
@@ -143,6 +159,7 @@ async function* goThrough(
     }
   } finally {
     scorer.free()
+    samples.free()
   }
   if (steps.length === 0) {
     signal?.throwIfAborted()
@@ -151,35 +168,51 @@ async function* goThrough(
   return resultOf(steps, models, scorer.form, points.rows, asked)
 }
 
+interface Tools {
+  /** The first counts, the others tell how far seeds agree. */
+  readonly chains: readonly Chain[]
+  readonly scorer: Scorer
+  readonly samples: Samples
+  readonly progress: SweepProgress
+  /** There is no other step: the clustering has to be good by itself. */
+  readonly alone: boolean
+  readonly signal: AbortSignal | undefined
+}
+
 /** Undefined if a signal stopped it. */
 async function oneStep(
   link: ChainRun,
-  chains: readonly Chain[],
-  scorer: Scorer,
-  progress: SweepProgress,
-  signal: AbortSignal | undefined,
+  points: PointStore,
+  { chains, scorer, samples, progress, alone, signal }: Tools,
 ): Promise<{ step: Omit<SweepStep, 'seconds'>; model: ClusterModel } | undefined> {
   const { k, method } = link.run
   try {
+    const sample = await samples.at(k, signal)
     const found: ClusterModel[] = []
     for (const [i, chain] of chains.entries()) {
-      const onRound = (done: number, most: number): void => progress.round(k, i, done, most)
-      const model = await chain.next(link, { signal, onRound })
+      const control = { signal, onRound: (done: number, most: number) => progress.round(k, i, done, most) }
+      const model =
+        i === 0
+          ? await chain.next(link, points, alone ? everything(points) : sample, control)
+          : await chain.next(link, sample.points, everything(sample.points), control)
       if (model === undefined) return undefined
       found.push(model)
       progress.clustered(k, i)
     }
-    const model = found.reduce((best, one) => (isBetter(one, best) ? one : best))
+    // Clusterings of a sample are no better or worse than one of all points.
+    const model = sample.rows ? found[0] : found.reduce((best, one) => (isBetter(one, best) ? one : best))
     const scores = await scorer.score(model, signal)
     progress.scored(k)
     const { distortion } = model
+    const stability = stabilityOf(found, sample.rows)
     const step = {
       k,
       method,
       distortion,
       inertia: distortion * model.facts.rows,
       ...scores,
-      stability: stabilityOf(found),
+      stability,
+      stabilityRows: stability === undefined ? undefined : sample.points.rows,
       rounds: model.facts.iterations.length,
     }
     return { step, model }
@@ -189,11 +222,13 @@ async function oneStep(
   }
 }
 
-function stabilityOf(models: readonly ClusterModel[]): number | undefined {
+/** The first clustering is one of all points, the others of the given rows. */
+function stabilityOf(models: readonly ClusterModel[], rows: Uint32Array | undefined): number | undefined {
   if (models.length < 2 || models[0].facts.k < 2) return undefined
-  const agreements = models.flatMap((one, i) =>
-    models.slice(i + 1).map((other) => adjustedRandIndex(one.labels, other.labels)),
+  const labels = models.map((model, i) =>
+    rows && i === 0 ? Uint32Array.from(rows, (row) => model.labels[row]) : model.labels,
   )
+  const agreements = labels.flatMap((one, i) => labels.slice(i + 1).map((other) => adjustedRandIndex(one, other)))
   return agreements.reduce((sum, value) => sum + value, 0) / agreements.length
 }
 

@@ -1,25 +1,25 @@
 /** Labels from a partition tree cut into exactly k cells of nearly equal size: the start of cluster closures. */
 import { BufferScope } from '../device/contract.ts'
+import { labelCells } from '../kernels/label-cells.ts'
 import { growCells } from '../trees/partition-tree.ts'
 import type { RunState } from './run-state.ts'
 
 /**
- * Undefined where the points are in several parts: each part would have cells, and so clusters, of
- * its own, and neighbours within a part would never hear of the others.
+ * Writes the labels, on the device. False, and nothing is done, where the points are in several domains: each would have
+ * cells, and so clusters, of its own, and neighbours within a domain would never hear of the others.
  */
-export async function treeStartLabels(state: RunState, seed: number): Promise<Uint32Array | undefined> {
-  const { device, points, k } = state
-  if (points.parts.length > 1) return undefined
+export async function treeStart(state: RunState, seed: number): Promise<boolean> {
+  const { device, k } = state
+  if (state.points.layout.domains.length > 1) return false
+  const points = await state.points.onFirstDevice()
+  const [{ labels, count }] = points.parts
   const scope = new BufferScope(device)
   try {
-    const tree = await growCells(device, scope, await points.sketch(points.parts[0]), k, seed)
-    const members = new Uint32Array(await device.read(tree.members))
-    const offsets = new Uint32Array(await device.read(tree.offsets))
-    const labels = new Uint32Array(points.rows)
-    for (let cell = 0; cell < k; cell++) {
-      for (let at = offsets[cell]; at < offsets[cell + 1]; at++) labels[members[at]] = cell
-    }
-    return labels
+    const { members, offsets } = await growCells(device, scope, await points.sketch(points.parts[0]), k, seed)
+    await labelCells(device, { count, members, offsets, cells: k, labels })
+    // Where several devices own the points, each gets the labels of its own.
+    if (points !== state.points) state.points.writeLabels(await points.readLabels())
+    return true
   } finally {
     scope.free()
   }

@@ -1,25 +1,8 @@
 /** Points without weight: they move no centre, but they have a label like all others. */
-import { BufferScope } from '../device/contract.ts'
 import { assign } from '../kernels/assign.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import { PointStore } from './points.ts'
-import { changedState, type RunState } from './run-state.ts'
-import { clusterSums } from './updates/mean.ts'
-
-/**
- * Centres become the means of their points, all of which count alike. A start from labels begins with that where some points
- * have no weight: a cluster of such points has no other mean.
- */
-export async function unweightedMeans(state: RunState): Promise<void> {
-  const scope = new BufferScope(state.device)
-  try {
-    const sums = clusterSums(changedState(state, { scope }), false)
-    for (const part of state.points.parts) await sums.take(part, await state.points.vectors(part))
-    await sums.finish()
-  } finally {
-    scope.free()
-  }
-}
+import { PointStore } from '../vectors/points.ts'
+import type { RunState } from './run-state.ts'
 
 /** Gives points without a label that of the nearest centre. `labels` are those of all points, and are changed. */
 export async function labelNearest(state: RunState, labels: Uint32Array): Promise<void> {

@@ -49,7 +49,7 @@ export function createRandom(seed: number): Random {
     z = Math.imul(z, 0x735a2d97)
     return (z ^ (z >>> 15)) >>> 0
   }
-  let a = mix()
+  const a = mix()
   let b = mix()
   let c = mix()
   let d = mix()
@@ -61,6 +61,15 @@ export function createRandom(seed: number): Random {
     c ^= mix()
     d ^= mix()
   }
+  return generator([a, b, c, d], (stream) => {
+    whole(0)(stream, 'the stream')
+    return createRandom(high * WORD + ((low + Math.imul(stream + 1, 0x85ebca6b)) >>> 0))
+  })
+}
+
+/** xoshiro128** from a state of four words, not all of them 0. */
+export function generator(state: readonly [number, number, number, number], fork: Random['fork']): Random {
+  let [a, b, c, d] = state
   const next = (): number => {
     const scrambled = Math.imul(rotateLeft(Math.imul(b, 5), 7), 9) >>> 0
     const shifted = b << 9
@@ -100,10 +109,7 @@ export function createRandom(seed: number): Random {
       spare = radius * Math.sin(angle)
       return radius * Math.cos(angle)
     },
-    fork(stream) {
-      whole(0)(stream, 'the stream')
-      return createRandom(high * WORD + ((low + Math.imul(stream + 1, 0x85ebca6b)) >>> 0))
-    },
+    fork,
   }
 }
 

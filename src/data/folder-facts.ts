@@ -23,7 +23,7 @@ export interface SavedFrame {
   readonly type: 'f32' | 'u8'
 }
 
-/** See clustering/frame.ts: rows of length one are neither shifted nor scaled, and bytes are left as they are. */
+/** See vectors/frame.ts: rows of length one are neither shifted nor scaled, and bytes are left as they are. */
 export function checkedFrame(value: unknown, at: string, cols: number, unit: boolean): SavedFrame {
   const frame = frameFields(value, at)
   const { shift, scale } = frame

@@ -155,6 +155,8 @@ export interface Device {
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */
   readonly allocatedBytes: number
+  /** @internal Bytes that stay with the device as long as it is open, whether or not they are allocated. */
+  readonly heldBytes?: number
   /** @internal Puts bytes into a buffer. */
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset?: number): void
   /** @internal Bytes as they are after everything run before. */
@@ -220,6 +222,11 @@ export class BufferScope {
       this.free()
       throw error
     }
+  }
+
+  /** Bytes of all buffers. */
+  get bytes(): number {
+    return this.#buffers.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   /** A buffer that holds the given numbers. */

@@ -55,7 +55,8 @@ export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
 }
 
 /**
- * Opens a device, to use it for several calls; close() it afterwards.
+ * Opens a device of your own, to decide yourself when it is closed; close() it afterwards. Calls that are given none share
+ * one that the library opens and closes.
  *
  * @example
  * ```ts
@@ -73,18 +74,26 @@ export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
  * ```
  */
 export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
-  const asked = optionsOf('openDevice', options, DEVICE_CHECKS)
+  return open(optionsOf('openDevice', options, DEVICE_CHECKS))
+}
+
+/** A device for many small calls rather than one large one: it starts threads when there is work for them. */
+export function openForSharing(options: DeviceOptions): Promise<Device> {
+  return open(options, { grows: true })
+}
+
+async function open(asked: DeviceOptions, threads: { readonly grows?: boolean } = {}): Promise<Device> {
   const { kind = 'auto' } = asked
-  if (kind === 'cpu') return openCpuDevice(asked)
+  if (kind === 'cpu') return openCpuDevice({ ...asked, ...threads })
   const { entry, whyNot } = await platform.findGpu({ software: kind === 'webgpu' })
   if (entry) {
     const reason = kind === 'auto' ? 'auto takes a hardware GPU where there is one' : 'asked for'
     return openWebGpuDevice(entry, { ...asked, reason })
   }
   if (kind === 'webgpu') {
-    throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use --device cpu.`)
+    throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use the CPU device.`)
   }
-  return openCpuDevice({ ...asked, reason: `auto takes the CPU device because ${whyNot}` })
+  return openCpuDevice({ ...asked, ...threads, reason: `auto takes the CPU device because ${whyNot}` })
 }
 
 /** What is there, for a person who wonders. */

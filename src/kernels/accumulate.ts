@@ -4,6 +4,7 @@
  *
  * labels: u32 [n]; a label of k or more belongs to no cluster. sums: f32 [k][stride], totals: f32 [k]
  * (sum of weights), counts: u32 [k]. With `add` on top of what is there, for points in several parts.
+ * A range of the rows gives the bits that these rows would give in a buffer of their own.
  * Cost: n d operations plus the sort.
  */
 import {
@@ -29,7 +30,7 @@ import {
 } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
 import { sumSparseJobs, sumSparsePasses } from './accumulate-sparse.ts'
-import { type DeviceRows, denseType, rowArgs } from './rows.ts'
+import { type DeviceRows, denseType, type RowRange, rangeWithin, rowArgs } from './rows.ts'
 import { scanPasses, scanWorkspaceBytes } from './scan.ts'
 
 export interface AccumulateArgs {
@@ -37,10 +38,17 @@ export interface AccumulateArgs {
   readonly labels: DeviceBuffer
   readonly weights?: DeviceBuffer | undefined
   readonly k: number
+  /** The rows that take part, of points, labels and weights alike. Default: all. */
+  readonly range?: RowRange | undefined
   readonly sums: DeviceBuffer
   readonly totals: DeviceBuffer
   readonly counts: DeviceBuffer
   readonly add?: boolean
+  /**
+   * Leaves the rows of `sums` of clusters without points as they are, instead of writing zeros; their totals and counts
+   * are written as always. For few points in many clusters, where the zeros would cost more than the sums.
+   */
+  readonly keepEmpty?: boolean
   readonly workspace: AccumulateWorkspace
 }
 
@@ -108,19 +116,20 @@ export function tableBytes(k: number): number {
 
 function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<ComputePass> {
   const { points, weights, k, sums, totals, counts, workspace } = args
-  yield* sortPasses(gpu, { ...args, count: points.rows })
+  const { from, count } = rangeWithin(points.rows, args.range)
+  yield* sortPasses(gpu, { labels: args.labels, from, count, k, workspace })
   if (points.type === 'csr') return yield* sumSparsePasses(gpu, args)
   const quads = points.stride / 4
   const rowBytes = points.stride * 4
   const common = [points.buffer, weights ?? workspace.order, workspace.order, workspace.tables]
-  const flags = [quads, tableBytes(k) / 4, weights ? 1 : 0, args.add ? 1 : 0]
-  if (points.rows > PIECE) {
+  const flags = [quads, tableBytes(k) / 4, weights ? 1 : 0, args.add ? 1 : 0, args.keepEmpty ? 1 : 0]
+  if (count > PIECE) {
     yield {
       shader: sumPieces(denseType(points)),
       bindings: [...common, workspace.partials],
       params: [0, k, ...flags],
-      groups: gridFor(mostPieces(points.rows) * quads, THREADS, gpu.limits.workgroups),
-      operations: points.rows * points.stride,
+      groups: gridFor(mostPieces(count) * quads, THREADS, gpu.limits.workgroups),
+      operations: count * points.stride,
     }
   }
   for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'sums')) {
@@ -135,13 +144,14 @@ function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<Comp
       ],
       params: [start, end - start, ...flags],
       groups: gridFor((end - start) * quads, THREADS, gpu.limits.workgroups),
-      operations: points.rows * points.stride,
+      operations: count * points.stride,
     }
   }
 }
 
-/** What is sorted: `count` labels, those of k or more behind all others. */
+/** What is sorted: `count` labels from number `from` on, those of k or more behind all others. */
 export interface LabelSort {
+  readonly from: number
   readonly count: number
   readonly labels: DeviceBuffer
   readonly k: number
@@ -149,10 +159,12 @@ export interface LabelSort {
 }
 
 /** Stable radix sort by label, 8 bits a pass, the last pass into `order`. */
-export function* sortPasses(gpu: GpuTarget, { count: n, labels, k, workspace }: LabelSort): Generator<ComputePass> {
+export function* sortPasses(gpu: GpuTarget, sorting: LabelSort): Generator<ComputePass> {
+  const { from, count: n, labels, k, workspace } = sorting
   const sort = workspace.sort
   if (sort === undefined) throw new Error('The workspace was made for another device')
-  const runs = Math.ceil(n / RUN)
+  // Without any labels one empty run still writes the ranges.
+  const runs = Math.max(1, Math.ceil(n / RUN))
   const grid = gridFor(runs, THREADS, gpu.limits.workgroups)
   // Points without a cluster get key k and end up behind all others.
   const passes = Math.ceil(Math.log2(k + 1) / 8) || 1
@@ -160,7 +172,7 @@ export function* sortPasses(gpu: GpuTarget, { count: n, labels, k, workspace }: 
   let values: DeviceBuffer | undefined
   for (let pass = 0; pass < passes; pass++) {
     const first = pass === 0
-    const params = [n, runs, pass * 8, k]
+    const params = [n, runs, pass * 8, k, from]
     const nextKeys = sort.keys[pass % 2]
     const nextValues = (passes - pass) % 2 === 1 ? workspace.order : sort.values
     yield {
@@ -194,13 +206,13 @@ export function* sortPasses(gpu: GpuTarget, { count: n, labels, k, workspace }: 
 
 /** The same on the CPU, and where it leaves the tables. */
 export function sortJob(memory: CpuMemory, sort: LabelSort): CpuJob {
-  const { count, labels, k } = sort
+  const { from, count, labels, k } = sort
   const { offsets, pieces, order } = sorted(memory, sort)
   return {
     entry: 'sortByLabel',
     items: 1,
     grain: 1,
-    args: [memory.address(labels, count * 4), count, k, offsets, pieces, order],
+    args: [memory.address(labels, (from + count) * 4), from, count, k, offsets, pieces, order],
   }
 }
 
@@ -214,18 +226,19 @@ export function sorted(
 
 function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
   const { points, weights, k, sums, totals, counts, workspace } = args
-  const sort = { ...args, count: points.rows }
+  const { from, count } = rangeWithin(points.rows, args.range)
+  const sort = { labels: args.labels, from, count, k, workspace }
   const { offsets, pieces, order } = sorted(memory, sort)
   yield sortJob(memory, sort)
   if (points.type === 'csr') return yield* sumSparseJobs(memory, args)
-  const rows = [...rowArgs(memory, points), weights ? memory.address(weights, points.rows * 4) : 0]
+  const rows = [...rowArgs(memory, points), weights ? memory.address(weights, (from + count) * 4) : 0]
   const partials = [
-    memory.address(workspace.partials, mostPieces(points.rows) * points.stride * 4),
-    memory.address(workspace.partialTotals, mostPieces(points.rows) * 4),
+    memory.address(workspace.partials, mostPieces(count) * points.stride * 4),
+    memory.address(workspace.partialTotals, mostPieces(count) * 4),
   ]
   yield {
     entry: 'sumPieces',
-    items: mostPieces(points.rows),
+    items: mostPieces(count),
     grain: 4,
     args: [...rows, k, offsets, pieces, order, ...partials],
     scratchBytes: points.stride * 2 + 32,
@@ -234,7 +247,7 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
     entry: 'sumClusters',
     items: k,
     // Never more than there is: few points in many clusters would overflow the threads' 32-bit counter.
-    grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (points.rows * points.stride)))),
+    grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * points.stride)))),
     args: [
       ...rows,
       offsets,
@@ -245,6 +258,7 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
       memory.address(totals, k * 4),
       memory.address(counts, k * 4),
       args.add ? 1 : 0,
+      args.keepEmpty ? 1 : 0,
     ],
     scratchBytes: points.stride * 2 + 32,
   }

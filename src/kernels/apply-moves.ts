@@ -6,6 +6,7 @@
 import { applyMovesShader, prepareMovesShader } from '../../shaders/apply-moves.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import {
+  BufferScope,
   type ComputePass,
   type CpuJob,
   type CpuMemory,
@@ -16,10 +17,16 @@ import {
   slice,
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
-import { type MoveBatch, type MovingClusters, moveGainsJobs, moveGainsPasses } from './move-gains.ts'
+import {
+  createMoveWorkspace,
+  type MoveBatch,
+  type MovingClusters,
+  moveGainsJobs,
+  moveGainsPasses,
+} from './move-gains.ts'
 import { applySparseJob, applySparsePass, prepareSparseJob, prepareSparsePasses } from './moves-sparse.ts'
 import { quantizedLayout } from './quantized-centers.ts'
-import { denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 /** Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. */
 export function moveBatches(device: Device, batches: Iterable<MoveBatch>, control?: RunControl): Promise<void> {
@@ -41,6 +48,74 @@ export function moveBatches(device: Device, batches: Iterable<MoveBatch>, contro
     },
     control,
   )
+}
+
+/** The proposals of a batch alone, for moves that are applied elsewhere. */
+export function proposeMoves(device: Device, batch: MoveBatch, control?: RunControl): Promise<void> {
+  return device.run(
+    {
+      name: 'propose-moves',
+      webgpu: (gpu) => moveGainsPasses(gpu, batch),
+      cpu: (memory) => moveGainsJobs(memory, batch),
+    },
+    control,
+  )
+}
+
+export interface GivenMoves {
+  /** One row for each move. */
+  readonly points: DeviceRows
+  readonly weights?: DeviceBuffer | undefined
+  /** Clusters the points are in; those they are in afterwards. */
+  readonly labels: DeviceBuffer
+  /** Clusters they are to move to. */
+  readonly targets: Uint32Array
+  readonly clusters: MovingClusters
+}
+
+/** Moves that were proposed elsewhere, in the order of the rows. */
+export async function applyGivenMoves(device: Device, moves: GivenMoves): Promise<void> {
+  const { points, weights, labels, targets, clusters } = moves
+  const count = points.rows
+  const scope = new BufferScope(device)
+  try {
+    const each = Uint32Array.from({ length: count + 1 }, (_, i) => i)
+    const members = scope.upload(each, 'moving points')
+    const workspace = createMoveWorkspace(device, scope, count, count)
+    device.write(workspace.proposals, targets)
+    if (workspace.gpu)
+      device.write(workspace.gpu.batch, each.subarray(0, count).reduce(placeOf, new Uint32Array(4 * count)))
+    const groups = { members, offsets: members, groups: count, largest: 1, among: 'all' } as const
+    const batch = {
+      points,
+      weights,
+      labels,
+      clusters,
+      groups,
+      order: members,
+      firstGroup: 0,
+      count,
+      first: false,
+      workspace,
+    }
+    await device.run({
+      name: 'apply-moves',
+      *webgpu(gpu) {
+        yield applyMovesPass(gpu, batch)
+      },
+      *cpu(memory) {
+        yield applyMovesJob(memory, batch)
+      },
+    })
+  } finally {
+    scope.free()
+  }
+}
+
+/** A batch has four words for each place, of which the first is the point. */
+function placeOf(batch: Uint32Array, point: number): Uint32Array {
+  batch[4 * point] = point
+  return batch
 }
 
 function applyMovesPass(gpu: GpuTarget, batch: MoveBatch): ComputePass {
@@ -89,6 +164,7 @@ function applyMovesJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
       count,
       groups.largest,
       unit ? 1 : 0,
+      groups.around?.from ?? 0,
       weights ? memory.address(weights, points.rows * 4) : 0,
       memory.address(labels, points.rows * 4),
       memory.address(workspace.proposals, count * groups.largest * 4),

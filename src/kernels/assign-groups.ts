@@ -56,6 +56,7 @@ export function assignGroups(device: Device, args: AssignGroupsArgs, control?: R
             memory.address(places, points.rows * 4),
             memory.address(labels, points.rows * 4),
           ],
+          scratchBytes: 16 + points.stride * 4,
         }
       },
     },

@@ -4,13 +4,15 @@
  * All points of a leaf share one candidate set: the labels carried by the leaf's members when the call
  * begins. members: u32 [n], points leaf by leaf; offsets: u32 [leaves + 1]. labels and distances hold
  * the best so far (at first: each point's own centre) and keep the better; a point is in one leaf, so
- * no leaf sees what another is changing.
+ * no leaf sees what another is changing. With `around` n is the number of rows of the domain, and
+ * candidates are the labels lent by all members of the leaf.
  * Cost: 3 d operations for each pair of a point and a different label in its leaf.
  */
 import { assignLeavesShader, collectLeafLabels } from '../../shaders/assign-leaves.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
+import { type Around, domainArgs, domainOf, shareOf } from './around.ts'
 import { quantizedLayout } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
@@ -25,6 +27,8 @@ export interface AssignLeavesArgs {
   readonly largest: number
   readonly labels: DeviceBuffer
   readonly distances: DeviceBuffer
+  /** What the tree covers, where that is more than the points. */
+  readonly around?: Around | undefined
   /** `assignLeavesWorkspaceBytes` long. */
   readonly workspace: AssignLeavesWorkspace
 }
@@ -38,7 +42,7 @@ export interface AssignLeavesWorkspace {
   readonly looked: DeviceBuffer
 }
 
-/** Room for n points, at most that many leaves, and k centres. */
+/** Room for trees over n rows (of the domain, where there is one), at most so many leaves, and k centres. */
 export function createAssignLeavesWorkspace(
   scope: { allocate(bytes: number, label: string): DeviceBuffer },
   n: number,
@@ -80,25 +84,27 @@ export function prepareLeafCenters(
 }
 
 export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<void> {
-  const { points, centers, members, offsets, leaves, largest, labels, distances, workspace } = args
+  const { points, centers, members, offsets, leaves, largest, labels, distances, around, workspace } = args
+  const domain = domainOf(points, labels, around)
+  const share = shareOf(points, domain)
   return device.run({
     name: 'assign-leaves',
     *webgpu(gpu) {
       yield {
         shader: collectLeafLabels,
-        bindings: [members, offsets, labels, workspace.candidates, workspace.ranges, workspace.looked],
-        params: [leaves],
+        bindings: [members, offsets, domain.labels, workspace.candidates, workspace.ranges, workspace.looked],
+        params: [leaves, domain.from, points.rows],
         groups: gridFor(leaves, THREADS, gpu.limits.workgroups),
-        operations: points.rows * largest,
+        operations: domain.rows * largest,
       }
       yield* rowPasses(gpu, {
-        rows: points.rows,
-        perRow: 3 * largest * points.stride,
+        rows: domain.rows,
+        perRow: 1 + share * 3 * largest * points.stride,
         atLeast: THREADS,
         pass: (first, count) => ({
           shader: assignLeavesShader(denseType(points)),
           bindings: [points.buffer, centers.buffer, members, workspace.ranges, workspace.candidates, labels, distances],
-          params: [first, count, points.stride / 4],
+          params: [first, count, points.stride / 4, domain.from, points.rows],
           groups: gridFor(count, THREADS, gpu.limits.workgroups),
         }),
       })
@@ -109,21 +115,22 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
       yield {
         entry: 'assignLeaves',
         items: leaves,
-        grain: Math.max(1, Math.round(1e6 / (largest * largest * points.stride))),
+        grain: Math.max(1, Math.round(1e6 / (largest * (1 + share * largest * points.stride)))),
         args: [
           ...rowArgs(memory, points),
           rowsAt(memory, centers),
           quantized,
           quantized + layout.rows,
           quantized + layout.starts,
-          memory.address(members, points.rows * 4),
+          memory.address(members, domain.rows * 4),
           memory.address(offsets, (leaves + 1) * 4),
           largest,
+          ...domainArgs(memory, points, labels, around),
           memory.address(labels, points.rows * 4),
           memory.address(distances, points.rows * 4),
           memory.address(workspace.looked, leaves * 4),
         ],
-        scratchBytes: largest * (24 + Math.ceil(points.stride / 8) * 16) + 64,
+        scratchBytes: largest * (32 + Math.ceil(points.stride / 8) * 16) + 64,
       }
     },
   })

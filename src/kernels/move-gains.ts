@@ -4,6 +4,7 @@
  *
  * Points come in groups that share their candidates. members: u32 [n], points group by group; offsets:
  * u32 [groups + 1]; a batch is a run of `order`, which lists the groups. Cost: 3 d operations a pair.
+ * With `around` members may be rows that this device does not hold: nothing is proposed for those.
  */
 import { collectMoves, moveGainsShader } from '../../shaders/move-gains.ts'
 import { THREADS } from '../../shaders/pieces.ts'
@@ -19,6 +20,7 @@ import {
   slice,
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
+import { type Around, domainArgs, domainOf, shareOf } from './around.ts'
 import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
 import { quantizedLayout } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
@@ -34,6 +36,8 @@ export interface PointGroups {
   /** Points of the largest group. */
   readonly largest: number
   readonly among: Among
+  /** What the groups are made of, where that is more than the points. */
+  readonly around?: Around | undefined
 }
 
 /** Clusters as moves see and change them. */
@@ -65,7 +69,7 @@ export interface MoveBatch {
 }
 
 export interface MoveWorkspace {
-  /** u32 [groups of a batch][largest], 0xffffffff for a point that stays. */
+  /** u32 [groups of a batch][largest], 0xffffffff for a point that stays or is not held here. */
   readonly proposals: DeviceBuffer
   /** u32 [groups]: pairs of a point and a cluster that were looked at. */
   readonly looked: DeviceBuffer
@@ -111,14 +115,15 @@ export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<Co
   const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
   const { centers, masses, unit } = clusters
   const { members, offsets, largest, among } = groups
+  const domain = domainOf(points, labels, groups.around)
   const work = workspace.gpu
   if (work === undefined) throw new Error('this workspace was made for another device')
   const mode = modeOf(among)
   const width = widthOf(among, centers.rows, 0)
   yield {
     shader: collectMoves,
-    bindings: [members, offsets, order, labels, work.batch, work.candidates, workspace.looked],
-    params: [firstGroup, count, largest, mode, width],
+    bindings: [members, offsets, order, domain.labels, work.batch, work.candidates, workspace.looked],
+    params: [firstGroup, count, largest, mode, width, domain.from, points.rows],
     groups: gridFor(count, THREADS, gpu.limits.workgroups),
     operations: count * largest * largest,
   }
@@ -129,7 +134,7 @@ export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<Co
   const places = count * largest
   yield* rowPasses(gpu, {
     rows: places,
-    perRow: 3 * (widthOf(among, centers.rows, largest) + 1) * points.stride,
+    perRow: 1 + shareOf(points, domain) * 3 * (widthOf(among, centers.rows, largest) + 1) * points.stride,
     atLeast: THREADS,
     pass: (first, rows) => ({
       shader: moveGainsShader(denseType(points)),
@@ -153,14 +158,19 @@ export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<C
   const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
   const { centers, masses, quantized, unit } = clusters
   const { members, offsets, largest, among } = groups
+  const domain = domainOf(points, labels, groups.around)
   const width = widthOf(among, centers.rows, largest)
   if (points.type === 'csr') return yield sparseGainsJob(memory, batch, { mode: modeOf(among), width })
   const layout = quantizedLayout(centers)
   const header = memory.address(quantized, layout.bytes)
+  const share = shareOf(points, domain)
   yield {
     entry: 'moveGains',
     items: count,
-    grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(1e6 / (largest * width * points.stride)))),
+    grain: Math.max(
+      1,
+      Math.min(Math.ceil(count / 8), Math.round(1e6 / (largest * (1 + share * width * points.stride)))),
+    ),
     args: [
       ...rowArgs(memory, points),
       rowsAt(memory, centers),
@@ -177,12 +187,13 @@ export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<C
       width,
       unit ? 1 : 0,
       batch.first ? 1 : 0,
+      ...domainArgs(memory, points, labels, groups.around),
       weights ? memory.address(weights, points.rows * 4) : 0,
       memory.address(labels, points.rows * 4),
       memory.address(workspace.proposals, count * largest * 4),
       memory.address(workspace.looked, groups.groups * 4),
     ],
-    scratchBytes: Math.ceil(points.stride / 8) * 64 + 160 + largest * 4 + width * 16,
+    scratchBytes: Math.ceil(points.stride / 8) * 64 + 160 + largest * 8 + width * 16,
   }
 }
 

@@ -1,9 +1,9 @@
 /** All groups of points once, in random order, batch after batch: how updates and trees use the kernels of k-means#. */
 import { type Random, shuffle } from '../core/random.ts'
 import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
-import { moveBatches } from './apply-moves.ts'
+import { moveBatches, proposeMoves } from './apply-moves.ts'
 import { assign, assignWorkspaceBytes } from './assign.ts'
-import { createMoveWorkspace, type MoveBatch } from './move-gains.ts'
+import { createMoveWorkspace, type MoveBatch, type MoveWorkspace } from './move-gains.ts'
 import { allocateRows, type DeviceRows, type RowType } from './rows.ts'
 
 /** Batches between two looks at progress and signal. */
@@ -22,9 +22,7 @@ export async function moveThrough(
   const { groups, largest } = work.groups
   const perGroup = work.points.rows / groups
   const size = Math.min(groups, Math.max(1, Math.floor(batch / perGroup)))
-  const shuffled = new Uint32Array(groups)
-  for (let i = 0; i < groups; i++) shuffled[i] = i
-  shuffle(random, shuffled)
+  const shuffled = shuffledGroups(groups, random)
   const scope = new BufferScope(device)
   try {
     const order = scope.upload(shuffled, 'groups in random order')
@@ -41,11 +39,50 @@ export async function moveThrough(
       control.signal?.throwIfAborted()
       control.onProgress?.(Math.min(1, (first + AT_ONCE) / batches.length))
     }
-    const pairs = new Uint32Array(await device.read(workspace.looked), 0, groups)
-    return pairs.reduce((sum, count) => sum + count, 0)
+    return await pairsLooked(device, workspace, groups)
   } finally {
     scope.free()
   }
+}
+
+export interface Proposals {
+  /** Groups in the order in which their moves are to be applied. */
+  readonly order: Uint32Array
+  /** u32 [groups][largest], 0xffffffff for a point that stays. */
+  readonly targets: Uint32Array
+  readonly looked: number
+}
+
+/** What all points would do, as clusters stand now. The order is that in which `moveThrough` would apply their moves. */
+export async function proposeAll(
+  device: Device,
+  work: Moving,
+  random: Random,
+  control: RunControl,
+): Promise<Proposals> {
+  const { groups, largest } = work.groups
+  const shuffled = shuffledGroups(groups, random)
+  const scope = new BufferScope(device)
+  try {
+    const order = scope.upload(shuffled, 'groups in random order')
+    const workspace = createMoveWorkspace(device, scope, groups, groups * largest)
+    await proposeMoves(device, { ...work, order, firstGroup: 0, count: groups, workspace }, { signal: control.signal })
+    const targets = new Uint32Array(await device.read(workspace.proposals), 0, groups * largest)
+    return { order: shuffled, targets, looked: await pairsLooked(device, workspace, groups) }
+  } finally {
+    scope.free()
+  }
+}
+
+function shuffledGroups(groups: number, random: Random): Uint32Array {
+  const shuffled = Uint32Array.from({ length: groups }, (_, i) => i)
+  shuffle(random, shuffled)
+  return shuffled
+}
+
+async function pairsLooked(device: Device, { looked }: MoveWorkspace, groups: number): Promise<number> {
+  const pairs = new Uint32Array(await device.read(looked), 0, groups)
+  return pairs.reduce((sum, count) => sum + count, 0)
 }
 
 /** Points on a device, in parts. */

@@ -19,6 +19,7 @@ import {
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import type { PrepareMovesArgs } from './apply-moves.ts'
+import { domainArgs, domainOf, shareOf } from './around.ts'
 import { entryArgs, meanEntries, sparsePlaces } from './assign-sparse.ts'
 import type { MoveBatch, MovingClusters } from './move-gains.ts'
 import { rowPasses } from './row-passes.ts'
@@ -116,11 +117,12 @@ export function* sparseGainsPasses(gpu: GpuTarget, batch: MoveBatch, looking: Lo
   const { points, weights, labels, clusters, groups, count, workspace } = batch
   const { sums, lanes } = movingSums(clusters)
   const { places, columnsAt } = sparsePlaces(points)
+  const domain = domainOf(points, labels, groups.around)
   const work = workspace.gpu
   if (work === undefined) throw new Error('this workspace was made for another device')
   yield* rowPasses(gpu, {
     rows: count * groups.largest,
-    perRow: 2 * (looking.width + 4) * meanEntries(points),
+    perRow: 1 + shareOf(points, domain) * 2 * (looking.width + 4) * meanEntries(points),
     atLeast: THREADS,
     pass: (first, rows) => ({
       shader: moveGainsSparse,
@@ -174,15 +176,14 @@ export function applySparsePass(gpu: GpuTarget, batch: MoveBatch): ComputePass {
 }
 
 export function sparseGainsJob(memory: CpuMemory, batch: MoveBatch, { mode, width }: Looking): CpuJob {
-  const { weights, labels, clusters, groups, count, workspace } = batch
+  const { points, weights, labels, clusters, groups, count, workspace } = batch
   const { largest, among } = groups
+  const domain = domainOf(points, labels, groups.around)
+  const perMember = 1 + shareOf(points, domain) * (width + 1) * meanEntries(points)
   return {
     entry: 'moveGainsSparse',
     items: count,
-    grain: Math.max(
-      1,
-      Math.min(Math.ceil(count / 8), Math.round(5e5 / (largest * (width + 1) * meanEntries(batch.points)))),
-    ),
+    grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(5e5 / (largest * perMember)))),
     args: [
       ...clusterArgs(memory, batch),
       largest,
@@ -191,12 +192,13 @@ export function sparseGainsJob(memory: CpuMemory, batch: MoveBatch, { mode, widt
       width,
       clusters.unit ? 1 : 0,
       batch.first ? 1 : 0,
-      weights ? memory.address(weights, batch.points.rows * 4) : 0,
-      memory.address(labels, batch.points.rows * 4),
+      ...domainArgs(memory, points, labels, groups.around),
+      weights ? memory.address(weights, points.rows * 4) : 0,
+      memory.address(labels, points.rows * 4),
       memory.address(workspace.proposals, count * groups.largest * 4),
       memory.address(workspace.looked, groups.groups * 4),
     ],
-    scratchBytes: 128 + largest * 4,
+    scratchBytes: 128 + largest * 8,
   }
 }
 
@@ -211,6 +213,7 @@ export function applySparseJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
       count,
       groups.largest,
       clusters.unit ? 1 : 0,
+      groups.around?.from ?? 0,
       weights ? memory.address(weights, batch.points.rows * 4) : 0,
       memory.address(labels, batch.points.rows * 4),
       memory.address(workspace.proposals, count * groups.largest * 4),

@@ -6,7 +6,8 @@
  * Distances are taken by differences, so that a point on a centre has no chance. Sums are taken in blocks and always in the
  * same order. Given the random numbers, the choice is that of a plain implementation up to rounding.
  * Cost: at most 3 n trials d operations a centre. A distance above that to the nearest centre does not matter: GPUs give up
- * taking it, and the CPU finds that out by scores, which cost less.
+ * taking it, and the CPU finds that out from the spacing of centres and candidates, or by scores: see wasm/plus-plus.ts.
+ * On separated data that leaves a few operations for each point and centre, whatever d.
  */
 import { THREADS } from '../../shaders/pieces.ts'
 import {
@@ -21,8 +22,6 @@ import {
 import {
   BufferScope,
   type ComputePass,
-  type CpuJob,
-  type CpuMemory,
   type Device,
   type DeviceBuffer,
   type GpuTarget,
@@ -30,8 +29,9 @@ import {
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { NO_LABEL } from './assign-lists.ts'
+import { columnsRead, cpuJobs, type PlusPlusPart, type Run, type RunPart } from './plus-plus-jobs.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, kindOf, rowsAt } from './rows.ts'
+import type { DeviceRows } from './rows.ts'
 
 export interface PlusPlusArgs {
   /** The points; they are numbered through all parts. Each part has at most `plusPlusPartRows` of them. */
@@ -42,17 +42,10 @@ export interface PlusPlusArgs {
   readonly uniforms: Float32Array
 }
 
-export interface PlusPlusPart {
-  readonly points: DeviceRows
-  /** f32 [rows], 0 or more. Default: all 1. */
-  readonly weights?: DeviceBuffer | undefined
-  /** f32 [rows]: squared distance to the nearest centre there is already; changes. */
-  readonly nearest: DeviceBuffer
-}
-
 /** Centres between two looks at the signal. */
 const BATCH = 64
-const KIND_SPARSE = 2
+/** Numbers that one thread reads in about a tenth of a millisecond. */
+const SMALL_STEP = 2 ** 20
 
 /** As many as scikit-learn tries. */
 export function plusPlusTrials(k: number): number {
@@ -88,9 +81,7 @@ export async function plusPlus(device: Device, args: PlusPlusArgs, control: RunC
             yield choosePass(run, to, 0)
           },
           *cpu(memory) {
-            if (from === 0) for (const part of run.parts) yield measureJob(memory, run, part, 0)
-            for (let step = from; step < to; step++) yield* stepJobs(memory, run, step)
-            yield chooseJob(memory, run, to, 0)
+            yield* cpuJobs(memory, run, from, to)
           },
         },
         { signal: control.signal },
@@ -109,45 +100,22 @@ export async function plusPlus(device: Device, args: PlusPlusArgs, control: RunC
   }
 }
 
-interface RunPart extends PlusPlusPart {
-  readonly firstRow: number
-  readonly firstBlock: number
-  readonly blocks: number
-  /** f32 [trials][rows]: squared distances to the candidates. */
-  readonly trial: DeviceBuffer
-  /** f32 [rows]: squared lengths. Only of dense rows on the CPU. */
-  readonly lengths: DeviceBuffer | undefined
-}
-
-interface Run {
-  readonly parts: readonly RunPart[]
-  readonly blocks: number
-  readonly trials: number
-  readonly count: number
-  readonly uniforms: DeviceBuffer
-  /** f32 [trials][blocks]: the potential of each block with each candidate. */
-  readonly potentials: DeviceBuffer
-  /** Rows of the candidates in full: room for a multiple of four, which GPUs measure at a time. */
-  readonly candidates: DeviceBuffer
-  readonly candidateBytes: number
-  /** The same packed for scores. Only of dense rows on the CPU. */
-  readonly panels: DeviceBuffer | undefined
-  readonly panelBytes: number
-  readonly state: DeviceBuffer
-  readonly chosen: DeviceBuffer
-}
-
 function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }: PlusPlusArgs): Run {
   if (!(trials >= 1 && trials <= MOST_TRIALS)) throw new RangeError(`plus-plus: ${trials} trials`)
   const { type, stride } = parts[0].points
-  const scored = device.info.kind === 'cpu' && type !== 'csr'
+  const isCpu = device.info.kind === 'cpu'
+  const scored = isCpu && type !== 'csr'
   let firstRow = 0
   let firstBlock = 0
   const own = parts.map((part): RunPart => {
     const { rows } = part.points
     const trial = scope.allocate(trials * rows * 4, 'distances to candidates')
+    const blocks = Math.ceil(rows / PLUS_BLOCK)
+    const marks = isCpu ? scope.allocate(blocks * 4, 'nearer candidates') : undefined
+    const before = isCpu ? scope.allocate(blocks * 4, 'potentials without candidates') : undefined
     const lengths = scored ? scope.allocate(rows * 4, 'squared lengths') : undefined
-    const placed = { ...part, firstRow, firstBlock, blocks: Math.ceil(rows / PLUS_BLOCK), trial, lengths }
+    const slots = scored ? cleared(device, scope, rows * 4, 'nearest chosen centres') : undefined
+    const placed = { ...part, firstRow, firstBlock, blocks, trial, marks, before, lengths, slots }
     firstRow += rows
     firstBlock += placed.blocks
     return placed
@@ -157,24 +125,33 @@ function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }
   const candidateBytes = lanes * stride * 4
   const panelBytes = lanes * (stride + 1) * 4
   const chosen = scope.upload(new Uint32Array(count).fill(NO_LABEL), 'chosen points')
-  const candidates = scope.allocate(candidateBytes, 'rows of candidates')
-  device.clear(candidates)
-  const panels = scored ? scope.allocate(panelBytes, 'packed candidates') : undefined
-  if (panels) device.clear(panels)
+  const centerBytes = count * stride * 4
+  const spacingBytes = (1 + count) * lanes * 4
   return {
+    small: own.length === 1 && firstRow * trials * columnsRead(own[0].points) <= SMALL_STEP,
     parts: own,
     blocks: firstBlock,
     trials,
     count,
     uniforms: scope.upload(uniforms, 'random numbers'),
     potentials: scope.allocate(trials * firstBlock * 4, 'potentials of blocks'),
-    candidates,
+    candidates: cleared(device, scope, candidateBytes, 'rows of candidates'),
     candidateBytes,
-    panels,
+    panels: scored ? cleared(device, scope, panelBytes, 'packed candidates') : undefined,
     panelBytes,
+    centers: scored ? scope.allocate(centerBytes, 'chosen centres') : undefined,
+    centerBytes,
+    spacing: scored ? cleared(device, scope, spacingBytes, 'spacing of candidates') : undefined,
+    spacingBytes,
     state: scope.upload(new Uint32Array(STATE.words).fill(NO_LABEL), 'candidates'),
     chosen,
   }
+}
+
+function cleared(device: Device, scope: BufferScope, bytes: number, label: string): DeviceBuffer {
+  const buffer = scope.allocate(bytes, label)
+  device.clear(buffer)
+  return buffer
 }
 
 /** The first step has one potential to draw by, the one before any of these centres. */
@@ -182,12 +159,6 @@ function* stepPasses(gpu: GpuTarget, run: Run, step: number): Generator<ComputeP
   yield choosePass(run, step, run.trials)
   for (const part of run.parts) yield drawPass(run, part)
   for (const part of run.parts) yield* measurePasses(gpu, run, part, run.trials)
-}
-
-function* stepJobs(memory: CpuMemory, run: Run, step: number): Generator<CpuJob> {
-  yield chooseJob(memory, run, step, run.trials)
-  for (const part of run.parts) yield drawJob(memory, run, part)
-  for (const part of run.parts) yield measureJob(memory, run, part, run.trials)
 }
 
 function choosePass(run: Run, step: number, draws: number): ComputePass {
@@ -198,25 +169,6 @@ function choosePass(run: Run, step: number, draws: number): ComputePass {
     params: [run.blocks, considered, draws, step],
     groups: [1],
     operations: considered * run.blocks,
-  }
-}
-
-function chooseJob(memory: CpuMemory, run: Run, step: number, draws: number): CpuJob {
-  const { blocks, trials, count } = run
-  return {
-    entry: 'choosePlusPlus',
-    items: 1,
-    grain: 1,
-    args: [
-      memory.address(run.potentials, trials * blocks * 4),
-      blocks,
-      step === 0 ? 1 : trials,
-      draws,
-      step,
-      memory.address(run.uniforms, count * trials * 4),
-      memory.address(run.state, STATE.words * 4),
-      memory.address(run.chosen, count * 4),
-    ],
   }
 }
 
@@ -236,22 +188,6 @@ function drawPass(run: Run, part: RunPart): ComputePass {
     ],
     groups: [run.trials],
     operations: run.trials * points.stride,
-  }
-}
-
-function drawJob(memory: CpuMemory, run: Run, part: RunPart): CpuJob {
-  return {
-    entry: 'drawPlusPlus',
-    items: run.trials,
-    grain: run.trials,
-    args: [
-      ...rowAddresses(memory, part.points),
-      part.firstBlock,
-      part.firstRow,
-      ...distanceAddresses(memory, run, part),
-      run.trials,
-      run.panels ? memory.address(run.panels, run.panelBytes) : 0,
-    ],
   }
 }
 
@@ -280,57 +216,7 @@ function* measurePasses(gpu: GpuTarget, run: Run, part: RunPart, trials: number)
   }
 }
 
-function measureJob(memory: CpuMemory, run: Run, part: RunPart, trials: number): CpuJob {
-  const { points } = part
-  return {
-    entry: 'measurePlusPlus',
-    items: part.blocks,
-    grain: Math.max(1, Math.round(3e5 / (PLUS_BLOCK * (trials + 1) * columnsRead(points)))),
-    args: [
-      ...rowAddresses(memory, points),
-      part.firstBlock,
-      run.blocks,
-      ...distanceAddresses(memory, run, part),
-      trials,
-      run.panels ? memory.address(run.panels, run.panelBytes) : 0,
-      part.lengths ? memory.address(part.lengths, points.rows * 4) : 0,
-      memory.address(run.potentials, run.trials * run.blocks * 4),
-    ],
-    scratchBytes: 128 + (points.type === 'u8' ? points.stride * 16 : 0),
-  }
-}
-
 /** Values, and for sparse rows where they belong. */
 function rowBindings({ buffer, sparse }: DeviceRows): DeviceBuffer[] {
   return sparse ? [buffer, sparse.places] : [buffer]
-}
-
-function rowAddresses(memory: CpuMemory, rows: DeviceRows): number[] {
-  const { buffer, sparse, stride } = rows
-  if (sparse === undefined) return [rowsAt(memory, rows), kindOf(rows), stride, 0, 0]
-  const { places, columnsAt, entries } = sparse
-  return [
-    memory.address(buffer, entries * 4),
-    KIND_SPARSE,
-    stride,
-    memory.address(places, (columnsAt + entries) * 4),
-    columnsAt,
-  ]
-}
-
-function distanceAddresses(memory: CpuMemory, run: Run, { points, weights, nearest, trial }: RunPart): number[] {
-  return [
-    points.rows,
-    weights ? memory.address(weights, points.rows * 4) : 0,
-    memory.address(nearest, points.rows * 4),
-    memory.address(trial, run.trials * points.rows * 4),
-    memory.address(run.candidates, run.candidateBytes),
-    memory.address(run.state, STATE.words * 4),
-  ]
-}
-
-/** Numbers of one row. */
-function columnsRead(points: DeviceRows): number {
-  if (points.sparse) return Math.ceil(points.sparse.entries / Math.max(1, points.rows)) + 1
-  return points.stride
 }

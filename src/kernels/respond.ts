@@ -78,7 +78,7 @@ export function respondLists(device: Device, args: RespondListsArgs, control?: R
           width,
           memory.address(logs, points.rows * m * 4),
         ],
-        scratchBytes: m * 8,
+        scratchBytes: m * 8 + points.stride * 4 + 32,
       }
     },
   }

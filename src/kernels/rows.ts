@@ -31,6 +31,20 @@ export interface SparsePlaces {
   readonly entries: number
 }
 
+/** Rows of which only `count` from row `from` on take part. Whatever belongs to them is indexed from the first row of all. */
+export interface RowRange {
+  readonly from: number
+  readonly count: number
+}
+
+/** The range, or all rows where none is given. Throws unless it lies in the rows. */
+export function rangeWithin(rows: number, range: RowRange = { from: 0, count: rows }): RowRange {
+  const { from, count } = range
+  const whole = Number.isInteger(from) && Number.isInteger(count)
+  if (whole && from >= 0 && count >= 0 && from + count <= rows) return range
+  throw new RangeError(`${count} rows from row ${from} on do not lie in ${rows} rows`)
+}
+
 export function paddedCols(cols: number): number {
   return Math.ceil(cols / 4) * 4
 }

@@ -46,6 +46,11 @@ export interface SearchTreeArgs {
   readonly merge?: boolean
   /** List this many centres for each point, instead of the nearest alone; stands in for `checks`. */
   readonly width?: number
+  /**
+   * u32 [n], every row once: the order in which the CPU takes them. Where rows that lie near each other follow one
+   * another, most of what a search reads is still in the cache. The results are the same in any order.
+   */
+  readonly order?: DeviceBuffer | undefined
 }
 
 export function searchTree(device: Device, args: SearchTreeArgs, control?: RunControl): Promise<void> {
@@ -104,8 +109,9 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
             memory.address(looked, points.rows * 4),
             merge,
             width,
+            args.order ? memory.address(args.order, points.rows * 4) : 0,
           ],
-          scratchBytes: points.stride * 4 + tree.nodeCount * 8 + seenBytes,
+          scratchBytes: points.stride * 4 + 32 + tree.nodeCount * 8 + seenBytes,
         }
       },
     },

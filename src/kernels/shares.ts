@@ -13,7 +13,7 @@ import { sharesOfAllShader, sharesOfListsShader } from '../../shaders/shares.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType, type RowRange, rangeWithin, rowArgs, rowsAt } from './rows.ts'
 
 /** Shares below this are none. */
 export const LEAST_SHARE = 2 ** -110
@@ -42,6 +42,8 @@ export interface SharesOfAllArgs {
   readonly evidence: DeviceBuffer
   readonly pairs: DeviceBuffer
   readonly shares: DeviceBuffer
+  /** The rows whose shares are wanted. Default: all. */
+  readonly range?: RowRange | undefined
 }
 
 export function sharesOfLists(device: Device, args: SharesOfListsArgs): Promise<void> {
@@ -86,19 +88,21 @@ export function sharesOfLists(device: Device, args: SharesOfListsArgs): Promise<
 
 export function sharesOfAll(device: Device, args: SharesOfAllArgs): Promise<void> {
   const { points, centers, scales, weights, first, count, evidence, pairs, shares } = args
+  const { from, count: taken } = rangeWithin(points.rows, args.range)
+  const bytes = (from + taken) * 4
   return device.run({
     name: 'shares-of-all',
     *webgpu(gpu) {
       const most = Math.floor((gpu.limits.workgroups ** 2 * THREADS) / count)
-      for (let from = 0; from < points.rows; from += most) {
+      for (let at = 0; at < taken; at += most) {
         yield* rowPasses(gpu, {
-          rows: Math.min(most, points.rows - from),
+          rows: Math.min(most, taken - at),
           perRow: 3 * count * points.stride,
           atLeast: Math.max(1, Math.floor(THREADS / count)),
           pass: (row, rows) => ({
             shader: sharesOfAllShader(denseType(points)),
             bindings: [points.buffer, centers.buffer, scales, weights ?? scales, evidence, pairs, shares],
-            params: [from + row, rows, points.stride / 4, first, count, weights ? 1 : 0],
+            params: [from + at + row, rows, points.stride / 4, first, count, weights ? 1 : 0],
             groups: gridFor(rows * count, THREADS, gpu.limits.workgroups),
           }),
         })
@@ -107,18 +111,19 @@ export function sharesOfAll(device: Device, args: SharesOfAllArgs): Promise<void
     *cpu(memory) {
       yield {
         entry: 'sharesOfAll',
-        items: points.rows,
+        items: taken,
         grain: Math.max(1, Math.round(5e5 / (count * points.stride))),
         args: [
           ...rowArgs(memory, points),
           rowsAt(memory, centers),
           memory.address(scales, centers.rows * 8),
-          weights ? memory.address(weights, points.rows * 4) : 0,
+          weights ? memory.address(weights, bytes) : 0,
           first,
           count,
-          memory.address(evidence, points.rows * 4),
-          memory.address(pairs, points.rows * count * 4),
-          memory.address(shares, points.rows * count * 4),
+          memory.address(evidence, bytes),
+          memory.address(pairs, bytes * count),
+          memory.address(shares, bytes * count),
+          from,
         ],
       }
     },

@@ -1,19 +1,23 @@
 /**
  * tally: the few numbers the host reads of a round. Sum of values (times weights), and how many
  * places of two lists differ; or, without a second list, how many places of the first are zero.
+ * A range gives the bits that its places would give in lists of their own.
  */
 import { THREADS } from '../../shaders/pieces.ts'
 import { TALLY_BLOCK, tallyShader } from '../../shaders/tally.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
+import { type RowRange, rangeWithin } from './rows.ts'
 
 export interface TallyArgs {
   readonly count: number
+  /** The places that take part. Default: all. */
+  readonly range?: RowRange | undefined
   readonly values: DeviceBuffer
   readonly weights?: DeviceBuffer | undefined
   readonly left: DeviceBuffer
   readonly right?: DeviceBuffer | undefined
-  /** `tallyWorkspaceBytes` each. */
+  /** `tallyWorkspaceBytes` of the places that take part, each. */
   readonly sums: DeviceBuffer
   readonly differences: DeviceBuffer
 }
@@ -29,15 +33,18 @@ export function tallyWorkspaceBytes(count: number): number {
 
 /** Sums of blocks are 32-bit; adding the blocks happens in 64 bits on the host. */
 export async function tally(device: Device, args: TallyArgs): Promise<TallyResult> {
-  const { count, values, weights, left, right, sums, differences } = args
+  const { from, count } = rangeWithin(args.count, args.range)
+  const { values, weights, left, right, sums, differences } = args
+  if (count === 0) return { sum: 0, different: 0 }
   const blocks = Math.ceil(count / TALLY_BLOCK)
+  const bytes = (from + count) * 4
   await device.run({
     name: 'tally',
     *webgpu(gpu) {
       yield {
         shader: tallyShader,
         bindings: [values, weights ?? values, left, right ?? left, sums, differences],
-        params: [count, weights ? 1 : 0, right ? 0 : 1],
+        params: [from, count, weights ? 1 : 0, right ? 0 : 1],
         groups: gridFor(blocks, THREADS, gpu.limits.workgroups),
         operations: count * 4,
       }
@@ -48,11 +55,12 @@ export async function tally(device: Device, args: TallyArgs): Promise<TallyResul
         items: blocks,
         grain: 64,
         args: [
+          from,
           count,
-          memory.address(values, count * 4),
-          weights ? memory.address(weights, count * 4) : 0,
-          memory.address(left, count * 4),
-          right ? memory.address(right, count * 4) : 0,
+          memory.address(values, bytes),
+          weights ? memory.address(weights, bytes) : 0,
+          memory.address(left, bytes),
+          right ? memory.address(right, bytes) : 0,
           memory.address(sums, blocks * 4),
           memory.address(differences, blocks * 4),
         ],

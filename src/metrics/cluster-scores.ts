@@ -116,7 +116,10 @@ async function scatter(
 }
 
 /** The squared distance of every row's mean to the mean of all rows, summed over the rows. */
-export function betweenMeans({ k, cols, data }: Means, { sizes, clusters }: LabelledRows): number {
+export function betweenMeans(
+  { k, cols, data }: Means,
+  { sizes, clusters }: Pick<LabelledRows, 'sizes' | 'clusters'>,
+): number {
   const centre = new Float64Array(cols)
   for (let mean = 0; mean < k; mean++) {
     const share = sizes[mean] / clusters.length

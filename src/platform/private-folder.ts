@@ -15,6 +15,7 @@ import {
   mkdtempSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
   realpathSync,
   renameSync,
@@ -63,6 +64,29 @@ export function privateFolder(label: string, digest: string, unpack: () => reado
     }
   }
   throw new Error(`${reasons.join('; ')}; set XDG_CACHE_HOME to a folder that only this user can write to`)
+}
+
+/** A small file of this library in the user's cache; undefined if there is none that only this user could have written. */
+export function readPrivateFile(name: string): string | undefined {
+  const file = openOurs(join(userCache(), name))
+  if (file === undefined) return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Replaces it. Another process sees the old text or the new one, never a part. */
+export function writePrivateFile(name: string, text: string): void {
+  const cache = userCache()
+  const staging = mkdtempSync(join(cache, '.writing-'))
+  try {
+    writeFileSync(join(staging, name), text, { mode: 0o600, flag: 'wx' })
+    renameSync(join(staging, name), join(cache, name))
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
 }
 
 /** The archive is at fault; another folder would not help. */
@@ -157,6 +181,17 @@ function digestOfFolder(root: string): string | undefined {
 }
 
 function hashOfFile(path: string): string | undefined {
+  const file = openOurs(path)
+  if (file === undefined) return undefined
+  try {
+    return hashOfOpenFile(file, createHash('sha256'))
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Undefined if there is no such file, or if others could have written it. */
+function openOurs(path: string): number | undefined {
   // The flags keep a link from being followed and a pipe from blocking; the checks are made on the open file.
   let file: number
   try {
@@ -164,12 +199,9 @@ function hashOfFile(path: string): string | undefined {
   } catch {
     return undefined
   }
-  try {
-    if (!isOurs(fstatSync(file), 'file')) return undefined
-    return hashOfOpenFile(file, createHash('sha256'))
-  } finally {
-    closeSync(file)
-  }
+  if (isOurs(fstatSync(file), 'file')) return file
+  closeSync(file)
+  return undefined
 }
 
 function hashOfOpenFile(file: number, hash: Hash): string {

@@ -5,11 +5,12 @@
  * nearest of h codewords. The codewords stand for R c + offset. All four types are that: `pq` has a
  * permutation for R, or none at all; `ok` and `itq` have ranges of one number and two codewords.
  */
-import type { Frame } from '../clustering/frame.ts'
+
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { bookStride, encode } from '../kernels/encode.ts'
 import { matmul } from '../kernels/matmul.ts'
 import { allocateRows, type DeviceRows, firstRows, writeRows } from '../kernels/rows.ts'
+import type { Frame } from '../vectors/frame.ts'
 
 export interface Codec {
   readonly cols: number

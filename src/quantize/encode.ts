@@ -1,11 +1,12 @@
 /** Vectors through a codec and back, in pieces that fit the device. */
-import { frameOfNew, intoFrame, outOfFrame } from '../clustering/frame.ts'
+
 import { elementBytes, type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { bookStride, codeBytes, codeStride, errorBytes } from '../kernels/encode.ts'
 import { matmul } from '../kernels/matmul.ts'
 import { allocateRows, type DeviceRows, firstRows, paddedCols, writeRows } from '../kernels/rows.ts'
 import { tally, tallyWorkspaceBytes } from '../kernels/tally.ts'
+import { frameOfNew, intoFrame, outOfFrame } from '../vectors/frame.ts'
 import { type Codec, DeviceCodec } from './codec.ts'
 import { codeRowBytes, packCodes, unpackCodes } from './codes.ts'
 

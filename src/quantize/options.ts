@@ -1,7 +1,8 @@
 /** What a caller may ask of a quantizer, with the defaults and why they are what they are. */
-import { type DeviceChoice, deviceChoice } from '../clustering/device-choice.ts'
+
 import { abortSignal, callback, choice, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
+import { type DeviceChoice, deviceChoice } from '../vectors/device-choice.ts'
 import type { QuantizerStats } from './stats.ts'
 
 /**
@@ -39,7 +40,7 @@ export interface QuantizerOptions {
   readonly tolerance?: number
   /** Same seed, same device, same result, bit for bit. Default 0. */
   readonly seed?: number
-  /** An open device (stays open), or what to open. Default `auto`. */
+  /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
   /** Stops the training; what was reached so far is the result. Default: none. */
   readonly signal?: AbortSignal | undefined

@@ -1,5 +1,5 @@
 /** A trained quantizer: vectors to codes and back, search among codes, and a folder to keep it in. */
-import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
+
 import { abortSignal, callback, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
@@ -9,6 +9,7 @@ import { quantizerFolder, quantizerKind, readQuantizerFolder } from '../data/qua
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { DeviceInfo } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
 import type { Codec } from './codec.ts'
 import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
 import { decodeCodes, encodeVectors } from './encode.ts'
@@ -37,7 +38,7 @@ export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iteratio
 
 /** What can be asked when vectors are encoded or codes decoded. */
 export interface CodingOptions {
-  /** An open device (stays open), or what to open. Default `auto`. */
+  /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
   /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined
@@ -94,7 +95,9 @@ export class Quantizer {
   async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix> {
     const asked = optionsOf('encode', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors to encode')
-    const { codes } = await withDevice(asked.device, (device) => encodeVectors(device, source, this.codec, asked))
+    const { codes } = await withDevice(asked.device, [source], (device) =>
+      encodeVectors(device, source, this.codec, asked),
+    )
     return codes
   }
 
@@ -103,14 +106,14 @@ export class Quantizer {
     const asked = optionsOf('decode', options, CODING_CHECKS)
     const known = denseMatrix(codes, 'the codes')
     requireKnownCodes(known, this.facts)
-    return withDevice(asked.device, (device) => decodeCodes(device, known, this.codec, asked))
+    return withDevice(asked.device, [known], (device) => decodeCodes(device, known, this.codec, asked))
   }
 
   /** Mean squared distance of vectors to what their codes stand for. */
   async distortionOf(input: VectorInput, options: CodingOptions = {}): Promise<number> {
     const asked = optionsOf('distortionOf', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors')
-    const { error } = await withDevice(asked.device, (device) =>
+    const { error } = await withDevice(asked.device, [source], (device) =>
       encodeVectors(device, source, this.codec, { ...asked, errors: true }),
     )
     return error / source.rows
@@ -126,7 +129,7 @@ export class Quantizer {
     requireKnownCodes(known, this.facts)
     const source = this.#sourceOf(queries, 'the queries')
     checkDistance(asked.distance ?? 'asymmetric', this.codec)
-    return withDevice(asked.device, (device) => searchCodes(device, this.codec, known, source, asked))
+    return withDevice(asked.device, [known, source], (device) => searchCodes(device, this.codec, known, source, asked))
   }
 
   /** Words of the whole codebook: codewords to the power of m, each standing for one centre. */

@@ -16,7 +16,7 @@
  * Cost of a round: 2 n d s for R'x, 2 n h s for the codes, n m d for the sums; all on the device. The
  * rotation is found from the sums alone, 2 m h d s.
  */
-import type { PointStore } from '../clustering/points.ts'
+
 import type { Random } from '../core/random.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { codeSums } from '../kernels/code-sums.ts'
@@ -25,6 +25,7 @@ import { gram, matmul } from '../kernels/matmul.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../kernels/rows.ts'
 import { tally, tallyWorkspaceBytes } from '../kernels/tally.ts'
 import { inner, product, transposed } from '../math/orthogonal.ts'
+import type { PointStore } from '../vectors/points.ts'
 import { DeviceCodec } from './codec.ts'
 import type { QuantizerType } from './options.ts'
 import { rotationFor } from './procrustes.ts'

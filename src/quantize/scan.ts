@@ -6,7 +6,7 @@
  * Hamming) takes what the query's own codes stand for. `hamming` counts the bits that differ, as
  * distances between corners of a cube. A byte of codes is one look-up, so single bits cost an eighth.
  */
-import { type DeviceChoice, deviceChoice } from '../clustering/device-choice.ts'
+
 import { abortSignal, callback, choice, type OptionChecks, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
@@ -15,6 +15,7 @@ import { cutRows } from '../device/plan.ts'
 import { bookStride, codeStride } from '../kernels/encode.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { codeLayout, mergeRanked, type ScanTask, scanCodes, tableBytes } from '../kernels/scan-codes.ts'
+import { type DeviceChoice, deviceChoice } from '../vectors/device-choice.ts'
 import { type Codec, DeviceCodec } from './codec.ts'
 import { paddedCodes, unpackCodes } from './codes.ts'
 import { encodeVectors, leftOver, projectedPieces, wordsOf } from './encode.ts'
@@ -43,7 +44,7 @@ export interface CodeSearchOptions {
   readonly nearest?: number
   /** How to measure. Default `asymmetric`, the most accurate. `hamming` is for the bits of `ok` and `itq`. */
   readonly distance?: CodeDistance
-  /** An open device (stays open), or what to open. Default `auto`. */
+  /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
   /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined

@@ -1,16 +1,14 @@
 /** Where training begins: the first rotation, and the first codewords. */
-import type { PointStore } from '../clustering/points.ts'
+
 import { type Random, sampleDistinct, shuffle } from '../core/random.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
 import { gram } from '../kernels/matmul.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { leadingEigenvectors, product, randomRotation } from '../math/orthogonal.ts'
+import type { PointStore } from '../vectors/points.ts'
 import { wordStart } from './codec.ts'
 import type { ResolvedQuantizerOptions } from './options.ts'
-
-/** Streams of random numbers, so that a draw in one place leaves the others alone. */
-export const STREAMS = { order: 0, samples: 1, codewords: 2, refill: 3 } as const
 
 /** Rows kept on the host for first codewords and for codewords that lost all points. */
 const SAMPLES = 2048

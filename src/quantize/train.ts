@@ -1,14 +1,16 @@
 /** From vectors to a quantizer: looks at the data, then rounds until there is little to gain. */
-import { acquireDevice } from '../clustering/device-choice.ts'
-import { requireFiniteResult } from '../clustering/finite.ts'
-import { chooseFrame, chunks, type Frame, intoFrame } from '../clustering/frame.ts'
-import { PointStore } from '../clustering/points.ts'
+
 import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
-import { createRandom } from '../core/random.ts'
+import { repeatRounds } from '../core/rounds.ts'
+import { stream } from '../core/streams.ts'
 import type { Device } from '../device/contract.ts'
 import { codeBytes } from '../kernels/encode.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { product } from '../math/orthogonal.ts'
+import { acquireDevice } from '../vectors/device-choice.ts'
+import { requireFiniteResult } from '../vectors/finite.ts'
+import { chooseFrame, chunks, type Frame, intoFrame } from '../vectors/frame.ts'
+import { PointStore } from '../vectors/points.ts'
 import { evenRanges } from './codec.ts'
 import {
   type QuantizerOptions,
@@ -18,7 +20,7 @@ import {
 } from './options.ts'
 import { Quantizer } from './quantizer.ts'
 import { type Round, Rounds } from './rounds.ts'
-import { along, firstBooks, firstDirections, Samples, STREAMS } from './start.ts'
+import { along, firstBooks, firstDirections, Samples } from './start.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
 /**
@@ -44,7 +46,7 @@ export async function trainQuantizer(vectors: VectorInput, options: QuantizerOpt
   const frame = await chooseFrame(source, 'euclidean', watch)
   const moments = await momentsOf(source, frame, signal)
   signal?.throwIfAborted()
-  const { device, release } = await acquireDevice(options.device)
+  const { device, release } = await acquireDevice(options.device, [source])
   let points: PointStore | undefined
   try {
     points = await PointStore.open(device, source, {
@@ -103,14 +105,13 @@ async function run(
 ): Promise<Quantizer> {
   const { type, m, codewords, rank, iterations, tolerance, seed } = resolved
   const began = performance.now()
-  const random = createRandom(seed)
   onProgress?.('choosing the first codewords', 0)
   const ranges = evenRanges(rank, m)
-  const first = await firstDirections(device, points, mean, resolved, random.fork(STREAMS.order))
-  const samples = await Samples.draw(points, codewords, random.fork(STREAMS.samples))
+  const first = await firstDirections(device, points, mean, resolved, stream(seed, 'directions'))
+  const samples = await Samples.draw(points, codewords, stream(seed, 'samples'))
   const center = along(first.directions, mean, rank)
-  const books = firstBooks(samples, first.directions, center, ranges, codewords, random.fork(STREAMS.codewords))
-  const refill = random.fork(STREAMS.refill)
+  const books = firstBooks(samples, first.directions, center, ranges, codewords, stream(seed, 'codewords'))
+  const refill = stream(seed, 'refill')
   const rounds = new Rounds(device, points, {
     type,
     ranges,
@@ -125,26 +126,30 @@ async function run(
   const stats: QuantizerStats[] = []
   const unscale = 1 / (points.frame.scale * points.frame.scale * points.rows)
   try {
-    let stopped: QuantizerStop = 'iterations'
     let last = Number.POSITIVE_INFINITY
-    while (stats.length < iterations) {
-      const done = await oneRound(rounds, stats.length, { signal, onProgress }, iterations)
-      if (done === undefined) {
-        stopped = 'aborted'
-        break
-      }
-      const { objective, rotationSeconds } = done
-      const distortion = objective * unscale
+    const loop = repeatRounds<Round>({
+      first: 1,
+      iterations,
+      signal,
+      run: (iteration) => oneRound(rounds, iteration, { signal, onProgress }, iterations),
+      after({ objective }) {
+        const distortion = objective * unscale
+        const flat = tolerance > 0 && last - distortion <= tolerance * distortion
+        last = distortion
+        return flat && !signal?.aborted ? 'tolerance' : undefined
+      },
+    })
+    let next = await loop.next()
+    for (; !next.done; next = await loop.next()) {
+      const { objective, rotationSeconds } = next.value
       const seconds = (performance.now() - began) / 1000
-      const step: QuantizerStats = { iteration: stats.length + 1, distortion, seconds, rotationSeconds }
+      const iteration = stats.length + 1
+      const step: QuantizerStats = { iteration, distortion: objective * unscale, seconds, rotationSeconds }
       stats.push(step)
       onIteration?.(step)
-      onProgress?.(`round ${step.iteration}`, step.iteration / iterations)
-      if (signal?.aborted) stopped = 'aborted'
-      else if (tolerance > 0 && last - distortion <= tolerance * distortion) stopped = 'tolerance'
-      if (stopped !== 'iterations') break
-      last = distortion
+      onProgress?.(`round ${iteration}`, iteration / iterations)
     }
+    const stopped = next.value as QuantizerStop
     const natural = type === 'pq' && first.natural
     const codec = {
       cols: points.cols,
@@ -170,20 +175,20 @@ async function run(
   }
 }
 
-/** Undefined if it was stopped and there are rounds before it; what those reached stands. */
+/** What the rounds before reached stands where one is stopped; without any there is no result. */
 async function oneRound(
   rounds: Rounds,
-  before: number,
+  iteration: number,
   { signal, onProgress }: Pick<QuantizerOptions, 'signal' | 'onProgress'>,
   iterations: number,
-): Promise<Round | undefined> {
+): Promise<Round | 'aborted'> {
   try {
     return await rounds.run({
       signal,
-      onProgress: (share) => onProgress?.(`round ${before + 1}`, (before + share) / iterations),
+      onProgress: (share) => onProgress?.(`round ${iteration}`, (iteration - 1 + share) / iterations),
     })
   } catch (error) {
-    if (signal?.aborted && before > 0) return undefined
+    if (signal?.aborted && iteration > 1) return 'aborted'
     throw error
   }
 }

@@ -1,11 +1,12 @@
 /** Images by their words: built from descriptors, asked with descriptors, kept in a folder. */
-import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../clustering/model.ts'
+
 import { numberList, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
 import { imageFolder, imageKind, readImageIndex } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../models/model.ts'
 import { type Bag, checkedBags, requireId, rowsByImage } from './bags.ts'
 import { InvertedFile, type Ranking } from './inverted-file.ts'
 import { bagsOf, SOFT_WORD_CHECKS, type SoftWordOptions, WORD_CHECKS, type WordOptions } from './words.ts'

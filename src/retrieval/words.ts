@@ -1,18 +1,19 @@
 /** Descriptors to words: the cluster of each, or the m nearest centres with a share of each. */
-import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
-import { frameOfNew } from '../clustering/frame.ts'
-import type { ClusterModel } from '../clustering/model.ts'
-import { exactNearest, type NearestResult, nearestInFrame } from '../clustering/nearest.ts'
+
 import { abortSignal, callback, type OptionChecks, whole } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import { matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
+import type { ClusterModel } from '../models/model.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { frameOfNew } from '../vectors/frame.ts'
+import { exactNearest, type NearestResult, nearestInFrame } from '../vectors/nearest.ts'
 import { type Bag, hardBag, type RowsByImage, softBag } from './bags.ts'
 
 /** What can be asked when descriptors become words. */
 export interface WordOptions {
-  /** An open device (stays open), or what to open. Default `auto`. */
+  /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
   /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal
@@ -71,7 +72,7 @@ export async function bagsOf(
     const labels = await model.predict(source, options)
     return each((rows) => hardBag(labels, rows))
   }
-  const { labels, distances } = await withDevice(options.device, (device) =>
+  const { labels, distances } = await withDevice(options.device, [source], (device) =>
     nearestWords(device, source, model, m, options),
   )
   const shares = sharesOf(distances, m, sigma === undefined ? model.distortion / 4 : sigma * sigma)

@@ -1,19 +1,19 @@
 /** Exact search: the m nearest of a set of vectors, by looking at all of them. */
 
-import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
-import { chooseFrame } from '../clustering/frame.ts'
-import { exactNearest } from '../clustering/nearest.ts'
 import { abortSignal, callback, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, toSource, type VectorInput } from '../core/matrix.ts'
 import type { RunControl } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { chooseFrame } from '../vectors/frame.ts'
+import { exactNearest } from '../vectors/nearest.ts'
 
 /** What can be asked of an exact search. */
 export interface NeighborOptions extends RunControl {
   /** How many to find for each vector. Default 1. */
   readonly m?: number
-  /** An open device (stays open), or what to open. Default `auto`. */
+  /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
 }
 
@@ -59,6 +59,8 @@ export async function nearest(vectors: VectorInput, among: Matrix, options: Neig
   }
   const frame = await chooseFrame(source, 'euclidean')
   await chooseFrame(toSource(among, 'the vectors to search'), 'euclidean')
-  const found = await withDevice(choice, (device) => exactNearest(device, source, among, frame, m, rest))
+  const found = await withDevice(choice, [source, among], (device) =>
+    exactNearest(device, source, among, frame, m, rest),
+  )
   return { m, ...found }
 }

@@ -5,10 +5,7 @@
  * Cost of a query: k distances to the centres, a table for each cluster it looks into, and the codes
  * in those, about probe n / k.
  */
-import { acquireDevice, withDevice } from '../clustering/device-choice.ts'
-import { chooseFrame } from '../clustering/frame.ts'
-import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../clustering/model.ts'
-import { exactNearest } from '../clustering/nearest.ts'
+
 import { choice, numberSet, type OptionChecks, optionsOf, uint32Array, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
@@ -19,12 +16,16 @@ import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ScanTask } from '../kernels/scan-codes.ts'
+import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../models/model.ts'
 import { emptyCodes, paddedCodes, requireKnownCodes } from '../quantize/codes.ts'
 import { type QuantizerOptions, readQuantizerOptions } from '../quantize/options.ts'
 import { QUANTIZER_KIND, type Quantizer, quantizerFrom, trainedQuantizer } from '../quantize/quantizer.ts'
 import { checkResults, finishDistances, padded, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import { checkDistance, queryPoints, Scanner } from '../quantize/scan.ts'
 import { trainQuantizer } from '../quantize/train.ts'
+import { acquireDevice, withDevice } from '../vectors/device-choice.ts'
+import { chooseFrame } from '../vectors/frame.ts'
+import { exactNearest } from '../vectors/nearest.ts'
 import {
   ADD_CHECKS,
   type AddOptions,
@@ -98,7 +99,7 @@ export class InvertedFile {
     requireEuclidean(clusterModel(model, 'the model'))
     options = readQuantizerOptions(options)
     const source = toSource(vectors)
-    const { device, release } = await acquireDevice(options.device)
+    const { device, release } = await acquireDevice(options.device, [source])
     try {
       const labels = await model.predict(source, { device, ...(options.signal ? { signal: options.signal } : {}) })
       const quantizer = await trainQuantizer(leftOvers(source, model.centers, labels), { ...options, device })
@@ -147,7 +148,7 @@ export class InvertedFile {
   async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
     const { ids, device: chosen, signal, onProgress } = optionsOf('add', options, ADD_CHECKS)
     const source = toSource(vectors, 'the vectors to add')
-    const { device, release } = await acquireDevice(chosen)
+    const { device, release } = await acquireDevice(chosen, [source])
     try {
       const numbers = newIds(this.#ids, source.rows, ids)
       const lists = await this.model.predict(source, { device, ...(signal ? { signal } : {}) })
@@ -195,7 +196,9 @@ export class InvertedFile {
       )
     }
     checkResults(source.rows, wanted)
-    const found = await withDevice(options.device, (device) => this.#search(device, source, probe, wanted, options))
+    const found = await withDevice(options.device, [this.#codes, source], (device) =>
+      this.#search(device, source, probe, wanted, options),
+    )
     return options.rerank === undefined ? found : rerank(found, source, options.rerank, nearest)
   }
 

@@ -1,12 +1,14 @@
 /** Random partition trees over vectors: points that share a leaf are likely neighbours. */
-import { type DeviceChoice, deviceChoice, withDevice } from '../clustering/device-choice.ts'
-import { chooseFrame } from '../clustering/frame.ts'
-import { PointStore } from '../clustering/points.ts'
+
 import { type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
+import { streamSeed } from '../core/streams.ts'
 import { BufferScope } from '../device/contract.ts'
-import { growTree, treeSeed } from '../trees/partition-tree.ts'
+import { growTree } from '../trees/partition-tree.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { chooseFrame } from '../vectors/frame.ts'
+import { PointStore } from '../vectors/points.ts'
 
 /** What trees to grow. */
 export interface PartitionTreeOptions {
@@ -16,7 +18,7 @@ export interface PartitionTreeOptions {
   readonly leafSize?: number
   /** Same seed, same device, same trees. Default 0. */
   readonly seed?: number
-  /** An open device (stays open), or what to open. Default `auto`. */
+  /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
 }
 
@@ -58,7 +60,7 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
   const { trees = 1, leafSize = 10, seed = 0, device: choice } = optionsOf('partitionTrees', options, CHECKS)
   const source = toSource(vectors)
   const frame = await chooseFrame(source, 'euclidean')
-  return withDevice(choice, async (device) => {
+  return withDevice(choice, [source], async (device) => {
     const points = await PointStore.open(device, source, { frame, partBytes: device.info.limits.bindingBytes })
     const scope = new BufferScope(device)
     try {
@@ -72,7 +74,7 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
       const grown: TreeLeaves[] = []
       for (let t = 0; t < trees; t++) {
         const began = performance.now()
-        const tree = await growTree(device, scope, rows, leafSize, treeSeed(seed, t))
+        const tree = await growTree(device, scope, rows, leafSize, streamSeed(seed, 'trees', t))
         const members = new Uint32Array(await device.read(tree.members)).slice(0, source.rows)
         const offsets = new Uint32Array(await device.read(tree.offsets)).slice(0, tree.leaves + 1)
         grown.push({ members, offsets, seconds: (performance.now() - began) / 1000 })

@@ -1,10 +1,11 @@
 /** Exact distances for a few candidates of each query, from the vectors themselves. */
-import { chunks } from '../clustering/frame.ts'
+
 import { badData, uint32Array, whole } from '../core/arguments.ts'
 import { CentroidalError, show } from '../core/errors.ts'
 import { readAll, toSource, type VectorInput } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
+import { chunks } from '../vectors/frame.ts'
 
 /**
  * The nearest `nearest` of the candidates of each query, by their distance to the original vectors, row

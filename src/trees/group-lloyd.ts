@@ -6,37 +6,10 @@
  * Cost of a call: 3 n branches d operations a round.
  */
 import type { Random } from '../core/random.ts'
-import type { Device, DeviceBuffer } from '../device/contract.ts'
+import type { Device } from '../device/contract.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import type { DeviceRows } from '../kernels/rows.ts'
+import type { TreePoints } from '../vectors/tree-points.ts'
 import { type GroupOptions, runGroups, type SplitGroups } from './group-rounds.ts'
-
-/** Points on a device, in parts that each fit one binding. */
-export interface TreePoints {
-  readonly rows: number
-  readonly cols: number
-  readonly stride: number
-  readonly parts: readonly TreePart[]
-  /** Rows as the device holds them, by their numbers. */
-  gather(indices: ArrayLike<number>): Promise<Float32Array>
-  /** Weights of the points, none of them 0 where trees are grown. Default: all 1. */
-  readonly weights?: Float32Array | undefined
-  /** Set where rows are sparse: then only the few rows that become centres are gathered. */
-  readonly sparse?: SparseComparison | undefined
-}
-
-export interface SparseComparison {
-  /** Looks at some rows: tells whether the i-th and the j-th of them are the same. */
-  compare(indices: ArrayLike<number>): (i: number, j: number) => boolean
-}
-
-export interface TreePart {
-  readonly first: number
-  readonly count: number
-  /** Weights of the part's points, on the device. */
-  readonly weights?: DeviceBuffer | undefined
-  vectors(): Promise<DeviceRows>
-}
 
 /** Points order[from] to order[to - 1]. */
 export interface Span {

@@ -12,7 +12,7 @@ import { means } from '../kernels/means.ts'
 import { createMovingClusters, type PointGroups } from '../kernels/move-gains.ts'
 import { type MeasuredPoints, measurePoints, moveThrough } from '../kernels/move-through.ts'
 import { allocateRows, type DeviceRows, readRows, writeRows } from '../kernels/rows.ts'
-import type { TreePart, TreePoints } from './group-lloyd.ts'
+import type { TreePart, TreePoints } from '../vectors/tree-points.ts'
 
 export interface GroupOptions {
   readonly rounds: number

@@ -12,7 +12,8 @@ import type { Random } from '../core/random.ts'
 import type { Device, RunControl } from '../device/contract.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { measurePoints } from '../kernels/move-through.ts'
-import { type Child, type Span, splitGroups, type TreePoints } from './group-lloyd.ts'
+import type { TreePoints } from '../vectors/tree-points.ts'
+import { type Child, type Span, splitGroups } from './group-lloyd.ts'
 
 export interface HierarchicalOptions {
   readonly k: number

@@ -8,8 +8,9 @@ import { createRandom } from '../core/random.ts'
 import type { Device, RunControl } from '../device/contract.ts'
 import type { DeviceRows } from '../kernels/rows.ts'
 import { LEAF, NODE_WORDS } from '../kernels/search-tree.ts'
+import type { TreePoints } from '../vectors/tree-points.ts'
 import type { FlatTree } from './flat-tree.ts'
-import { type Child, splitGroups, type TreePoints } from './group-lloyd.ts'
+import { type Child, splitGroups } from './group-lloyd.ts'
 
 export interface KMeansTreeOptions {
   readonly branching: number

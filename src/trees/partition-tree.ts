@@ -5,9 +5,12 @@
  * points at once. Cost: 2 n d operations a level for projecting, and about as much for directions.
  */
 import { createRandom } from '../core/random.ts'
+import { streamSeed } from '../core/streams.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { createGrowWorkspace, growNodes, growSubtrees } from '../kernels/partition-tree.ts'
 import type { DeviceRows } from '../kernels/rows.ts'
+import type { PointPart } from '../vectors/point-part.ts'
+import type { PointStore } from '../vectors/points.ts'
 
 /** Points leaf by leaf. */
 export interface PartitionTree {
@@ -46,17 +49,23 @@ export async function growTree(
   return growCells(device, scope, points, Math.min(cells, points.rows), seed)
 }
 
-/** Stream of the seeds of trees, where the run's seed has more than 32 bits. */
-const TREES_STREAM = 0x7ee50000
+/** Which of the trees over the points of a store. */
+export interface SharedTree {
+  readonly leafSize: number
+  readonly seed: number
+  readonly number: number
+}
 
-/** The seed of a run's tree by number. */
-export function treeSeed(seed: number, tree: number): number {
-  if (seed > 0xffffffff)
-    return createRandom(seed)
-      .fork(TREES_STREAM + tree)
-      .next()
-  const number = seed * 1009 + tree + 1
-  return ((number >>> 0) ^ Math.floor(number / 0x100000000)) >>> 0
+/** A tree over a part of the points that runs over the same points share: grown once, and freed with them. */
+export function sharedTree(
+  device: Device,
+  points: PointStore,
+  part: PointPart,
+  { leafSize, seed, number }: SharedTree,
+): Promise<PartitionTree> {
+  const grow = async (scope: BufferScope): Promise<PartitionTree> =>
+    growTree(device, scope, await points.sketch(part), leafSize, streamSeed(seed, 'trees', number))
+  return points.keptBeside(part).get(`trees/${leafSize}/${seed}`, `${part.first}/${number}`, grow)
 }
 
 /** Exactly `cells` leaves of sizes as equal as ranks allow. */

@@ -1,6 +1,6 @@
 /** `centroidal assign`: more vectors to the clusters of a finished run. */
 import type { Command } from 'commander'
-import { loadModel, openDevice, openVectors, writeLabels } from '../../index.ts'
+import { loadModel, openVectors, writeLabels } from '../../index.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
@@ -10,7 +10,7 @@ import {
   addDeviceOptions,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
@@ -41,7 +41,7 @@ async function assign(session: Session, run: string, file: string, flags: Assign
   const view = createProgressView(stderr, flags.quiet === true, signal)
   try {
     await tryFile(flags.out, (probe) => writeLabels(probe, Uint32Array.of(0)))
-    const device = await openDevice(deviceOptions(flags))
+    const device = await openChosenDevice(flags)
     try {
       const { labels, distances } = await model.assign(source, {
         device,

@@ -1,7 +1,7 @@
 /** `centroidal bench`: which method is best for the vectors of a file. */
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type Device, type MethodName, openDevice, openVectors, type VectorSource } from '../../index.ts'
+import { type Device, type MethodName, openVectors, type VectorSource } from '../../index.ts'
 import { chooseMethods, defaultCount, parseMethods } from '../bench/methods.ts'
 import { heldInMemory, type RaceResult, race, warmUp } from '../bench/race.ts'
 import { textPlot } from '../bench/text-plot.ts'
@@ -18,7 +18,7 @@ import {
   addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
@@ -92,7 +92,7 @@ async function bench(session: Session, file: string, flags: BenchFlags): Promise
     if (k > opened.rows)
       throw badValue('-k', `${k}`, `there are only ${opened.rows} vectors; give at most that many clusters.`)
     const out = await OutFolder.claim(flags.out)
-    const device = await openDevice(deviceOptions(flags))
+    const device = await openChosenDevice(flags)
     try {
       const source = await heldInMemory(opened)
       const contest = { session, file, flags, k, methods, source, device, out }

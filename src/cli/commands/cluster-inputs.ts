@@ -41,12 +41,12 @@ export async function readInputs(flags: ClusterFlags, source: VectorSource): Pro
       restarts: flags.restarts,
     }),
   }
-  const { method, metric, empty, relocate, seed } = flags
+  const { method, metric, empty, relocate, shards, seed } = flags
   const options: ClusterOptions = {
     ...(k === undefined ? {} : { k }),
     ...limits,
     ...earlier?.options,
-    ...defined({ method, metric, empty, relocate, seed }),
+    ...defined({ method, metric, empty, relocate, shards, seed }),
     ...givenMethodOptions(flags),
     ...(flags.weights === undefined ? {} : { weights: await readWeights(flags.weights, source.rows) }),
     ...(await readStart(flags)),

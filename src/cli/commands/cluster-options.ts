@@ -24,6 +24,7 @@ export interface ClusterFlags extends DeviceFlags, SpeechFlags, MethodOptions {
   readonly seconds?: number
   readonly restarts?: number
   readonly start?: Start
+  readonly shards?: number
   readonly seed?: number
   readonly resume?: string
   readonly out?: string
@@ -38,6 +39,7 @@ export type Start = { readonly name: StartName | 'all' } | { readonly points: nu
 
 /** Each restart is a whole run, so more than this is a typing error. */
 const MOST_RESTARTS = 100_000
+const MOST_SHARDS = 1_000_000
 
 const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
 
@@ -57,7 +59,7 @@ export function addClusterOptions(command: Command): Command {
     new Option(
       '-k <count>',
       'number of clusters, or auto to find it; needed unless the method finds it (egm, agm) or --resume is given',
-    ).argParser((text: string) => (text === 'auto' ? text : wholeNumber('-k', 'clusters', 1)(text))),
+    ).argParser(readCount),
     new Option('--method <name>', `${METHOD_CHOICES.join(', ')}; see below (default: auto)`).argParser(
       oneOf('--method', METHOD_CHOICES),
     ),
@@ -74,6 +76,10 @@ export function addClusterOptions(command: Command): Command {
       `merge clusters that are close and split those that hold several groups, wherever that lowers the distortion (default for ${relocating()}, except with given centres)`,
     ),
     new Option('--no-relocate', 'leave every cluster where its start led it'),
+    new Option(
+      '--shards <count>',
+      'cut the rows into this many shards; the result depends on their number, not on the devices that own them (default: as the memory of the device requires)',
+    ).argParser(wholeNumber('--shards', 'shards', 1, MOST_SHARDS)),
   ])
   addOptionGroup(command, 'When to stop:', [
     new Option('--iterations <count>', 'most rounds (default: 100)').argParser(
@@ -126,6 +132,12 @@ function relocating(): string {
 
 function startNames(): string {
   return START_NAMES.map((name) => (START_HELP[name] === undefined ? name : `${name} (${START_HELP[name]})`)).join(', ')
+}
+
+function readCount(text: string): number | 'auto' {
+  if (text === 'auto') return text
+  if (/^\d+(e\d+)?$/i.test(text) && Number(text) >= 1) return wholeNumber('-k', 'clusters', 1)(text)
+  throw badValue('-k', text, 'give a whole number of clusters, 1 or more, or auto to find it.')
 }
 
 function readStart(text: string): Start {

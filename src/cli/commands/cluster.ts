@@ -1,7 +1,7 @@
 /** `centroidal cluster`: from a file of vectors to a folder with centres, labels and a report. */
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import { type ClusterModel, clusterSteps, openDevice, openVectors, type VectorSource } from '../../index.ts'
+import { type ClusterModel, clusterSteps, openVectors, type VectorSource } from '../../index.ts'
 import { OutFolder } from '../out-folder.ts'
 import { ClusterProgress } from '../progress/cluster-progress.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -15,7 +15,7 @@ import { type ClusterInputs, defined, readInputs } from './cluster-inputs.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { resultObject, tellResult } from './cluster-result.ts'
 import { methodList } from './method-flags.ts'
-import { deviceOptions } from './shared-options.ts'
+import { openChosenDevice } from './shared-options.ts'
 
 export function addClusterCommand(program: Command, session: Session): void {
   const command = program
@@ -83,7 +83,7 @@ async function run(
 ): Promise<ClusterModel> {
   const signal = session.interruption()
   const progress = new ClusterProgress(createProgressView(session.stderr, flags.quiet === true, signal), limits)
-  const device = await openDevice(deviceOptions(flags))
+  const device = await openChosenDevice(flags)
   try {
     const steps = clusterSteps(source, {
       ...options,

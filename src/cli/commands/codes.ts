@@ -1,6 +1,6 @@
 /** `centroidal encode` and `centroidal decode`: vectors to codes and back. */
 import type { Command } from 'commander'
-import { loadQuantizer, matrix, openDevice, openVectors, readVectors, writeVectors } from '../../index.ts'
+import { loadQuantizer, matrix, openVectors, readVectors, writeVectors } from '../../index.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
@@ -9,7 +9,7 @@ import {
   addDeviceOptions,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
@@ -47,7 +47,7 @@ async function encodeFile(session: Session, folder: string, file: string, flags:
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   try {
     await tryFile(flags.out, (probe) => writeVectors(probe, matrix(Uint8Array.of(0), 1, 1)))
-    const device = await openDevice(deviceOptions(flags))
+    const device = await openChosenDevice(flags)
     try {
       const onProgress = (share: number): void => view.show({ label: 'encoding the vectors', share })
       const codes = await quantizer.encode(source, { device, signal, onProgress })
@@ -85,7 +85,7 @@ async function decodeFile(session: Session, folder: string, file: string, flags:
   await tryFile(flags.out, (probe) => writeVectors(probe, matrix(Float32Array.of(0), 1, 1)))
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
-  const device = await openDevice(deviceOptions(flags))
+  const device = await openChosenDevice(flags)
   try {
     const onProgress = (share: number): void => view.show({ label: 'decoding', share })
     const vectors = await quantizer.decode(codes, { device, signal, onProgress })

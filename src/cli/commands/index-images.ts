@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { CentroidalError, ImageIndex, loadIndex, loadModel, openDevice, openVectors } from '../../index.ts'
+import { CentroidalError, ImageIndex, loadIndex, loadModel, openVectors } from '../../index.ts'
 import { badValue } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -13,7 +13,7 @@ import {
   addDeviceOptions,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
@@ -114,7 +114,7 @@ async function addVectors(session: Session, index: ImageIndex, file: string, fla
   try {
     const images = await readLabels(flags.images)
     requireLength(flags.images, images.length, source.rows, 'descriptors')
-    const device = await openDevice(deviceOptions(flags))
+    const device = await openChosenDevice(flags)
     try {
       await index.add(source, images, {
         device,

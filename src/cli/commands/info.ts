@@ -1,6 +1,7 @@
 /** `centroidal info`: which devices are here. */
 import type { Command } from 'commander'
 import { type DeviceListing, listDevices } from '../../index.ts'
+import { withQuietDrivers } from '../quiet-drivers.ts'
 import type { Output, Session } from '../session.ts'
 import { bytes } from '../words.ts'
 import { addJsonOption, type SpeechFlags } from './shared-options.ts'
@@ -18,7 +19,7 @@ export function addInfoCommand(program: Command, session: Session): void {
 }
 
 async function tellDevices({ stdout }: Session, { json }: SpeechFlags): Promise<void> {
-  const { devices, reason } = await listDevices()
+  const { devices, reason } = await withQuietDrivers(listDevices)
   const taken = devices.find((device) => device.taken)
   if (json) {
     for (const { kind, info, whyNot, taken } of devices) {

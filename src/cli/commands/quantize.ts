@@ -2,7 +2,6 @@
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
-  openDevice,
   openVectors,
   QUANTIZER_TYPES,
   type Quantizer,
@@ -24,7 +23,7 @@ import {
   addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
@@ -130,7 +129,7 @@ async function train(
 ): Promise<Quantizer> {
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
-  const device = await openDevice(deviceOptions(flags))
+  const device = await openChosenDevice(flags)
   const { type, m, codewords, order, rank, iterations, tolerance, seed } = flags
   const given = Object.fromEntries(
     Object.entries({ m, codewords, order, rank, iterations, tolerance, seed }).filter(

@@ -1,6 +1,6 @@
 /** `centroidal query`: which images of an index are most like given ones. */
 import type { Command } from 'commander'
-import { loadIndex, openDevice, openVectors, type QueryRanking } from '../../index.ts'
+import { loadIndex, openVectors, type QueryRanking } from '../../index.ts'
 import { realNumber, wholeNumber } from '../option-values.ts'
 import { createProgressView } from '../progress/view.ts'
 import { claimRankings } from '../rankings.ts'
@@ -11,7 +11,7 @@ import {
   addDeviceOptions,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
@@ -109,7 +109,7 @@ async function rank(
   try {
     const images = numbers === undefined ? new Uint32Array(source.rows) : await readLabels(numbers)
     if (numbers !== undefined) requireLength(numbers, images.length, source.rows, 'descriptors')
-    const device = await openDevice(deviceOptions(flags))
+    const device = await openChosenDevice(flags)
     try {
       return await index.queryAll(source, images, {
         device,

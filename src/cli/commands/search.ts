@@ -6,7 +6,6 @@ import {
   CodeIndex,
   loadQuantizer,
   matrix,
-  openDevice,
   openVectors,
   readVectors,
   type VectorSource,
@@ -24,7 +23,7 @@ import {
   addDeviceOptions,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
@@ -103,7 +102,7 @@ async function search(
     }
     if (flags.report !== undefined) await tryFile(flags.report, (probe) => savePage(probe, ''))
     await tryFile(flags.out, (probe) => writeNeighbors(probe, Uint32Array.of(0), 1))
-    const device = await openDevice(deviceOptions(flags))
+    const device = await openChosenDevice(flags)
     try {
       const { labels, distances, m } = await index.search(queries, {
         // More than there are would only be padding.

@@ -1,7 +1,8 @@
 /** Options that several commands have, described and read in one place. */
 import { type Command, Option } from 'commander'
-import type { DeviceOptions } from '../../index.ts'
+import { type Device, type DeviceOptions, openDevice } from '../../index.ts'
 import { oneOf, wholeNumber } from '../option-values.ts'
+import { withQuietDrivers } from '../quiet-drivers.ts'
 
 export interface DeviceFlags {
   readonly device?: 'auto' | 'webgpu' | 'cpu'
@@ -39,7 +40,12 @@ export function addDeviceOptions(command: Command): Command {
     )
 }
 
-export function deviceOptions({ device, threads, deviceMemory }: DeviceFlags): DeviceOptions {
+/** The device that the flags ask for; the command closes it. */
+export function openChosenDevice(flags: DeviceFlags): Promise<Device> {
+  return withQuietDrivers(() => openDevice(deviceOptions(flags)))
+}
+
+function deviceOptions({ device, threads, deviceMemory }: DeviceFlags): DeviceOptions {
   return {
     ...(device === undefined ? {} : { kind: device }),
     ...(threads === undefined ? {} : { threads }),

@@ -6,7 +6,7 @@ import {
   type Device,
   METHODS,
   type MethodName,
-  openDevice,
+  type MethodOptions,
   openVectors,
   SWEEP_DEFAULTS,
   type SweepOptions,
@@ -25,17 +25,17 @@ import { parseCounts } from '../sweep/counts.ts'
 import { SCORES, scoreText } from '../sweep/score-names.ts'
 import { stepPlot } from '../sweep/step-plot.ts'
 import { count, duration, fineDuration, number } from '../words.ts'
-import { METHOD_NAMES } from './method-flags.ts'
+import { givenMethodOptions, METHOD_NAMES, methodFlags } from './method-flags.ts'
 import {
   addDeviceOptions,
   addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
-  deviceOptions,
+  openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface SweepFlags extends DeviceFlags, SpeechFlags {
+interface SweepFlags extends DeviceFlags, SpeechFlags, MethodOptions {
   readonly k?: SweepOptions['k']
   readonly steps?: number
   readonly method: 'auto' | MethodName
@@ -92,13 +92,17 @@ Example:
     new Option('--metric <name>', 'euclidean or cosine')
       .argParser(oneOf('--metric', ['euclidean', 'cosine']))
       .default(SWEEP_DEFAULTS.metric),
-    new Option('--seeds <count>', 'clusterings of each number, from different seeds; each takes as long as the first')
+    new Option(
+      '--seeds <count>',
+      'clusterings of each number, from different seeds, to see how far they agree; of more than 8,192 vectors the further seeds cluster a sample',
+    )
       .argParser(wholeNumber('--seeds', 'seeds', 1, MOST_SEEDS))
       .default(SWEEP_DEFAULTS.seeds),
     new Option('--seed <number>', 'the first seed')
       .argParser(wholeNumber('--seed', '', 0))
       .default(SWEEP_DEFAULTS.seed),
   ])
+  addOptionGroup(command, 'Options of some methods:', methodFlags())
   addDeviceOptions(command)
   addOptionGroup(command, 'Results:', [
     new Option('-o, --out <folder>', 'gets report.html and sweep.json').default('sweep'),
@@ -116,7 +120,7 @@ async function sweepFile(session: Session, file: string, flags: SweepFlags): Pro
       throw badValue('--k', `${most}`, `there are only ${opened.rows} vectors; give at most that many clusters.`)
     }
     const out = await OutFolder.claim(flags.out)
-    const device = await openDevice(deviceOptions(flags))
+    const device = await openChosenDevice(flags)
     try {
       const began = performance.now()
       const result = await run(session, await heldInMemory(opened), k, flags, device)
@@ -143,9 +147,11 @@ async function run(
   session: Session,
   source: VectorSource,
   k: SweepOptions['k'],
-  { method, metric, seeds, seed, quiet, json }: SweepFlags,
+  flags: SweepFlags,
   device: Device,
 ): Promise<SweepResult> {
+  const { method, metric, seeds, seed, quiet, json } = flags
+  const methodOptions = givenMethodOptions(flags)
   const signal = session.interruption()
   const view = createProgressView(session.stderr, quiet === true, signal)
   let last = { label: 'starting', share: 0 }
@@ -154,7 +160,10 @@ async function run(
     view.show(last)
   }
   try {
-    const steps = sweepSteps(source, { k, method, metric, seeds, seed, device, signal, onProgress, keep: false })
+    const steps = sweepSteps(source, {
+      ...{ k, method, methodOptions, metric, seeds, seed, device, signal, onProgress },
+      keep: false,
+    })
     for (;;) {
       const step = await steps.next()
       if (step.done) return step.value
@@ -242,7 +251,7 @@ function tell(stdout: Output, { file, source, result, seconds, out }: Done): voi
   rows.forEach((row, i) => {
     stdout.line(`  ${steps[i].k === advised ? bold(line(row)) : line(row)}`)
   })
-  stdout.line(dim(`  * the best of its column, for the distortion the elbow; ${form}stability is how far seeds agree`))
+  stdout.line(dim(`  * the best of its column, for the distortion the elbow; ${form}${agreement(steps, source.rows)}`))
   const plot = stepPlot(steps, elbow)
   if (plot.length > 0) stdout.line('')
   for (const text of plot) stdout.line(`  ${text}`)
@@ -252,4 +261,14 @@ function tell(stdout: Output, { file, source, result, seconds, out }: Done): voi
   else if (advised !== undefined && advised > 1)
     stdout.line(`  next    centroidal cluster ${quoted(file)} -k ${advised}`)
   stdout.line(`  report  ${bold(join(out.path, 'report.html'))}`)
+}
+
+/** What the stability was measured on. */
+function agreement(steps: readonly SweepStep[], rows: number): string {
+  const counts = steps.flatMap(({ stabilityRows }) => stabilityRows ?? [])
+  if (counts.length === 0) return 'stability needs more than one seed'
+  const [least, most] = [Math.min(...counts), Math.max(...counts)]
+  if (least === rows) return 'stability is how far seeds agree'
+  const sample = least === most ? number(least) : `${number(least)} to ${number(most)}`
+  return `stability is how far other seeds agree on a sample of ${sample} vectors`
 }

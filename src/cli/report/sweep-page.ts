@@ -43,12 +43,22 @@ ${figures(
 )}
 ${curves(drawing, result)}
 <section><h2>Numbers</h2>${numbers(result)}
-<p class="soft">The best of each column is set in bold. Rounds: of the best clustering of the step. Time: the clusterings of all seeds, and the scores.</p></section>
+<p class="soft">The best of each column is set in bold. Rounds: of the clustering that is scored. Time: the clusterings of all seeds, and the scores.</p></section>
 ${howItWasMade(
-  `Method ${facts.method}, metric ${facts.metric}, ${count(facts.seeds, 'seed')} from ${facts.seed} on. Every clustering began from the one with fewer clusters: the clusters whose split lowers the distortion most were split in two. Of the clusterings of a step, the best is scored.${stopped}`,
+  `Method ${facts.method}, metric ${facts.metric}, ${count(facts.seeds, 'seed')} from ${facts.seed} on. Every clustering began from the one with fewer clusters: the clusters whose split lowers the distortion most were split in two.${seedsOf(facts, result)}${stopped}`,
   facts.commandLine,
 )}`,
   )
+}
+
+/** What the further seeds were for. */
+function seedsOf({ seeds, rows }: SweepFacts, { steps }: SweepResult): string {
+  const counts = steps.flatMap(({ stabilityRows }) => stabilityRows ?? [])
+  if (seeds === 1 || counts.length === 0) return ''
+  const [least, most] = [Math.min(...counts), Math.max(...counts)]
+  if (least === rows) return ' Of the clusterings of a step, the best is scored.'
+  const sample = least === most ? number(least) : `${number(least)} to ${number(most)}`
+  return ` The clustering of the first seed is scored. The others cluster a random sample of ${sample} vectors, on which the stability is measured.`
 }
 
 function captions({ silhouetteForm }: SweepResult): Readonly<Record<keyof SweepBest, string>> {

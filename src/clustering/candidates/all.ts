@@ -1,21 +1,19 @@
 /** Every point looks at every centre. Cost: 2 n k d operations a round. */
-import { createRandom, shuffle } from '../../core/random.ts'
+import { shuffle } from '../../core/random.ts'
+import { stream } from '../../core/streams.ts'
 import { assign } from '../../kernels/assign.ts'
-import type { CandidateSource } from '../run-state.ts'
+import { type CandidateSource, reportShare } from '../run-state.ts'
 import { allocateGroups, type GroupBuffers, writeGroups } from './groups.ts'
 
 /** Points that share a pass over the centres, where points are taken in groups. */
 const GROUP = 16
-const STREAM = 0xa1100000
 
 export function allCandidates(): CandidateSource {
   let buffers: GroupBuffers | undefined
   return {
     async assign(state, part, vectors) {
-      const { points, control } = state
-      // A part is a share of the round; progress counts the parts before it.
-      const onProgress =
-        control.onProgress && ((share: number) => control.onProgress?.((part.first + share * part.count) / points.rows))
+      const { control } = state
+      const onProgress = (share: number): void => reportShare(state, part, share)
       await assign(
         state.device,
         {
@@ -27,14 +25,15 @@ export function allCandidates(): CandidateSource {
         },
         { signal: control.signal, onProgress },
       )
-      return state.k
+      return state.k * part.count
     },
     async groups(state, part, round) {
-      const order = Uint32Array.from({ length: part.count }, (_, i) => i)
-      shuffle(createRandom(state.seed).fork(STREAM + round), order)
+      const { count, index } = part.domain
+      const order = Uint32Array.from({ length: count }, (_, i) => i)
+      shuffle(stream(state.seed, 'groups', round, index), order)
       const size = Math.min(GROUP, state.settings.batch as number)
       buffers ??= allocateGroups(state)
-      return [writeGroups(state, buffers, order, evenly(part.count, size), 'all')]
+      return [writeGroups(state, buffers, order, evenly(count, size), 'all')]
     },
   }
 }

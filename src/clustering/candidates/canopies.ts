@@ -12,13 +12,14 @@
  *
  * A point's own centre is always looked at, so the objective never rises.
  */
-import { createRandom, sampleDistinct } from '../../core/random.ts'
+import { sampleDistinct } from '../../core/random.ts'
+import { stream } from '../../core/streams.ts'
 import { BufferScope } from '../../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../../kernels/assign.ts'
 import { assignLists, NO_LABEL } from '../../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../../kernels/rows.ts'
-import type { PointPart } from '../points.ts'
-import type { CandidateSource, RunState } from '../run-state.ts'
+import type { PointPart } from '../../vectors/point-part.ts'
+import { type CandidateSource, type RunState, reportShare } from '../run-state.ts'
 import { allCandidates } from './all.ts'
 
 /** Points among which canopies are found. */
@@ -27,8 +28,6 @@ const SAMPLE = 1024
 const CANOPIES_OF_A_POINT = 8
 /** Candidates given to the device at a time. */
 const LIST_WIDTH = 32
-/** Random numbers of their own: what other parts of a run draw changes nothing here. */
-const STREAM = 0xca0
 
 interface Canopies {
   readonly count: number
@@ -63,11 +62,11 @@ export function canopyCandidates(state: RunState): CandidateSource {
         membersOfRound = round
       }
       const looked = await assignByCanopy(state, part, vectors, canopies, members)
-      if (!state.labelled) return looked / part.count
+      if (!state.labelled) return looked
       const own = { lists: part.previous, width: 1, merge: true }
       const { labels, distances } = part
       await assignLists(state.device, { points: vectors, centers: state.centers, labels, distances, ...own })
-      return Math.min(state.k, looked / part.count + 1)
+      return Math.min(state.k * part.count, looked + part.count)
     },
   }
 }
@@ -75,7 +74,7 @@ export function canopyCandidates(state: RunState): CandidateSource {
 async function coverPoints(state: RunState): Promise<Canopies> {
   const { device, points, control } = state
   const radius = state.settings.canopyRadius as number
-  const random = createRandom(state.seed).fork(STREAM)
+  const random = stream(state.seed, 'canopies')
   const sample = await points.gather(sampleDistinct(random, points.rows, Math.min(points.rows, SAMPLE)))
   const found = canopyMiddles(sample, points.cols, radius)
   const count = found.length / points.cols
@@ -91,7 +90,7 @@ async function coverPoints(state: RunState): Promise<Canopies> {
     const labels = scope.allocate(points.largestPart * perPoint * 4, 'canopies of points')
     const distances = scope.allocate(points.largestPart * perPoint * 4, 'distances to canopies')
     const workspace = scope.allocate(assignWorkspaceBytes(middles), 'prepared middles')
-    for (const part of points.parts) {
+    for (const part of state.parts) {
       const vectors = await points.vectors(part)
       const { signal } = control
       await assign(device, { points: vectors, centers: middles, labels, distances, m: perPoint, workspace }, { signal })
@@ -169,7 +168,7 @@ async function assignByCanopy(
   { ofPoints, perPoint }: Canopies,
   { starts, centers }: Members,
 ): Promise<number> {
-  const { device, points, control } = state
+  const { device, control } = state
   const { first, count, labels, distances } = part
   const width = Math.max(1, Math.min(LIST_WIDTH, Math.floor(device.info.limits.bindingBytes / (4 * count))))
   // Where each point's list goes on: which of its canopies, and which centre in there.
@@ -214,7 +213,7 @@ async function assignByCanopy(
       const args = { points: vectors, centers: state.centers, lists, width, labels, distances, merge: pass > 0 }
       await assignLists(device, args)
       // How many passes there will be is not known; most of a list is done early.
-      control.onProgress?.((first + count * (1 - 0.5 ** (pass + 1))) / points.rows)
+      reportShare(state, part, 1 - 0.5 ** (pass + 1))
     }
   } finally {
     scope.free()

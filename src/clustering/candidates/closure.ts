@@ -10,7 +10,8 @@
  * mostly been seen, and moving the centres in between is worth more than seeing it again.
  *
  * Where points start without labels (a start from centres), the first round looks at every centre.
- * Points in several parts have trees of their own for each part. Cost a round: at most 3 n d times
+ * Each domain of the points has trees of its own. Runs over the same points share trees; one of several that begin from
+ * each other (`RunState.treeUse`) may end as soon as a round gains little. Cost a round: at most 3 n d times
  * leaf size times trees visited, whatever k.
  */
 import {
@@ -22,10 +23,12 @@ import {
 import { assignLists } from '../../kernels/assign-lists.ts'
 import type { PointGroups } from '../../kernels/move-gains.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
-import { growTree, type PartitionTree, treeSeed } from '../../trees/partition-tree.ts'
-import type { PointPart } from '../points.ts'
-import type { CandidateSource, Round, RunState } from '../run-state.ts'
+import { type PartitionTree, sharedTree } from '../../trees/partition-tree.ts'
+import type { PointPart } from '../../vectors/point-part.ts'
+import { DomainLabels } from '../domain-labels.ts'
+import { type CandidateSource, type Round, type RunState, reportShare, type TreeUse } from '../run-state.ts'
 import { allCandidates } from './all.ts'
+import { domainTree } from './domain-tree.ts'
 
 export function closureCandidates(state: RunState): CandidateSource {
   return new ClosureSource(state)
@@ -34,22 +37,34 @@ export function closureCandidates(state: RunState): CandidateSource {
 class ClosureSource implements CandidateSource {
   readonly #everything = allCandidates()
   readonly #trees = new Map<PointPart, PartitionTree[]>()
+  readonly #use: TreeUse
   readonly #most: number
   readonly #growth: number
   readonly #visits: number
+  /** Runs before this one grew trees, and left clusters that are good by them. */
+  readonly #shared: boolean
+  /** Rounds of the runs before. */
+  readonly #before: number
   #wanted: number
   #last: number | undefined
   /** Rounds since all trees were there, and how many of the last ones changed nothing. */
   #complete = 0
   #quiet = 0
   #workspace: AssignLeavesWorkspace | undefined
+  readonly #labels: DomainLabels
 
-  constructor({ settings }: RunState) {
+  constructor(state: RunState) {
+    const { settings } = state
+    this.#labels = new DomainLabels(state)
     this.#most = settings.trees as number
     this.#growth = settings.growth as number
     const isStatic = settings.neighborhoods === 'static'
     this.#visits = isStatic ? this.#most : Math.min(this.#most, settings.visits as number)
-    this.#wanted = isStatic ? this.#most : 1
+    this.#use = state.treeUse ?? { grown: 0, rounds: 0 }
+    const grown = Math.min(this.#most, this.#use.grown)
+    this.#wanted = isStatic ? this.#most : Math.max(1, grown)
+    this.#shared = grown > 0
+    this.#before = this.#use.rounds
   }
 
   async assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number> {
@@ -64,6 +79,7 @@ class ClosureSource implements CandidateSource {
     let looked = part.count
     for (const [index, tree] of trees.entries()) {
       control.signal?.throwIfAborted()
+      if (part.isPartial) await this.#labels.exchange(part)
       const { members, offsets, leaves, largest } = tree
       const args = {
         points: vectors,
@@ -75,14 +91,15 @@ class ClosureSource implements CandidateSource {
         labels,
         distances,
         workspace,
+        around: this.#labels.around(part),
       }
       await assignLeaves(device, args)
       for (const pairs of new Uint32Array(await device.read(workspace.looked)).subarray(0, leaves)) looked += pairs
       // Every tree looks at the own label again.
       looked -= part.count
-      control.onProgress?.((part.first + (part.count * (index + 1)) / trees.length) / state.points.rows)
+      reportShare(state, part, (index + 1) / trees.length)
     }
-    return looked / part.count
+    return looked
   }
 
   async groups(state: RunState, part: PointPart): Promise<PointGroups[]> {
@@ -102,33 +119,37 @@ class ClosureSource implements CandidateSource {
     this.#last = distortion
     if (this.#wanted < this.#most) {
       if (!(fall >= this.#growth)) this.#wanted++
-      return false
+      return this.#shared
     }
     this.#complete++
+    this.#use.rounds = this.#before + this.#complete
+    if (this.#shared) return true
     this.#quiet = moved === 0 ? this.#quiet + 1 : 0
     return (moved === 0 ? this.#quiet : this.#complete) * this.#visits >= this.#most
   }
 
   /** The newest while trees are added, then all in turn. */
   #visited(trees: readonly PartitionTree[]): PartitionTree[] {
-    const from = this.#complete * this.#visits
+    const from = (this.#before + this.#complete) * this.#visits
     const count = Math.min(this.#visits, trees.length)
     return Array.from({ length: count }, (_, i) => trees[trees.length - 1 - ((from + i) % trees.length)])
   }
 
-  async #treesOf(state: RunState, part: PointPart): Promise<PartitionTree[]> {
+  async #treesOf(state: RunState, part: PointPart): Promise<readonly PartitionTree[]> {
+    const { device, points, seed } = state
+    const leafSize = state.settings.leafSize as number
     const trees = this.#trees.get(part) ?? []
     this.#trees.set(part, trees)
-    while (trees.length < this.#wanted) {
-      const seed = treeSeed(state.seed, trees.length)
-      const rows = await state.points.sketch(part)
-      trees.push(await growTree(state.device, state.scope, rows, state.settings.leafSize as number, seed))
+    this.#use.grown = Math.max(this.#use.grown, this.#wanted)
+    for (let number = trees.length; number < this.#wanted; number++) {
+      const tree = { leafSize, seed, number }
+      trees.push(part.isPartial ? await domainTree(state, part, tree) : await sharedTree(device, points, part, tree))
     }
     return trees
   }
 
   #workspaceFor(state: RunState): AssignLeavesWorkspace {
-    const n = state.points.largestPart
+    const n = state.points.largestDomain
     this.#workspace ??= createAssignLeavesWorkspace(state.scope, n, n, state.centers)
     return this.#workspace
   }

@@ -8,11 +8,11 @@ export interface GroupBuffers {
   readonly offsets: DeviceBuffer
 }
 
-/** Room for the groups of any part. */
+/** Room for the groups of any domain. */
 export function allocateGroups({ scope, points }: RunState): GroupBuffers {
   return {
-    members: scope.allocate(points.largestPart * 4, 'points by group'),
-    offsets: scope.allocate((points.largestPart + 1) * 4, 'groups'),
+    members: scope.allocate(points.largestDomain * 4, 'points by group'),
+    offsets: scope.allocate((points.largestDomain + 1) * 4, 'groups'),
   }
 }
 

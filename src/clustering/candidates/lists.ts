@@ -7,15 +7,23 @@
  * as a point remembers; and so in rounds in which points remember nothing. With the criterion `overlap` that is left out:
  * it depends on what the search misses.
  */
-import { createRandom } from '../../core/random.ts'
+import { streamSeed } from '../../core/streams.ts'
 import type { DeviceBuffer } from '../../device/contract.ts'
 import { assign } from '../../kernels/assign.ts'
-import type { DeviceRows } from '../../kernels/rows.ts'
+import { allocateRows, type DeviceRows, firstRows, writeRows } from '../../kernels/rows.ts'
 import { type DeviceTree, searchTree } from '../../kernels/search-tree.ts'
 import { TreeBuffers } from '../../trees/flat-tree.ts'
+import type { PointPart } from '../../vectors/point-part.ts'
 import type { Settings } from '../method-options.ts'
-import type { PointPart } from '../points.ts'
-import { type CandidateSource, type CenterLists, type RunState, readCenters } from '../run-state.ts'
+import {
+  type CandidateSource,
+  type CenterLists,
+  type ListsOfCenters,
+  type RunState,
+  readCenters,
+  reportShare,
+} from '../run-state.ts'
+import { rowsByLeaf } from './leaf-order.ts'
 import { growIndex, type IndexSettings } from './search.ts'
 
 export function listCandidates(state: RunState): CandidateSource {
@@ -31,6 +39,8 @@ export function searchWidth({ checks, memory }: Settings): number {
 const EXACT_ADVANTAGE = 32
 /** Where points remember nothing it is worth more: up to this many centres. */
 const MOST_MEASURED = 8192
+/** Centres whose lists are made at a time: lists of all of them would take more memory than anything else. */
+const CENTERS_AT_A_TIME = 8192
 
 class CenterListSearch implements CandidateSource {
   readonly #width: number
@@ -42,13 +52,19 @@ class CenterListSearch implements CandidateSource {
   readonly #lists: DeviceBuffer
   readonly #distances: DeviceBuffer
   readonly #looked: DeviceBuffer
+  readonly #order: DeviceBuffer
+  /** Centres gathered leaf by leaf. */
+  readonly #gathered: DeviceRows
   #tree: DeviceTree | undefined
+  /** All centres, leaf by leaf. */
+  #leaves = new Uint32Array(0)
   /** The round and the number of centres the tree is good for. */
   #builtFor = { round: -1, k: 0 }
 
   constructor({ device, scope, points, settings, room }: RunState) {
     const { index, trees, branching } = settings as unknown as IndexSettings
-    const rows = Math.max(points.largestPart, room.rows)
+    const gathered = Math.min(room.rows, CENTERS_AT_A_TIME)
+    const rows = Math.max(points.largestPart, gathered)
     this.#width = searchWidth(settings)
     this.#nearest = Math.min(this.#width, settings.memory as number)
     this.#exactUpTo = settings.criterion === 'overlap' ? 0 : EXACT_ADVANTAGE * this.#width
@@ -57,6 +73,8 @@ class CenterListSearch implements CandidateSource {
     this.#lists = scope.allocate(rows * this.#width * 4, 'centres found')
     this.#distances = scope.allocate(rows * this.#width * 4, 'distances of centres found')
     this.#looked = scope.allocate(rows * 4, 'centres looked at')
+    this.#order = scope.allocate(rows * 4, 'points by leaf')
+    this.#gathered = allocateRows(scope, gathered, points.cols, 'f32', 'centres by leaf')
   }
 
   /** The nearest of a list. */
@@ -66,7 +84,7 @@ class CenterListSearch implements CandidateSource {
     const tree = await this.#treeFor(state, round)
     const args = { points: vectors, centers, tree, checks: this.#width, labels, distances, looked: this.#looked }
     await searchTree(device, args, { signal: control.signal })
-    return this.#meanLooked(state, part.count)
+    return this.#totalLooked(state, part.count)
   }
 
   async lists(
@@ -76,20 +94,49 @@ class CenterListSearch implements CandidateSource {
     round: number,
     forgotten: boolean,
   ): Promise<CenterLists> {
-    const { control, points } = state
-    const onProgress =
-      control.onProgress &&
-      ((share: number) => control.onProgress?.((part.first + 0.5 * share * part.count) / points.rows))
+    const onProgress = (share: number): void => reportShare(state, part, 0.5 * share)
     const exact = this.#exactUpTo > 0 && state.k <= (forgotten ? MOST_MEASURED : this.#exactUpTo)
     if (exact) return this.#measureAll(state, vectors, onProgress)
     await this.#treeFor(state, round)
-    return this.#search(state, vectors, onProgress)
+    return this.#search(state, vectors, await this.#orderOf(state, part), onProgress)
   }
 
-  async listsOfCenters(state: RunState, round: number): Promise<CenterLists> {
+  async listsOfCenters(state: RunState, round: number): Promise<ListsOfCenters> {
+    const { device, k } = state
     // Centres have moved; if they all stay, the points of the next round can use the same tree.
     await this.#treeFor(state, round + 1)
-    return this.#search(state, state.centers)
+    const [host, width, { cols }] = [await readCenters(state), this.#width, this.#gathered]
+    const lists = new Uint32Array(k * width)
+    const distances = new Float32Array(k * width)
+    const block = new Float32Array(this.#gathered.rows * cols)
+    let looked = 0
+    for (let first = 0; first < k; first += this.#gathered.rows) {
+      const here = this.#leaves.subarray(first, first + this.#gathered.rows)
+      here.forEach((center, at) => {
+        block.set(host.subarray(center * cols, (center + 1) * cols), at * cols)
+      })
+      writeRows(device, this.#gathered, block.subarray(0, here.length * cols))
+      const found = await this.#search(state, firstRows(this.#gathered, here.length))
+      const bytes = here.length * width * 4
+      const near = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
+      const gaps = new Float32Array(await device.read({ buffer: found.distances, offset: 0, bytes }))
+      here.forEach((center, at) => {
+        lists.set(near.subarray(at * width, (at + 1) * width), center * width)
+        distances.set(gaps.subarray(at * width, (at + 1) * width), center * width)
+      })
+      looked += found.looked
+    }
+    return { lists, distances, width, looked }
+  }
+
+  /** Only the CPU takes rows in an order, and only where points have centres, or are all centres themselves. */
+  async #orderOf({ device, points, k, labelled }: RunState, part: PointPart): Promise<DeviceBuffer | undefined> {
+    if (device.info.kind !== 'cpu' || !(labelled || k === points.rows)) return undefined
+    const labels = labelled
+      ? new Uint32Array(await device.read(part.previous), 0, part.count)
+      : Uint32Array.from({ length: part.count }, (_, i) => part.first + i)
+    device.write(this.#order, rowsByLeaf(labels, this.#leaves))
+    return this.#order
   }
 
   async #measureAll(state: RunState, rows: DeviceRows, onProgress?: (share: number) => void): Promise<CenterLists> {
@@ -100,32 +147,40 @@ class CenterListSearch implements CandidateSource {
       { points: rows, centers, labels: lists, distances, m: width, workspace },
       { signal: control.signal, onProgress },
     )
-    return { lists, distances, width, looked: k }
+    return { lists, distances, width, looked: k * rows.rows }
   }
 
-  async #search(state: RunState, rows: DeviceRows, onProgress?: (share: number) => void): Promise<CenterLists> {
+  async #search(
+    state: RunState,
+    rows: DeviceRows,
+    order?: DeviceBuffer,
+    onProgress?: (share: number) => void,
+  ): Promise<CenterLists> {
     const { device, centers, control } = state
     const [lists, distances, looked, width] = [this.#lists, this.#distances, this.#looked, this.#width]
     const tree = this.#tree as DeviceTree
     await searchTree(
       device,
-      { points: rows, centers, tree, checks: width, labels: lists, distances, looked, width },
+      { points: rows, centers, tree, checks: width, labels: lists, distances, looked, width, order },
       { signal: control.signal, onProgress },
     )
-    return { lists, distances, width, looked: await this.#meanLooked(state, rows.rows) }
+    return { lists, distances, width, looked: await this.#totalLooked(state, rows.rows) }
   }
 
   async #treeFor(state: RunState, round: number): Promise<DeviceTree> {
     const { round: built, k } = this.#builtFor
     if (this.#tree && built === round && k === state.k) return this.#tree
-    const seed = createRandom(state.seed).fork(round).next()
-    this.#tree = this.#trees.upload(await growIndex(state, await readCenters(state), seed, this.#index))
+    const seed = streamSeed(state.seed, 'search', round)
+    const grown = await growIndex(state, await readCenters(state), seed, this.#index)
+    this.#tree = this.#trees.upload(grown)
+    // Of several trees the first comes first.
+    this.#leaves = grown.items.slice(0, state.k)
     this.#builtFor = { round, k: state.k }
     return this.#tree
   }
 
-  async #meanLooked({ device }: RunState, rows: number): Promise<number> {
+  async #totalLooked({ device }: RunState, rows: number): Promise<number> {
     const looked = new Float32Array(await device.read({ buffer: this.#looked, offset: 0, bytes: rows * 4 }))
-    return looked.reduce((sum, value) => sum + value, 0) / rows
+    return looked.reduce((sum, value) => sum + value, 0)
   }
 }

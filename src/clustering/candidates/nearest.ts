@@ -5,6 +5,7 @@
  */
 import { BufferScope, type DeviceBuffer } from '../../device/contract.ts'
 import { assign } from '../../kernels/assign.ts'
+import { DomainLabels } from '../domain-labels.ts'
 import type { CandidateSource, RunState } from '../run-state.ts'
 import { allCandidates } from './all.ts'
 import { allocateGroups, type GroupBuffers, writeGroups } from './groups.ts'
@@ -17,6 +18,7 @@ export function nearestCandidates(state: RunState, wanted: number): CandidateSou
   // The own one is the nearest of all.
   const width = wanted + 1
   if (width >= state.k) return everything
+  const domain = new DomainLabels(state)
   let buffers: GroupBuffers | undefined
   let lists: DeviceBuffer | undefined
   let listsFor = 0
@@ -24,14 +26,14 @@ export function nearestCandidates(state: RunState, wanted: number): CandidateSou
     assign: (...args) => everything.assign(...args),
     async groups(_state, part) {
       const { device, scope, points, k } = state
-      const labels = new Uint32Array(await device.read(part.previous), 0, part.count)
+      const labels = await domain.exchange(part, 'previous')
       const size = Math.min(GROUP, state.settings.batch as number)
       const { members, offsets, clusters } = groupByLabel(labels, k, size)
       const near = await nearestClusters(state, width)
       if (lists === undefined || clusters.length > listsFor) {
         // Labels differ from round to round, and with them how many groups are not full.
         lists?.free()
-        listsFor = Math.min(points.largestPart, Math.ceil(points.largestPart / size) + k)
+        listsFor = Math.min(points.largestDomain, Math.ceil(points.largestDomain / size) + k)
         lists = scope.allocate(listsFor * width * 4, 'nearest clusters')
       }
       const words = new Uint32Array(clusters.length * width)

@@ -14,7 +14,7 @@ export function ownCandidates(): CandidateSource {
       const { labels, distances, previous } = part
       const { device, centers } = state
       await assignLists(device, { points: vectors, centers, lists: previous, width: 1, labels, distances })
-      return 1
+      return part.count
     },
   }
 }

@@ -11,18 +11,20 @@
  * Where the paper leaves it open: checks are tuned once, in the first round, on a sample of the points;
  * where the search would look at so many centres that looking at all of them is cheaper, that is done.
  */
-import { createRandom, sampleDistinct } from '../../core/random.ts'
+import { sampleDistinct } from '../../core/random.ts'
+import { stream, streamSeed } from '../../core/streams.ts'
 import { BufferScope, type DeviceBuffer, slice } from '../../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../../kernels/assign.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../../kernels/rows.ts'
 import { type DeviceTree, searchTree } from '../../kernels/search-tree.ts'
 import { tally } from '../../kernels/tally.ts'
+import type { ResumeArrays } from '../../models/resume-arrays.ts'
 import { type FlatTree, TreeBuffers } from '../../trees/flat-tree.ts'
 import { buildKdForest } from '../../trees/kd-forest.ts'
 import { buildKMeansTree } from '../../trees/kmeans-tree.ts'
-import type { PointPart } from '../points.ts'
-import { type CandidateSource, type ResumeArrays, type Round, type RunState, readCenters } from '../run-state.ts'
+import type { PointPart } from '../../vectors/point-part.ts'
+import { type CandidateSource, type Round, type RunState, readCenters, reportShare } from '../run-state.ts'
 
 /** Points on which checks are tuned. */
 const TUNING_SAMPLE = 1000
@@ -86,7 +88,7 @@ class CenterSearch implements CandidateSource {
     if (keep) {
       // Points without a label stay infinitely far from the one they do not have.
       await assignLists(device, { points: vectors, centers, lists: part.previous, width: 1, labels, distances })
-      looked++
+      looked += part.count
     }
     looked += await this.#search(part, vectors, keep)
     if (probe) {
@@ -100,7 +102,7 @@ class CenterSearch implements CandidateSource {
         firstLabel,
         workspace: this.#probeWorkspace,
       })
-      looked++
+      looked += part.count
     }
     return looked
   }
@@ -127,14 +129,13 @@ class CenterSearch implements CandidateSource {
   }
 
   async #search(part: PointPart, vectors: DeviceRows, merge: boolean): Promise<number> {
-    const { device, points, centers, control, k, assignWorkspace } = this.#state
+    const { device, centers, control, k, assignWorkspace } = this.#state
     const { labels, distances } = part
-    const onProgress =
-      control.onProgress && ((share: number) => control.onProgress?.((part.first + share * part.count) / points.rows))
+    const onProgress = (share: number): void => reportShare(this.#state, part, share)
     const watch = { signal: control.signal, onProgress }
     if (this.#exact || this.#tree === undefined) {
       await assign(device, { points: vectors, centers, labels, distances, merge, workspace: assignWorkspace }, watch)
-      return k
+      return k * part.count
     }
     const looked = this.#looked
     const [tree, checks] = [this.#tree, this.#checks]
@@ -146,7 +147,7 @@ class CenterSearch implements CandidateSource {
       sums: part.sums,
       differences: part.differences,
     })
-    return sum / part.count
+    return sum
   }
 
   async #build(round: number): Promise<void> {
@@ -159,9 +160,7 @@ class CenterSearch implements CandidateSource {
     this.#builtFor = round
     if (this.#exact) return
     const host = await readCenters(this.#state)
-    const number = createRandom(seed)
-      .fork(reseed ? round : 0)
-      .next()
+    const number = streamSeed(seed, 'search', reseed ? round : 0)
     this.#tree = this.#buffers.upload(await growIndex(this.#state, host, number, this.#settings))
     if (this.#checks === 0) this.#checks = await tuneChecks(this.#state, this.#tree, this.#settings.precision)
   }
@@ -188,7 +187,7 @@ async function tuneChecks(state: RunState, tree: DeviceTree, precision: number):
   const scope = new BufferScope(device)
   try {
     const count = Math.min(points.rows, TUNING_SAMPLE)
-    const chosen = sampleDistinct(createRandom(seed).fork(1), points.rows, count)
+    const chosen = sampleDistinct(stream(seed, 'tuning'), points.rows, count)
     const sample = allocateRows(scope, count, points.cols, 'f32', 'sample of points')
     writeRows(device, sample, await points.gather(chosen))
     const labels = scope.allocate(count * 4, 'labels of the sample')

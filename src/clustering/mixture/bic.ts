@@ -3,7 +3,7 @@
  * components changes. Everything follows from weight, mean and variance of the components, so the cost does
  * not depend on the number of points.
  */
-import type { Mixture } from '../run-state.ts'
+import type { Mixture } from '../../models/mixture.ts'
 import { jointVariance } from './join.ts'
 
 /** A mixture with its means, on the host: [k][d] in the points' frame. */

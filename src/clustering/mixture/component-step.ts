@@ -1,6 +1,7 @@
 /** What may change the components of a mixture after each round of expectation-maximization. */
+
+import type { ExtraFacts } from '../../models/stats.ts'
 import type { CandidateSource, Resumable, RunState } from '../run-state.ts'
-import type { ExtraFacts } from '../stats.ts'
 
 export interface StepInput {
   /** Of each component: the share of its weight that comes from points whose label it is. */

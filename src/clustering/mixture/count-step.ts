@@ -2,14 +2,9 @@
 import { CentroidalError } from '../../core/errors.ts'
 import { assign } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
-import {
-  type CandidateSource,
-  type Mixture,
-  type ResumeArrays,
-  type RunState,
-  readCenters,
-  replaceCenters,
-} from '../run-state.ts'
+import type { Mixture } from '../../models/mixture.ts'
+import type { ResumeArrays } from '../../models/resume-arrays.ts'
+import { type CandidateSource, type RunState, readCenters, replaceCenters } from '../run-state.ts'
 import type { DataSize, HostMixture } from './bic.ts'
 import type { ComponentStep, StepInput, StepResult } from './component-step.ts'
 import { CountSearch, type Pair } from './count-search.ts'
@@ -153,10 +148,12 @@ export function mergePairs(mixture: HostMixture, pairs: readonly Pair[], unit: b
   }
 }
 
-async function labelNearest(state: RunState): Promise<void> {
-  const { device, points, centers, assignWorkspace: workspace } = state
-  for (const part of points.parts) {
-    const { labels, distances } = part
-    await assign(device, { points: await points.vectors(part), centers, labels, distances, workspace })
-  }
+async function labelNearest({ team }: RunState): Promise<void> {
+  await team.shareCenters()
+  await team.everywhere(async ({ device, points, parts, centers, assignWorkspace: workspace }) => {
+    for (const part of parts) {
+      const { labels, distances } = part
+      await assign(device, { points: await points.vectors(part), centers, labels, distances, workspace })
+    }
+  })
 }

@@ -1,5 +1,5 @@
 /** What the kernel expand found, as a mixture. */
-import type { Mixture } from '../run-state.ts'
+import type { Mixture } from '../../models/mixture.ts'
 import { regularizedVariances } from './variance-prior.ts'
 
 /** Numbers it finds for a component: total of shares, that of inner ones, variance. */

@@ -1,5 +1,5 @@
 /** Two Gaussians become the one that has the weight, mean and width of both together. */
-import type { Mixture } from '../run-state.ts'
+import type { Mixture } from '../../models/mixture.ts'
 
 /** Of two components with a weight and a variance each, means that far apart: the variance, per column, about both's mean. */
 export function jointVariance(

@@ -1,5 +1,7 @@
 /** Components that overlap others go, as in the paper: see purge.ts. */
-import { type CandidateSource, type Mixture, type RunState, readCenters, replaceCenters } from '../run-state.ts'
+
+import type { Mixture } from '../../models/mixture.ts'
+import { type CandidateSource, type RunState, readCenters, replaceCenters } from '../run-state.ts'
 import type { ComponentStep, StepInput, StepResult } from './component-step.ts'
 import { joinComponents } from './join.ts'
 import { considerOverlaps } from './overlaps.ts'

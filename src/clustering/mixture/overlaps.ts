@@ -3,7 +3,7 @@ import { BufferScope } from '../../device/contract.ts'
 import { distances } from '../../kernels/distances.ts'
 import { allocateRows, firstRows, writeRows } from '../../kernels/rows.ts'
 import { type CandidateSource, changedState, type RunState } from '../run-state.ts'
-import { type Purge, symmetricNeighbors } from './purge.ts'
+import { ListedNeighbors, type Near, type Purge } from './purge.ts'
 
 /** Distances between components held at a time where all pairs are looked at. */
 const PAIRS_AT_A_TIME = 4_000_000
@@ -20,16 +20,15 @@ export function considerOverlaps(
 }
 
 async function considerLists(state: RunState, source: CandidateSource, purge: Purge, round: number): Promise<number> {
-  const { device, k } = state
   // Means have moved: from here on a round is not stopped half-way.
   const found = await source.listsOfCenters?.(changedState(state, { control: {} }), round)
   if (found === undefined) return 0
-  const bytes = k * found.width * 4
-  const lists = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
-  const gaps = new Float32Array(await device.read({ buffer: found.distances, offset: 0, bytes }))
-  const near = symmetricNeighbors(lists, gaps, found.width)
-  for (const component of purge.order) purge.consider(component, near(component))
-  return found.looked * k
+  const near = new ListedNeighbors(found.lists, found.distances, found.width)
+  for (const component of purge.order) {
+    purge.consider(component, near.of(component))
+    if (purge.stays(component)) near.announce(component)
+  }
+  return found.looked
 }
 
 /** Rows of the matrix of distances in the order in which components are considered, a block at a time. */
@@ -61,6 +60,6 @@ async function considerAll(state: RunState, purge: Purge, host: Float32Array): P
   }
 }
 
-function* staying({ kept }: Purge, gaps: Float32Array, at: number): Generator<readonly [number, number]> {
-  for (const other of kept) yield [other, gaps[at + other]]
+function staying({ kept }: Purge, gaps: Float32Array, at: number): Near {
+  return { count: kept.length, others: kept, squares: kept.map((other) => gaps[at + other]) }
 }

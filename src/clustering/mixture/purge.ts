@@ -12,7 +12,7 @@
  * the two is taken as that of points in one of them each, plus the most that sharing can add.
  */
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
-import type { Mixture } from '../run-state.ts'
+import type { Mixture } from '../../models/mixture.ts'
 import { choiceEntropy } from './bic.ts'
 import { jointVariance } from './join.ts'
 
@@ -33,6 +33,14 @@ export interface Purgeable extends Mixture {
   readonly ownShares: Float64Array
   /** Weight of all points together. */
   readonly points: number
+}
+
+/** Components near another: the first `count` of both arrays. */
+export interface Near {
+  readonly count: number
+  readonly others: ArrayLike<number>
+  /** Squared distances. */
+  readonly squares: ArrayLike<number>
 }
 
 export class Purge {
@@ -69,8 +77,12 @@ export class Purge {
     return this.#kept
   }
 
+  stays(component: number): boolean {
+    return this.#stays[component] === 1
+  }
+
   /** Decides about a component from what is near it; those not yet decided, or gone, do not count. */
-  consider(component: number, near: Iterable<readonly [neighbor: number, squared: number]>): void {
+  consider(component: number, near: Near): void {
     const weight = this.#weights[component]
     const variance = this.#variances[component]
     let overlap = 0
@@ -78,7 +90,8 @@ export class Purge {
     let half: number | undefined
     // Below a half even two equal components may stay; and where something overlaps, halves wait.
     const joins = this.#tau >= 0.5 && !this.#gone
-    for (const [other, squared] of near) {
+    for (let at = 0; at < near.count; at++) {
+      const [other, squared] = [near.others[at], near.squares[at]]
       if (this.#stays[other] === 0 || other === component) continue
       const both = variance + this.#variances[other]
       const log =
@@ -142,37 +155,63 @@ export class Purge {
   }
 }
 
-/** All neighbours of each component from lists that a search gave: if i is in the list of j, j is near i as well. */
-export function symmetricNeighbors(
-  lists: Uint32Array,
-  distances: Float32Array,
-  width: number,
-): (component: number) => Iterable<readonly [number, number]> {
-  const count = lists.length / width
-  const holds = (component: number, other: number): boolean => {
-    const end = (component + 1) * width
-    for (let at = component * width; at < end; at++) if (lists[at] === other) return true
-    return false
+/**
+ * The neighbours of each component that stay, from lists that a search gave: if i is in the list of j, j is near i as
+ * well. Most lists are of components that go, so only those that stay announce themselves to the others they list.
+ */
+export class ListedNeighbors {
+  readonly #lists: Uint32Array
+  readonly #distances: Float32Array
+  readonly #width: number
+  readonly #stays: Uint8Array
+  /** For each component, places in the lists of others at which it stands. */
+  readonly #heard: (number[] | undefined)[]
+  /** The component in whose list each was met last, plus 1. */
+  readonly #met: Uint32Array
+  readonly #others: Uint32Array
+  readonly #squares: Float32Array
+
+  constructor(lists: Uint32Array, distances: Float32Array, width: number) {
+    const count = lists.length / width
+    this.#lists = lists
+    this.#distances = distances
+    this.#width = width
+    this.#stays = new Uint8Array(count)
+    this.#heard = Array(count)
+    this.#met = new Uint32Array(count)
+    this.#others = new Uint32Array(count)
+    this.#squares = new Float32Array(count)
   }
-  const offsets = new Uint32Array(count + 1)
-  const missing = new Uint8Array(lists.length)
-  for (let at = 0; at < lists.length; at++) {
-    const other = lists[at]
-    const component = Math.floor(at / width)
-    if (other === NO_LABEL || holds(other, component)) continue
-    missing[at] = 1
-    offsets[other + 1]++
+
+  /** From now on the component counts as a neighbour. */
+  announce(component: number): void {
+    this.#stays[component] = 1
+    for (let at = component * this.#width; at < (component + 1) * this.#width; at++) {
+      const other = this.#lists[at]
+      if (other === NO_LABEL) continue
+      const heard = this.#heard[other]
+      if (heard) heard.push(at)
+      else this.#heard[other] = [at]
+    }
   }
-  for (let component = 0; component < count; component++) offsets[component + 1] += offsets[component]
-  const places = new Uint32Array(offsets[count])
-  const next = offsets.slice(0, count)
-  for (let at = 0; at < lists.length; at++) if (missing[at]) places[next[lists[at]]++] = at
-  return function* (component) {
-    for (let at = component * width; at < (component + 1) * width; at++) {
-      if (lists[at] !== NO_LABEL) yield [lists[at], distances[at]]
+
+  /** Those of its own list first, then the others by their number. Valid until the next call. */
+  of(component: number): Near {
+    let count = 0
+    const add = (other: number, at: number): void => {
+      this.#others[count] = other
+      this.#squares[count++] = this.#distances[at]
     }
-    for (let i = offsets[component]; i < offsets[component + 1]; i++) {
-      yield [Math.floor(places[i] / width), distances[places[i]]]
+    for (let at = component * this.#width; at < (component + 1) * this.#width; at++) {
+      const other = this.#lists[at]
+      if (other === NO_LABEL) continue
+      this.#met[other] = component + 1
+      if (this.#stays[other] === 1) add(other, at)
     }
+    for (const at of this.#heard[component]?.sort((a, b) => a - b) ?? []) {
+      const other = Math.floor(at / this.#width)
+      if (this.#met[other] !== component + 1) add(other, at)
+    }
+    return { count, others: this.#others, squares: this.#squares }
   }
 }

@@ -1,11 +1,11 @@
 /**
  * Components whose points are better described by two Gaussians each. All are tried at once: a few rounds of 2-means
  * among the points labelled with the component, from its mean and its farthest point, so that a small group far away
- * is found as well as two halves. Cost: 6 n d operations a round, whatever k.
+ * is found as well as two halves.
  */
-import { createRandom } from '../../core/random.ts'
+import { stream } from '../../core/streams.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
-import { runGroups } from '../../trees/group-rounds.ts'
+import { halveGroups } from '../../trees/halves.ts'
 import type { RunState } from '../run-state.ts'
 import { componentPenalty, type DataSize, type HostMixture, splitGain } from './bic.ts'
 import { jointVariance } from './join.ts'
@@ -51,27 +51,14 @@ export async function splitComponents(
     start.set(mixture.means.subarray(component * cols, (component + 1) * cols), 2 * group * cols)
     start.set(far.subarray(group * cols, (group + 1) * cols), (2 * group + 1) * cols)
   })
-  const split = await runGroups(
+  const split = await halveGroups(
     device,
-    points.inParts(given),
-    {
-      groups: Uint32Array.from({ length: 2 * tried.length }, (_, at) => (at % 2 === 0 ? at : 2)),
-      width: 2,
-      start,
-      places: labels.map((label, point) => (weightOf(point) > 0 ? groupOf[label] : NO_LABEL)),
-    },
-    createRandom(state.seed),
-    { rounds: ROUNDS, queue: 'spread', unit },
+    (await points.onFirstDevice()).inParts(given),
+    { places: labels.map((label, point) => (weightOf(point) > 0 ? groupOf[label] : NO_LABEL)), start, weightOf },
+    stream(state.seed, 'components'),
+    { rounds: ROUNDS, unit },
   )
-  const children = 2 * tried.length
-  const totals = new Float64Array(children)
-  const squares = new Float64Array(children)
-  labels.forEach((label, point) => {
-    const weight = weightOf(point)
-    if (weight === 0 || groupOf[label] === NO_LABEL) return
-    totals[split.labels[point]] += weight
-    squares[split.labels[point]] += weight * (split.distances?.[point] ?? 0)
-  })
+  const { weights: totals, squares } = split
   const plain = squares.map((sum, child) => Math.max(floor, totals[child] > 0 ? sum / totals[child] / cols : 0))
   const variances = regularizedVariances(totals, plain, prior)
   const penalty = componentPenalty(size)

@@ -5,18 +5,19 @@
  * that distance reaches sqrt(d) times as far. On vectors of many dimensions without gaps all components then overlap,
  * and one remains.)
  */
-import { createRandom, sampleDistinct } from '../../core/random.ts'
+import { sampleDistinct } from '../../core/random.ts'
+import { stream } from '../../core/streams.ts'
 import { BufferScope } from '../../device/contract.ts'
 import { assign } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { allocateRows, writeRows } from '../../kernels/rows.ts'
-import type { CandidateSource, Mixture, RunState } from '../run-state.ts'
+import type { Mixture } from '../../models/mixture.ts'
+import type { CandidateSource, RunState } from '../run-state.ts'
 
 /** Nearest components looked at where all are: enough to see past a few at the same place. */
 const NEAREST = 9
 /** Points whose spread is taken. */
 const SAMPLE = 2048
-const STREAM = 0x5bead
 /** A component is never narrower than this share of the spread of the data, in variances. */
 const LEAST_SHARE_OF_SPREAD = 1e-6
 /** Nor than rounding lets it be, against the size of the data. */
@@ -35,7 +36,7 @@ export interface Spread {
 /** Both in the points' frame. */
 export async function spreadOf({ points, seed, settings, weights: given }: RunState): Promise<Spread> {
   const count = Math.min(points.rows, SAMPLE)
-  const chosen = sampleDistinct(createRandom(seed).fork(STREAM), points.rows, count)
+  const chosen = sampleDistinct(stream(seed, 'spread'), points.rows, count)
   const rows = await points.gather(chosen)
   const { cols } = points
   let weights = Float64Array.from(chosen, (point) => (given ? given[point] : 1))
@@ -80,7 +81,7 @@ export async function startMixture(
 async function withinVariance(state: RunState): Promise<number> {
   const { device, points, centers, assignWorkspace: workspace, seed, weights: given } = state
   const count = Math.min(points.rows, SAMPLE)
-  const chosen = sampleDistinct(createRandom(seed).fork(STREAM + 1), points.rows, count)
+  const chosen = sampleDistinct(stream(seed, 'spread within'), points.rows, count)
   const scope = new BufferScope(device)
   try {
     const sample = allocateRows(scope, count, points.cols, 'f32', 'sample of points')
@@ -104,14 +105,10 @@ async function withinVariance(state: RunState): Promise<number> {
 
 /** Squared distance of each component to the nearest one elsewhere, among those a search lists. */
 async function listedGaps(state: RunState, source: CandidateSource, round: number): Promise<Float64Array> {
-  const { device, k } = state
+  const { k } = state
   // The centres stand as they will when the points choose.
   const found = await source.listsOfCenters?.(state, round - 1)
-  if (found === undefined) return new Float64Array(k)
-  const bytes = k * found.width * 4
-  const lists = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
-  const distances = new Float32Array(await device.read({ buffer: found.distances, offset: 0, bytes }))
-  return leastGaps(lists, distances, k, found.width)
+  return found === undefined ? new Float64Array(k) : leastGaps(found.lists, found.distances, k, found.width)
 }
 
 async function nearestGaps(state: RunState): Promise<Float64Array> {

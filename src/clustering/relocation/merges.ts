@@ -3,6 +3,7 @@
  * with those that share a leaf with them in partition trees over the centres, so that the cost for a cluster does not
  * grow with their number.
  */
+import type { Random } from '../../core/random.ts'
 import { BufferScope } from '../../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../../kernels/assign.ts'
 import { assignLists, NO_LABEL } from '../../kernels/assign-lists.ts'
@@ -19,17 +20,20 @@ const NEAREST = 4
 const TREES = 2
 const LEAF = 16
 
+/** The centres of clusters of points. */
+type Centers = Pick<RunState, 'device' | 'points' | 'k' | 'centers' | 'unit'>
+
 export interface Merges {
   readonly merges: readonly Merge[]
   /** Distances between centres that were measured. */
   readonly looked: number
 }
 
-/** Merges of clusters with weight. `seed` chooses the trees. */
-export async function possibleMerges(state: RunState, masses: ClusterMasses, seed: number): Promise<Merges> {
+/** Merges of clusters with weight. */
+export async function possibleMerges(state: Centers, masses: ClusterMasses, random: Random): Promise<Merges> {
   const { k, points, unit } = state
   const all = k <= FEW || k * k <= DISTANCES_PER_POINT * points.rows
-  const found = all ? await nearestOfAll(state) : await nearestInTrees(state, seed)
+  const found = all ? await nearestOfAll(state) : await nearestInTrees(state, random)
   const merges = new Map<number, Merge>()
   for (const { cluster, other, between } of found.neighbors) {
     const [from, into] = cluster < other ? [other, cluster] : [cluster, other]
@@ -44,7 +48,7 @@ interface Neighbors {
   readonly looked: number
 }
 
-async function nearestOfAll({ device, centers, k }: RunState): Promise<Neighbors> {
+async function nearestOfAll({ device, centers, k }: Centers): Promise<Neighbors> {
   const scope = new BufferScope(device)
   try {
     // A cluster finds itself too.
@@ -62,7 +66,7 @@ async function nearestOfAll({ device, centers, k }: RunState): Promise<Neighbors
   }
 }
 
-async function nearestInTrees({ device, centers, k }: RunState, seed: number): Promise<Neighbors> {
+async function nearestInTrees({ device, centers, k }: Centers, random: Random): Promise<Neighbors> {
   const scope = new BufferScope(device)
   const neighbors: Neighbors['neighbors'] = []
   try {
@@ -70,7 +74,7 @@ async function nearestInTrees({ device, centers, k }: RunState, seed: number): P
     const labels = scope.allocate(k * 4, 'nearest clusters')
     const distances = scope.allocate(k * 4, 'distances between clusters')
     for (let turn = 0; turn < TREES; turn++) {
-      const tree = await growTree(device, scope, centers, LEAF, (seed + turn) >>> 0)
+      const tree = await growTree(device, scope, centers, LEAF, random.next())
       const members = new Uint32Array(await device.read(tree.members), 0, k)
       const offsets = new Uint32Array(await device.read(tree.offsets), 0, tree.leaves + 1)
       const words = new Uint32Array(k * (LEAF - 1)).fill(NO_LABEL)

@@ -90,3 +90,21 @@ export function pairUp(merges: readonly Merge[], splits: readonly Split[], margi
   }
   return pairs
 }
+
+/** Labels after the pairs. `second`: whether a point belongs to the second half of its cluster. */
+export function relabelled(
+  labels: Uint32Array,
+  pairs: readonly Pair[],
+  second: (point: number) => boolean,
+): { changed: Uint32Array; moved: number } {
+  const merged = new Map(pairs.map(({ merge }) => [merge.from, merge.into]))
+  const halved = new Map(pairs.map(({ merge, split }) => [split.cluster, merge.from]))
+  let moved = 0
+  const changed = labels.map((label, point) => {
+    const next = merged.get(label) ?? (second(point) ? halved.get(label) : undefined)
+    if (next === undefined) return label
+    moved++
+    return next
+  })
+  return { changed, moved }
+}

@@ -2,8 +2,9 @@
  * When a run relocates clusters. Decided from the statistics of the rounds alone, so that a resumed run decides as the
  * uninterrupted one did: a round that looked for clusters to relocate says how many there were, and what that gained.
  */
+
+import type { StopReason } from '../../models/stats.ts'
 import type { Round } from '../run-state.ts'
-import type { StopReason } from '../stats.ts'
 
 /** Progress is slow when a round lowers the distortion by less than this share. */
 const SLOW = 0.01

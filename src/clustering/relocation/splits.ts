@@ -3,7 +3,7 @@
  */
 import type { Random } from '../../core/random.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
-import { runGroups } from '../../trees/group-rounds.ts'
+import { halveGroups, oppositeStart } from '../../trees/halves.ts'
 import type { RunState } from '../run-state.ts'
 import type { ClusterMasses, Split } from './pairs.ts'
 
@@ -29,6 +29,7 @@ export async function possibleSplits(
   random: Random,
 ): Promise<Splits> {
   const { device, points, k, unit, weights, control } = state
+  const { cols } = points
   const groupOf = new Uint32Array(k).fill(NO_LABEL)
   const clusters: number[] = []
   for (let cluster = 0; cluster < k; cluster++) {
@@ -37,80 +38,29 @@ export async function possibleSplits(
     clusters.push(cluster)
   }
   if (clusters.length === 0) return { splits: [], second: () => false, looked: 0 }
-  const drawn = drawFar(labels, distances, weights, groupOf, clusters, masses, random)
   const places = labels.map((label) => groupOf[label])
-  const found = await runGroups(
-    device,
-    points.inParts(weights),
-    {
-      groups: Uint32Array.from({ length: clusters.length * 2 }, (_, i) => (i % 2 === 0 ? i : 2)),
-      width: 2,
-      start: oppositeRows(await points.gather(drawn), clusters, centers, points.cols),
-      places,
-    },
-    random,
-    { rounds: ROUNDS, queue: 'spread', unit, control: { signal: control.signal } },
-  )
-  const left = new Float64Array(clusters.length)
-  const halves = new Float64Array(clusters.length * 2)
-  let members = 0
-  places.forEach((group, point) => {
-    if (group === NO_LABEL) return
-    const weight = weights ? weights[point] : 1
-    halves[found.labels[point]] += weight
-    left[group] += weight * (found.distances?.[point] ?? 0)
-    members++
+  const own = new Float32Array(clusters.length * cols)
+  clusters.forEach((cluster, group) => {
+    own.set(centers.subarray(cluster * cols, (cluster + 1) * cols), group * cols)
+  })
+  const squares = clusters.map((cluster) => masses.squares[cluster])
+  const inParts = (await points.onFirstDevice()).inParts(weights)
+  const start = await oppositeStart(inParts, { places, distances, squares, centers: own }, random)
+  const halves = await halveGroups(device, inParts, { places, start }, random, {
+    rounds: ROUNDS,
+    unit,
+    control: { signal: control.signal },
   })
   const splits: Split[] = []
   clusters.forEach((cluster, group) => {
-    if (halves[group * 2] === 0 || halves[group * 2 + 1] === 0) return
-    splits.push({ cluster, gain: masses.squares[cluster] - left[group] })
+    const [first, second] = [2 * group, 2 * group + 1]
+    if (halves.weights[first] === 0 || halves.weights[second] === 0) return
+    splits.push({ cluster, gain: masses.squares[cluster] - (halves.squares[first] + halves.squares[second]) })
   })
+  const members = places.reduce((sum, group) => sum + (group === NO_LABEL ? 0 : 1), 0)
   return {
     splits,
-    second: (point) => places[point] !== NO_LABEL && found.labels[point] % 2 === 1,
+    second: (point) => places[point] !== NO_LABEL && halves.labels[point] % 2 === 1,
     looked: members * (2 * ROUNDS + 1),
   }
-}
-
-/** A point of each cluster, drawn with a chance in proportion to its weighted squared distance. */
-function drawFar(
-  labels: Uint32Array,
-  distances: Float32Array,
-  weights: Float32Array | undefined,
-  groupOf: Uint32Array,
-  clusters: readonly number[],
-  { squares }: ClusterMasses,
-  random: Random,
-): Uint32Array {
-  const left = Float64Array.from(clusters, (cluster) => random.uniform() * squares[cluster])
-  const drawn = new Uint32Array(clusters.length)
-  for (let point = 0; point < labels.length; point++) {
-    const group = groupOf[labels[point]]
-    if (group === NO_LABEL || left[group] < 0) continue
-    const share = distances[point] * (weights ? weights[point] : 1)
-    // Where rounding leaves something, it is the last that counted.
-    if (share === 0) continue
-    drawn[group] = point
-    left[group] -= share
-  }
-  return drawn
-}
-
-/** Two places for each cluster: a row, and the one opposite to it. Between them the centre divides the cluster. */
-function oppositeRows(
-  rows: Float32Array,
-  clusters: readonly number[],
-  centers: Float32Array,
-  cols: number,
-): Float32Array {
-  const places = new Float32Array(rows.length * 2)
-  clusters.forEach((cluster, group) => {
-    for (let j = 0; j < cols; j++) {
-      const value = rows[group * cols + j]
-      places[group * 2 * cols + j] = value
-      places[(group * 2 + 1) * cols + j] = 2 * centers[cluster * cols + j] - value
-    }
-  })
-  return places
 }

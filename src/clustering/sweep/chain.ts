@@ -1,23 +1,37 @@
 /** Clusterings of the same points with more and more clusters, each begun from the one before. */
-import { createRandom } from '../../core/random.ts'
+import { stream } from '../../core/streams.ts'
 import type { Device } from '../../device/contract.ts'
 import { scatterSums } from '../../metrics/scatter-sums.ts'
-import type { ClusterModel } from '../model.ts'
-import type { PointStore } from '../points.ts'
-import { METHODS } from '../presets.ts'
+import type { Mixture } from '../../models/mixture.ts'
+import type { ClusterModel } from '../../models/model.ts'
+import { isIdentity } from '../../vectors/frame.ts'
+import type { PointStore } from '../../vectors/points.ts'
+import { METHODS, type MethodName } from '../presets.ts'
 import type { RunOptions } from '../read-model.ts'
 import { type Attempt, runOnce } from '../run-once.ts'
-import type { Mixture } from '../run-state.ts'
-import { extendClusters } from './extension.ts'
+import type { TreeUse } from '../run-state.ts'
+import { type Clustering, extendClusters } from './extension.ts'
+import type { Sample } from './samples.ts'
 import { scoredSource } from './scored-source.ts'
+import { nearestLabels, spreadLabels } from './spread.ts'
 
-/** Random numbers for the splits, apart from those of the clusterings. */
-const STREAM = 0x5feeb
+/** A clustering that begins from another one has most centres in their places already: it ends after a few rounds. */
+const MOST_ROUNDS = 12
 /**
- * A clustering that begins from another one has most centres in their places already: it ends after a few rounds, or when
- * a round lowers the distortion by less than this share.
+ * It also ends when a round lowers the distortion by less than this share. Where a round costs the same whatever k, all
+ * steps cost as much as the largest, and many steps must be shorter; a round of moves leaves less to do than one of means.
  */
-const FOLLOWING = { iterations: 6, tolerance: 1e-3 } as const
+const TOLERANCE = 1.5e-3
+const TOLERANCES: Partial<Record<MethodName, number>> = { closures: 3e-3, 'closures-sharp': 4e-3 }
+const MANY_STEPS = 12
+/** Few points are cheap, and so are more rounds. */
+const TOLERANCE_OF_FEW = 1e-3
+/** Swaps of clusters of a sample that lower the squares by less than this share: relocating those of all points gains little. */
+const SMALL_GAIN = 1e-3
+/** Centres of a sample have to adapt to all points, no more. */
+const ADAPTING = { iterations: 3, tolerance: TOLERANCE, relocate: false } as const
+/** Up to here the first clustering may be one of a sample: looking at all centres once, for all points, is cheap. */
+const FEW = 128
 /** A mixture that begins from hard clusters has little to learn besides the widths. */
 const MIXTURE_ROUNDS = 20
 /** The least variance a mixture begins with, against the mean variance within clusters. */
@@ -36,45 +50,118 @@ export interface ChainControl {
   readonly onRound: (done: number, most: number) => void
 }
 
+/** What a run begins with. */
+type Begin = Pick<Attempt, 'start' | 'mixture'>
+
 export class Chain {
   readonly #device: Device
-  readonly #points: PointStore
+  readonly #all: PointStore
+  readonly #steps: number
   readonly #seed: number
-  #last: ClusterModel | undefined
+  /** The points that the last clustering is one of, and trees over them. */
+  #points: PointStore | undefined
+  #treeUse: TreeUse = { grown: 0, rounds: 0 }
+  #last: Clustering | undefined
 
-  constructor(device: Device, points: PointStore, seed: number) {
+  /** `all` are the points of the sweep, `steps` the clusterings of the chain. */
+  constructor(device: Device, all: PointStore, steps: number, seed: number) {
+    this.#steps = steps
     this.#device = device
-    this.#points = points
+    this.#all = all
     this.#seed = seed
   }
 
-  /** The clustering with more clusters than the one before. Undefined if it was stopped. */
-  async next({ run, hard }: ChainRun, control: ChainControl): Promise<ClusterModel | undefined> {
-    const linked = await this.#link(hard ?? run, control)
+  /**
+   * A clustering of the points with more clusters than the one before, which may be one of other points. Undefined if it
+   * was stopped.
+   */
+  async next(
+    { run, hard }: ChainRun,
+    points: PointStore,
+    sample: Sample,
+    control: ChainControl,
+  ): Promise<ClusterModel | undefined> {
+    if (points !== this.#points) await this.#enter(points, control.signal)
+    const linked = await this.#link(hard ?? run, points, sample, control)
     if (linked === undefined || hard === undefined) return linked
     const { labels } = linked
-    const mixture = await this.#mixtureOf(labels, control.signal)
-    return this.#run({ ...run, iterations: MIXTURE_ROUNDS }, { start: { labels }, mixture }, control)
+    const mixture = await this.#mixtureOf(points, labels, control.signal)
+    return this.#run({ ...run, iterations: MIXTURE_ROUNDS }, points, { start: { labels }, mixture }, control)
+  }
+
+  /** Trees over other points are of no use here, and labels are those of the nearest centres. */
+  async #enter(points: PointStore, signal: AbortSignal | undefined): Promise<void> {
+    this.#treeUse = { grown: 0, rounds: 0 }
+    this.#points = points
+    if (this.#last === undefined) return
+    const { centers } = this.#last
+    this.#last = { labels: await nearestLabels(this.#device, points, centers, signal), centers }
   }
 
   /** One clustering of the chain. */
-  async #link(run: RunOptions, control: ChainControl): Promise<ClusterModel | undefined> {
-    const labels = await this.#startLabels(run, control.signal)
-    const model = labels
-      ? await this.#run({ ...run, ...FOLLOWING }, { start: { labels } }, control)
-      : await this.#run(run, {}, control)
-    if (model) this.#last = model
+  async #link(
+    run: RunOptions,
+    points: PointStore,
+    sample: Sample,
+    control: ChainControl,
+  ): Promise<ClusterModel | undefined> {
+    const model = await this.#clustered({ ...run, treeUse: this.#treeUse }, points, sample, control)
+    if (model) this.#last = { labels: model.labels, centers: model.state.centers }
     return model
+  }
+
+  async #clustered(
+    run: RunOptions,
+    points: PointStore,
+    sample: Sample,
+    control: ChainControl,
+  ): Promise<ClusterModel | undefined> {
+    const last = this.#last
+    // A tree of its own is what makes the clusters of some methods: those begin by themselves.
+    if (METHODS[run.method].keepsTree) return this.#run(run, points, {}, control)
+    const { rows } = sample
+    const helped = rows !== undefined && sample.helps
+    if (last === undefined) {
+      if (!helped || run.k > FEW) return this.#run(run, points, {}, control)
+      const first = await this.#run({ ...run, treeUse: undefined }, sample.points, {}, control)
+      const start = first && { centers: first.state.centers }
+      return start && this.#run({ ...run, ...ADAPTING }, points, { start }, control)
+    }
+    const among = helped ? sample.points : points
+    const before = helped ? { labels: Uint32Array.from(rows, (row) => last.labels[row]), centers: last.centers } : last
+    const random = stream(this.#seed, 'extension', run.k)
+    const { unit } = points.frame
+    const { signal } = control
+    const extended = await extendClusters(this.#device, among, before, { k: run.k, random, unit, signal })
+    const labels = helped
+      ? await spreadLabels(this.#device, points, last.labels, rows, extended, signal)
+      : extended.labels
+    // All points, and not enough of them for samples: time hardly counts.
+    const few = points === this.#all && !helped
+    const rules = {
+      iterations: MOST_ROUNDS,
+      tolerance: few ? TOLERANCE_OF_FEW : this.#tolerance(run.method),
+      relocate: run.relocate && (few || extended.swapGain >= SMALL_GAIN),
+    }
+    return this.#run({ ...run, ...rules }, points, { start: { labels } }, control)
+  }
+
+  #tolerance(method: MethodName): number {
+    const wide = (TOLERANCES[method] ?? TOLERANCE) * Math.min(1, this.#steps / MANY_STEPS)
+    return Math.max(TOLERANCE_OF_FEW, wide)
   }
 
   async #run(
     resolved: RunOptions,
-    begin: Pick<Attempt, 'start' | 'mixture'>,
+    points: PointStore,
+    begin: Begin,
     { signal, onRound }: ChainControl,
   ): Promise<ClusterModel | undefined> {
-    const run = { ...resolved, seed: this.#seed }
+    // Rounding is a matter of units, and points of a sample have none.
+    const rounding = isIdentity(points.frame) ? { roundingError: 0 } : {}
+    const run = { ...resolved, ...rounding, seed: this.#seed }
     const attempt: Attempt = { restart: 0, from: undefined, best: undefined, ...begin }
-    const steps = runOnce(this.#device, this.#points, run, signal ? { signal } : {}, attempt, performance.now())
+    const steps = runOnce(points, run, signal ? { signal } : {}, attempt, performance.now())
     for (;;) {
       const step = await steps.next()
       if (signal?.aborted) {
@@ -86,21 +173,15 @@ export class Chain {
     }
   }
 
-  /** Undefined where the method begins by itself: at first, and where a tree of its own is what makes the clusters. */
-  async #startLabels({ k, method }: RunOptions, signal: AbortSignal | undefined): Promise<Uint32Array | undefined> {
-    const last = this.#last
-    if (last === undefined || METHODS[method].keepsTree) return undefined
-    const random = createRandom(this.#seed).fork(STREAM + k)
-    const { unit } = this.#points.frame
-    const before = { labels: last.labels, centers: last.state.centers }
-    return extendClusters(this.#device, this.#points, before, { k, random, unit, signal })
-  }
-
   /** Weights and variances, in the frame, of the clusters that the labels name; none of them is empty. */
-  async #mixtureOf(labels: Uint32Array, signal: AbortSignal | undefined): Promise<Mixture | undefined> {
-    const { rows, cols, frame } = this.#points
-    const { sizes, squares, clusters } = await scatterSums(scoredSource(this.#points), labels, { signal })
-    const k = this.#last?.facts.k ?? 0
+  async #mixtureOf(
+    points: PointStore,
+    labels: Uint32Array,
+    signal: AbortSignal | undefined,
+  ): Promise<Mixture | undefined> {
+    const { rows, cols, frame } = points
+    const { sizes, squares, clusters } = await scatterSums(scoredSource(points), labels, { signal })
+    const k = (this.#last?.centers.length ?? 0) / cols
     if (sizes.length < k) return undefined
     const mean = squares.reduce((sum, value) => sum + value, 0) / (rows * cols)
     if (!(mean > 0)) return undefined

@@ -5,33 +5,67 @@
  * that lower the sum of squared distances most are made until there are enough clusters, in a few waves, so that the
  * halves of a large cluster can be split again. A clustering with fewer clusters may also have spent two of them on one
  * group of points. So, at the end, two neighbouring clusters become one wherever that costs less than the best split
- * that was not made gains, and that split is made instead.
- *
- * Sums of squares follow from sizes and means alone: splitting a cluster into parts of weights a and b gains, and
- * joining them costs, a b / (a + b) times the squared distance of their means (Ward).
+ * that was not made gains, and that split is made instead, as between the rounds of a run (see relocation/pairs.ts), in
+ * some passes.
  */
-import { matrix, toSource } from '../../core/matrix.ts'
 import type { Random } from '../../core/random.ts'
-import type { Device } from '../../device/contract.ts'
-import { type Child, type Span, splitGroups, type TreePoints } from '../../trees/group-lloyd.ts'
-import { nearestInFrame } from '../nearest.ts'
-import type { PointStore } from '../points.ts'
+import { BufferScope, type Device } from '../../device/contract.ts'
+import { NO_LABEL } from '../../kernels/assign-lists.ts'
+import { allocateRows, writeRows } from '../../kernels/rows.ts'
+import { runGroups } from '../../trees/group-rounds.ts'
+import { halveGroups, oppositeStart } from '../../trees/halves.ts'
+import type { PointStore } from '../../vectors/points.ts'
+import { possibleMerges } from '../relocation/merges.ts'
+import { clusterMasses, type Pair, pairUp, relabelled } from '../relocation/pairs.ts'
 
 /** Two halves of a cluster have settled after few rounds, and the clustering that follows moves them anyway. */
-const SPLIT_ROUNDS = 4
+const SPLIT_ROUNDS = 3
 /** Half of the missing clusters come from the first wave, half of the rest from the second; the last makes all that are left. */
 const WAVES = 3
-/** Nearest clusters that one may be joined with. */
-const NEIGHBORS = 6
-/** A swap has to gain noticeably more than it costs: sums in 32 bits differ by less than this. */
-const WORTH = 1.02
+/** A swap has to gain at least this share of the squares that a cluster has on average. */
+const LEAST_GAIN = 1e-3
 
-interface Cluster extends Span {
-  center: Float32Array
-  /** Two halves, once they were looked for; undefined where all points are the same. */
-  halves?: readonly Child[] | undefined
-  /** By how much splitting it lowers the sum of squares; 0 where it cannot be split. Undefined: not known yet. */
-  gain?: number | undefined
+/** A pass of swaps that lowers the squares by less than this share is the last one. */
+const WORTHWHILE = 1e-3
+const MOST_PASSES = 12
+
+interface Half {
+  readonly weight: number
+  readonly squares: number
+  readonly center: Float32Array
+}
+
+interface Cluster extends Half {
+  /** Undefined: not looked for yet. Empty where it cannot be split. */
+  halves?: readonly Half[] | undefined
+}
+
+/** The points by cluster, and by half where those are known. */
+interface Members {
+  /** The cluster of each point. */
+  labels: Uint32Array
+  /** Squared, to the centre of the cluster. */
+  readonly distances: Float32Array
+  /** 1 where a point belongs to the second half of its cluster. */
+  readonly second: Uint8Array
+  /** Squared, to the centre of the half. */
+  readonly halfDistances: Float32Array
+}
+
+/** Centres in the frame, and the label of every point. */
+export interface Clustering {
+  readonly labels: Uint32Array
+  readonly centers: Float32Array
+}
+
+export interface Extension extends Clustering {
+  /** The share by which swaps lowered the squares. */
+  readonly swapGain: number
+}
+
+interface Divided {
+  readonly clusters: Cluster[]
+  readonly members: Members
 }
 
 export interface ExtensionOptions {
@@ -43,152 +77,193 @@ export interface ExtensionOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A label for every point, 0 to k - 1, from the labels and the centres (in the frame) of a clustering with fewer clusters. */
+/** Labels 0 to k - 1 from those of a clustering of the same points with fewer clusters. */
 export async function extendClusters(
   device: Device,
   points: PointStore,
-  before: { readonly labels: Uint32Array; readonly centers: Float32Array },
-  { k, random, unit, signal }: ExtensionOptions,
-): Promise<Uint32Array> {
-  const { order, clusters } = sortedByLabel(before.labels, before.centers, points.cols)
-  const inParts = points.inParts()
-  const split = (): Promise<void> => findHalves(device, inParts, order, clusters, { random, unit, signal })
+  before: Clustering,
+  options: ExtensionOptions,
+): Promise<Extension> {
+  const { k } = options
+  const { clusters, members } = await measured(device, points, before.labels, before.centers, options)
   for (let wave = 1; clusters.length < k; wave++) {
-    await split()
+    await findHalves(device, points, clusters, members, options)
     const missing = k - clusters.length
     const best = byGain(clusters).slice(0, wave < WAVES ? Math.ceil(missing / 2) : missing)
     if (best.length === 0) break
-    for (const cluster of best) makeSplit(clusters, cluster)
+    makeSplits(clusters, members, best)
   }
-  await split()
-  const joined = await swap(device, clusters, points.cols, signal)
-  const labels = new Uint32Array(points.rows)
-  clusters.forEach(({ from, to }, label) => {
-    for (let at = from; at < to; at++) labels[order[at]] = joined[label]
-  })
-  return labels
+  return swapped(device, points, { clusters, members }, options)
 }
 
-/** Empty clusters are left out: what is split takes their place. */
-function sortedByLabel(
+/** The clusters that have points, with their own means and what these leave. What is split takes the place of empty ones. */
+async function measured(
+  device: Device,
+  points: PointStore,
   labels: Uint32Array,
   centers: Float32Array,
-  cols: number,
-): { order: Uint32Array; clusters: Cluster[] } {
-  const starts = new Uint32Array(centers.length / cols + 1)
-  for (const label of labels) starts[label + 1]++
-  for (let label = 1; label < starts.length; label++) starts[label] += starts[label - 1]
-  const clusters: Cluster[] = []
-  for (let label = 0; label + 1 < starts.length; label++) {
-    const [from, to] = [starts[label], starts[label + 1]]
-    if (to > from) clusters.push({ from, to, center: centers.slice(label * cols, (label + 1) * cols) })
-  }
-  const next = starts.slice()
-  const order = new Uint32Array(labels.length)
-  labels.forEach((label, point) => {
-    order[next[label]++] = point
+  { random, unit, signal }: ExtensionOptions,
+): Promise<Divided> {
+  const { rows, cols } = points
+  const parents = [...new Set(labels)].sort((a, b) => a - b)
+  const k = parents.length
+  const numbers = new Uint32Array(centers.length / cols)
+  const start = new Float32Array(k * cols)
+  parents.forEach((parent, cluster) => {
+    numbers[parent] = cluster
+    start.set(centers.subarray(parent * cols, (parent + 1) * cols), cluster * cols)
   })
-  return { order, clusters }
+  const places = labels.map((label) => numbers[label])
+  const groups = Uint32Array.from({ length: 2 * k }, (_, at) => (at % 2 === 0 ? at / 2 : 1))
+  const control = { signal }
+  const found = await runGroups(device, points.inParts(), { groups, width: 1, start, places }, random, {
+    ...{ rounds: 1, queue: 'spread', unit, control },
+  })
+  const distances = found.distances ?? new Float32Array(rows)
+  const { weights, squares } = clusterMasses(places, distances, undefined, k)
+  const clusters = parents.map((_, cluster) => ({
+    weight: weights[cluster],
+    squares: squares[cluster],
+    center: rowOf(found.centers, cluster, cols),
+  }))
+  const halves = { second: new Uint8Array(rows), halfDistances: new Float32Array(rows) }
+  return { clusters, members: { labels: places, distances, ...halves } }
+}
+
+function rowOf(rows: Float32Array, row: number, cols: number): Float32Array {
+  return rows.slice(row * cols, (row + 1) * cols)
 }
 
 /** Looks for the halves of all clusters whose halves are not known yet. */
 async function findHalves(
   device: Device,
-  points: TreePoints,
-  order: Uint32Array,
+  points: PointStore,
   clusters: readonly Cluster[],
-  { random, unit, signal }: Pick<ExtensionOptions, 'random' | 'unit' | 'signal'>,
+  { labels, distances, second, halfDistances }: Members,
+  { random, unit, signal }: ExtensionOptions,
 ): Promise<void> {
-  const wave = clusters.filter(({ gain }) => gain === undefined)
-  const larger = wave.filter(({ from, to }) => to - from > 1)
-  for (const cluster of wave) cluster.gain = 0
-  if (larger.length === 0) return
-  const control = { signal }
-  const split = await splitGroups(device, points, order, larger, 2, random, { rounds: SPLIT_ROUNDS, unit, control })
-  larger.forEach((cluster, i) => {
-    if (split[i].length < 2) return
-    cluster.halves = split[i]
-    cluster.gain = ward(split[i][0], split[i][1])
+  const { cols } = points
+  const groupOf = new Uint32Array(clusters.length).fill(NO_LABEL)
+  const wave: Cluster[] = []
+  clusters.forEach((cluster, label) => {
+    if (cluster.halves !== undefined) return
+    cluster.halves = []
+    if (!(cluster.squares > 0)) return
+    groupOf[label] = wave.length
+    wave.push(cluster)
+  })
+  if (wave.length === 0) return
+  const places = labels.map((label) => groupOf[label])
+  const centers = centersOf(wave, cols)
+  const inParts = points.inParts()
+  const squares = wave.map((cluster) => cluster.squares)
+  const start = await oppositeStart(inParts, { places, distances, squares, centers }, random)
+  const found = await halveGroups(device, inParts, { places, start }, random, {
+    ...{ rounds: SPLIT_ROUNDS, unit, control: { signal } },
+  })
+  places.forEach((group, point) => {
+    if (group === NO_LABEL) return
+    second[point] = found.labels[point] % 2
+    halfDistances[point] = found.distances[point]
+  })
+  wave.forEach((cluster, group) => {
+    const halves = [2 * group, 2 * group + 1].map((half) => ({
+      weight: found.weights[half],
+      squares: found.squares[half],
+      center: rowOf(found.centers, half, cols),
+    }))
+    if (halves.every(({ weight }) => weight > 0)) cluster.halves = halves
   })
 }
 
-function byGain(clusters: readonly Cluster[]): Cluster[] {
-  const gainful = clusters.filter(({ halves }) => halves !== undefined)
-  return gainful.sort((a, b) => (b.gain ?? 0) - (a.gain ?? 0) || a.from - b.from)
+function gainOf({ squares, halves = [] }: Cluster): number {
+  return squares - halves.reduce((sum, half) => sum + half.squares, 0)
 }
 
-/** The cluster keeps its place in the list, with one half; the other half is a new cluster. */
-function makeSplit(clusters: Cluster[], cluster: Cluster): void {
-  const [first, second] = (cluster.halves ?? []).map(({ from, to, center }): Cluster => ({ from, to, center }))
-  clusters[clusters.indexOf(cluster)] = first
-  clusters.push(second)
+/** The numbers of the clusters that can be split, the best split first. */
+function byGain(clusters: readonly Cluster[]): number[] {
+  const able = Array.from(clusters.keys()).filter((label) => clusters[label].halves?.length === 2)
+  const gains = clusters.map(gainOf)
+  return able.sort((a, b) => gains[b] - gains[a] || a - b)
 }
 
-function ward(a: Span & { readonly center: Float32Array }, b: Span & { readonly center: Float32Array }): number {
-  const [m, n] = [a.to - a.from, b.to - b.from]
-  let squared = 0
-  for (let j = 0; j < a.center.length; j++) squared += (a.center[j] - b.center[j]) ** 2
-  return ((m * n) / (m + n)) * squared
-}
-
-/** Makes splits that gain more than joining two other clusters costs. Returns the label of each cluster in the end. */
-async function swap(
-  device: Device,
-  clusters: Cluster[],
-  cols: number,
-  signal: AbortSignal | undefined,
-): Promise<number[]> {
-  const labels = clusters.map((_, i) => i)
-  if (clusters.length < 3) return labels
-  const numbers = new Map(clusters.map((cluster, i) => [cluster, i]))
-  const touched = new Set<Cluster>()
-  const splits = byGain(clusters)
-  let next = 0
-  for (const { cost, a, b } of await cheapestJoins(device, clusters, cols, signal)) {
-    if (touched.has(a) || touched.has(b)) continue
-    while (next < splits.length && (touched.has(splits[next]) || splits[next] === a || splits[next] === b)) next++
-    const divided = splits[next]
-    if (divided === undefined || (divided.gain ?? 0) <= WORTH * cost) break
-    for (const cluster of [a, b, divided]) touched.add(cluster)
-    const [kept, free] = [numbers.get(a) as number, numbers.get(b) as number]
-    // All points of both become those of a; the second half of the divided cluster takes the label of b.
-    labels[free] = kept
-    makeSplit(clusters, divided)
-    labels.push(free)
+/** A cluster keeps its number, with one half; the other half is a new cluster. */
+function makeSplits(clusters: Cluster[], members: Members, divided: readonly number[]): void {
+  const numbers = new Uint32Array(clusters.length).fill(NO_LABEL)
+  for (const label of divided) {
+    const [first, second] = clusters[label].halves as readonly [Half, Half]
+    numbers[label] = clusters.length
+    clusters[label] = { ...first }
+    clusters.push({ ...second })
   }
-  return labels
+  const { distances, second, halfDistances } = members
+  members.labels.forEach((label, point) => {
+    if (numbers[label] === NO_LABEL) return
+    if (second[point] === 1) members.labels[point] = numbers[label]
+    distances[point] = halfDistances[point]
+  })
 }
 
-interface Join {
-  readonly a: Cluster
-  readonly b: Cluster
-  readonly cost: number
-}
-
-/** Pairs of neighbouring clusters, the cheapest to join first. */
-async function cheapestJoins(
+/** The clusters after swaps: pass by pass, until one gains little. Points keep to the clusters that they were put in. */
+async function swapped(
   device: Device,
+  points: PointStore,
+  divided: Divided,
+  options: ExtensionOptions,
+): Promise<Extension> {
+  const { cols } = points
+  let { clusters, members } = divided
+  let swapGain = 0
+  for (let pass = 0; pass < MOST_PASSES && clusters.length > 2; pass++) {
+    await findHalves(device, points, clusters, members, options)
+    const pairs = await bestPairs(device, points, clusters, options)
+    if (pairs.length === 0) break
+    const { changed } = relabelled(members.labels, pairs, (point) => members.second[point] === 1)
+    const gain = pairs.reduce((sum, { merge, split }) => sum + split.gain - merge.cost, 0)
+    const total = clusters.reduce((sum, { squares }) => sum + squares, 0)
+    swapGain += gain / total
+    const next = await measured(device, points, changed, centersOf(clusters, cols), options)
+    const touched = new Set(pairs.flatMap(({ merge, split }) => [merge.from, merge.into, split.cluster]))
+    // The halves of the others are what they were.
+    next.clusters.forEach((cluster, i) => {
+      if (!touched.has(i)) cluster.halves = clusters[i].halves
+    })
+    members = { ...members, labels: next.members.labels, distances: next.members.distances }
+    clusters = next.clusters
+    if (gain < WORTHWHILE * total) break
+  }
+  return { labels: members.labels, centers: centersOf(clusters, cols), swapGain }
+}
+
+function centersOf(clusters: readonly Cluster[], cols: number): Float32Array {
+  const centers = new Float32Array(clusters.length * cols)
+  clusters.forEach(({ center }, cluster) => {
+    centers.set(center, cluster * cols)
+  })
+  return centers
+}
+
+/** Splits that gain more than merging two other clusters costs. */
+async function bestPairs(
+  device: Device,
+  points: PointStore,
   clusters: readonly Cluster[],
-  cols: number,
-  signal: AbortSignal | undefined,
-): Promise<Join[]> {
+  { random, unit }: ExtensionOptions,
+): Promise<Pair[]> {
   const k = clusters.length
-  const centers = new Float32Array(k * cols)
-  clusters.forEach(({ center }, i) => {
-    centers.set(center, i * cols)
-  })
-  const all = matrix(centers, k, cols)
-  const m = Math.min(k, NEIGHBORS + 1)
-  const frame = { shift: undefined, scale: 1, unit: false, type: 'f32' } as const
-  const { labels } = await nearestInFrame(device, toSource(all), all, frame, m, { signal })
-  const joins: Join[] = []
-  for (let i = 0; i < k; i++) {
-    for (let at = i * m; at < (i + 1) * m; at++) {
-      const other = labels[at]
-      // Each pair once, whichever of the two found the other.
-      if (other === i || (other < i && labels.subarray(other * m, (other + 1) * m).includes(i))) continue
-      joins.push({ a: clusters[i], b: clusters[other], cost: ward(clusters[i], clusters[other]) })
-    }
+  const masses = {
+    weights: Float64Array.from(clusters, ({ weight }) => weight),
+    squares: Float64Array.from(clusters, ({ squares }) => squares),
   }
-  return joins.sort((x, y) => x.cost - y.cost)
+  const scope = new BufferScope(device)
+  try {
+    const centers = allocateRows(scope, k, points.cols, 'f32', 'centres of clusters')
+    writeRows(device, centers, centersOf(clusters, points.cols))
+    const { merges } = await possibleMerges({ device, points, k, centers, unit }, masses, random)
+    const splits = byGain(clusters).map((cluster) => ({ cluster, gain: gainOf(clusters[cluster]) }))
+    const margin = (LEAST_GAIN * masses.squares.reduce((sum, value) => sum + value, 0)) / k
+    return pairUp(merges, splits, margin)
+  } finally {
+    scope.free()
+  }
 }

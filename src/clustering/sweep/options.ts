@@ -10,7 +10,8 @@ import {
   whole,
 } from '../../core/arguments.ts'
 import { badArgument, badOption, show } from '../../core/errors.ts'
-import { type DeviceChoice, deviceChoice } from '../device-choice.ts'
+import { type DeviceChoice, deviceChoice } from '../../vectors/device-choice.ts'
+import type { MethodOptions } from '../method-options.ts'
 import { METHODS, type MethodName } from '../presets.ts'
 import type { SweepStep } from './result.ts'
 
@@ -36,19 +37,22 @@ export interface SweepOptions {
    * Methods that find the number of clusters themselves (egm, agm) are refused.
    */
   readonly method?: 'auto' | MethodName
+  /** Options of the method, such as `trees`. Default: those of the method. */
+  readonly methodOptions?: MethodOptions
   /** Same seed, same device, same result. Default 0. */
   readonly seed?: number
   /**
-   * How many seeds every number of clusters is tried with: `seed` and the ones after it. The best clustering counts, and
-   * how far all of them agree is the stability. Each seed costs as much as the first. Default 3; with 1 there is no
-   * stability.
+   * How many seeds every number of clusters is tried with: `seed` and the ones after it. How far their clusterings agree is
+   * the stability. Up to 8,192 vectors all seeds cluster all of them, and the best clustering counts. Of more vectors, the
+   * first seed clusters all and counts; the others cluster a random sample (8,192 vectors, more for many clusters, at most
+   * a quarter of all), which costs much less. Default 3; with 1 there is no stability.
    */
   readonly seeds?: number
   /** `cosine` brings vectors and centres to length one, also for the scores. Default `euclidean`. */
   readonly metric?: 'euclidean' | 'cosine'
   /** Keep the clusterings, so that {@link SweepResult.model} can return them: 4 bytes a vector each. Default true. */
   readonly keep?: boolean
-  /** An open device (stays open), or what to open. Default `auto`: a hardware GPU where there is one, else all cores. */
+  /** An open device (stays open), or which one to open or share. Default `auto`: a hardware GPU where there is one, else all cores. */
   readonly device?: DeviceChoice
   /** Stops the sweep; the steps that are done are the result. Default: none. */
   readonly signal?: AbortSignal
@@ -69,6 +73,7 @@ const LARGEST_SEED = Number.MAX_SAFE_INTEGER - MOST_SEEDS
 const CHECKS: OptionChecks<SweepOptions> = {
   k: (value, thing) => countsOf(value, thing),
   method: choice(['auto', ...(Object.keys(METHODS) as MethodName[])]),
+  methodOptions: (value, thing) => optionGroup(METHOD_CHECKS)(value, thing),
   seed: whole(0, LARGEST_SEED),
   seeds: whole(1, MOST_SEEDS),
   metric: choice(['euclidean', 'cosine']),
@@ -78,6 +83,11 @@ const CHECKS: OptionChecks<SweepOptions> = {
   onStep: callback,
   onProgress: callback,
 }
+
+/** What a method makes of them is checked where the method is known. */
+const METHOD_CHECKS = Object.fromEntries(
+  Object.values(METHODS).flatMap(({ options }) => options.map(({ name }) => [name, (value: unknown) => value])),
+) as unknown as OptionChecks<MethodOptions>
 
 const RANGE_CHECKS: OptionChecks<SweepRange> = {
   from: whole(1),

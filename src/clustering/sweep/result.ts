@@ -1,9 +1,9 @@
 /** What a sweep found out. */
-import type { ClusterModel } from '../model.ts'
+import type { ClusterModel } from '../../models/model.ts'
 import type { MethodName } from '../presets.ts'
 import type { SweepRange } from './options.ts'
 
-/** One number of clusters, and how good the best of its clusterings is. */
+/** One number of clusters, and how good the clustering is that counts. */
 export interface SweepStep {
   /** The number of clusters. */
   readonly k: number
@@ -13,7 +13,10 @@ export interface SweepStep {
   readonly distortion: number
   /** Sum of the squared distances: the distortion times the number of vectors. */
   readonly inertia: number
-  /** The Bayesian information criterion, see {@link bic}; for `gmm` that of the mixture. Lower is better. */
+  /**
+   * The Bayesian information criterion, see {@link bic}; for `gmm` that of the mixture. Lower is better. For more than 5,000
+   * vectors this and the scores below are computed on the device, in 32 bits.
+   */
   readonly bic: number
   /** The mean silhouette coefficient, -1 to 1, see {@link silhouette}. Higher is better. Undefined for 1 cluster. */
   readonly silhouette: number | undefined
@@ -23,10 +26,13 @@ export interface SweepStep {
   readonly calinskiHarabasz: number | undefined
   /**
    * How far the clusterings of different seeds agree: the mean adjusted Rand index of all pairs, 1 where all are the same,
-   * about 0 where they have nothing in common. Undefined for one seed, and for 1 cluster.
+   * about 0 where they have nothing in common. Of more than 8,192 vectors it is measured on a random sample, which the
+   * other seeds cluster instead of all vectors: see `stabilityRows`. Undefined for one seed, and for 1 cluster.
    */
   readonly stability: number | undefined
-  /** Rounds of the best clustering. It began from the one with fewer clusters, except in the first step. */
+  /** How many vectors the stability is measured on. Undefined where there is no stability. */
+  readonly stabilityRows: number | undefined
+  /** Rounds of the clustering that counts. It began from the one with fewer clusters, except in the first step. */
   readonly rounds: number
   /** Wall time of the step: the clusterings of all seeds, and the scores. */
   readonly seconds: number
@@ -68,7 +74,7 @@ export interface SweepResult {
   readonly next: SweepRange | undefined
   /**
    * Which silhouette it is: that of all pairs of vectors for small sets (up to 5,000 vectors and 10^9 steps, n^2 d / 2), the
-   * simplified one by the means of the clusters for larger ones; of more than 20,000 vectors, that many are measured.
+   * simplified one by the means of the clusters for larger ones; of more than 10,000 vectors, that many are measured.
    */
   readonly silhouetteForm: 'exact' | 'simplified'
   /** True where a signal stopped the sweep before its last step. */

@@ -1,8 +1,8 @@
 /** The vectors that the scores of a sweep are about: as they came, or at length one where they are clustered with cosine. */
 import { sparseSource, type VectorSource } from '../../core/matrix.ts'
-import { intoFrame } from '../frame.ts'
-import type { PointStore } from '../points.ts'
-import { sparseIntoFrame } from '../sparse-points.ts'
+import { intoFrame } from '../../vectors/frame.ts'
+import type { PointStore } from '../../vectors/points.ts'
+import { sparseIntoFrame } from '../../vectors/sparse-points.ts'
 
 export function scoredSource({ source, frame }: Pick<PointStore, 'source' | 'frame'>): VectorSource {
   if (!frame.unit) return source

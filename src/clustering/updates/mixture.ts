@@ -13,27 +13,36 @@
  * Components are then numbered anew, and the lists of the points follow by a table of new numbers.
  */
 import type { DeviceBuffer } from '../../device/contract.ts'
-import type { AccumulateWorkspace } from '../../kernels/accumulate.ts'
-import { accumulateSoft, createSoftWorkspace, softPairBytes, softSumsBytes } from '../../kernels/accumulate-soft.ts'
-import { NO_LABEL } from '../../kernels/assign-lists.ts'
+import { softPairBytes } from '../../kernels/accumulate-soft.ts'
 import { expand } from '../../kernels/expand.ts'
 import { respondAll, respondLists } from '../../kernels/respond.ts'
-import type { DeviceRows } from '../../kernels/rows.ts'
+import type { DeviceRows, RowRange } from '../../kernels/rows.ts'
 import { sharesOfAll, sharesOfLists } from '../../kernels/shares.ts'
-import { tally } from '../../kernels/tally.ts'
+import type { Mixture } from '../../models/mixture.ts'
+import type { ResumeArrays } from '../../models/resume-arrays.ts'
+import { logScales, type Scales } from '../../models/scales.ts'
+import type { StopReason } from '../../models/stats.ts'
+import type { PointPart } from '../../vectors/point-part.ts'
 import type { Settings } from '../method-options.ts'
 import type { ComponentStep } from '../mixture/component-step.ts'
 import { CountStep } from '../mixture/count-step.ts'
 import { FOUND, nextMixture, ownShares } from '../mixture/found.ts'
 import { ListsOfPoints } from '../mixture/lists-of-points.ts'
 import { OverlapStep } from '../mixture/overlap-step.ts'
-import { logScales, type Scales } from '../mixture/scales.ts'
+import { RememberedLists } from '../mixture/remembered-lists.ts'
 import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
-import type { PointPart } from '../points.ts'
+import type { PartialSums } from '../partial.ts'
 import { measureSquares } from '../resolution.ts'
-import type { CandidateSource, Mixture, ResumeArrays, Round, RunState, Update, UpdateResult } from '../run-state.ts'
-import type { StopReason } from '../stats.ts'
-import { meanUpdate } from './mean.ts'
+import {
+  type CandidateSource,
+  type Round,
+  type RunState,
+  reportShare,
+  type Update,
+  type UpdateResult,
+} from '../run-state.ts'
+import { meansFromLabels } from './mean.ts'
+import { MixtureSums, type SharedPairs } from './mixture-sums.ts'
 
 /** Components whose shares are held at a time where all are looked at. */
 const TILE = 64
@@ -53,40 +62,38 @@ function widthOf({ memory }: Settings): number {
   return (memory as number | undefined) ?? TILE
 }
 
+/** What happened to the components after a round. */
+interface News {
+  readonly renamed: Uint32Array | undefined
+  /** How many there were; undefined if nothing can have changed. */
+  readonly before: number | undefined
+}
+
 class MixtureUpdate implements Update {
   readonly #cols: number
   /** Pairs a point takes part in at a time. */
   readonly #width: number
-  readonly #lambda: number
+  /** Widths expand by this, about the means that shares were made with, as in section 4 of the paper. */
+  readonly #lambda: number | undefined
   /** Points that the prior of the widths counts as. */
   readonly #prior: number
-  /** Squares are about the means that shares were made with, as in section 4 of the paper. */
-  readonly #aroundOld: boolean
   readonly #step: ComponentStep | undefined
   readonly #rankAll: number
-  readonly #best = new Map<PointPart, DeviceBuffer>()
-  /** Parts whose lists are of the round under way, and so name components as they are numbered now. */
-  readonly #listed = new Set<PointPart>()
-  /** New numbers of the components that the other lists name. */
-  #names: Uint32Array | undefined
-  /** No list of a point names components as they are now. */
-  #forgotten = false
-  readonly #pairs: DeviceBuffer
+  readonly #lists: RememberedLists
+  /** Only where there are no lists, which are pairs themselves. */
+  readonly #pairs: DeviceBuffer | undefined
   readonly #shares: DeviceBuffer
   readonly #evidence: DeviceBuffer
   readonly #scalesOnDevice: DeviceBuffer
-  readonly #sums: DeviceBuffer
   readonly #found: DeviceBuffer
-  readonly #renamed: DeviceBuffer
-  readonly #workspace: AccumulateWorkspace
+  readonly #sums: MixtureSums
   #source: CandidateSource | undefined
   #round = 0
   #scales: Scales = { values: new Float32Array(0), constant: 0 }
-  #likelihood = 0
   #spread: Spread | undefined
 
   constructor(state: RunState) {
-    const { device, scope, points, settings, room } = state
+    const { scope, points, settings, room } = state
     const { criterion } = settings
     const rows = points.largestPart
     const k = room.rows
@@ -94,37 +101,30 @@ class MixtureUpdate implements Update {
     const overlap = criterion === 'overlap'
     this.#cols = points.cols
     this.#width = width
-    this.#lambda = overlap ? (settings.lambda as number) : 0
+    this.#lambda = overlap ? (settings.lambda as number) : undefined
     this.#prior = overlap ? 0 : (settings.prior as number)
-    this.#aroundOld = overlap
     this.#step = overlap
       ? new OverlapStep(settings.tau as number)
       : criterion === 'bic'
         ? new CountStep(state)
         : undefined
     this.#rankAll = overlap ? 0 : RANK_ALL
-    this.#pairs = scope.allocate(rows * width * 4, 'pairs of points and components')
+    this.#pairs =
+      settings.memory === undefined ? scope.allocate(rows * width * 4, 'pairs of points and components') : undefined
     this.#shares = scope.allocate(rows * width * 4, 'shares of components')
     this.#evidence = scope.allocate(rows * 4, 'evidence of points')
     this.#scalesOnDevice = scope.allocate(k * 8, 'scales of components')
-    this.#sums = scope.allocate(softSumsBytes(room), 'sums of components')
     this.#found = scope.allocate(k * FOUND * 4, 'totals and variances')
-    this.#renamed = scope.upload(
-      Uint32Array.from({ length: k }, (_, i) => i),
-      'new numbers of components',
-    )
-    this.#workspace = createSoftWorkspace(device, scope, rows * width, points.stride, k)
+    this.#lists = new RememberedLists(state, width)
+    this.#sums = new MixtureSums(state, width)
   }
 
-  async save(state: RunState): Promise<ResumeArrays> {
+  async save(state: RunState, others: readonly Update[] = []): Promise<ResumeArrays> {
     const step = (await this.#step?.save?.(state)) ?? {}
-    if (this.#best.size === 0) return step
-    const { device, points } = state
-    const lists = new ListsOfPoints(points.rows, this.#width)
-    for (const part of points.parts) {
-      const words = new Uint32Array(await device.read(this.#bestOf(state, part)))
-      lists.set(part, words, this.#listed.has(part) ? undefined : this.#names)
-    }
+    const everybody = [this, ...(others as readonly MixtureUpdate[])]
+    if (everybody.every((update) => update.#lists.isEmpty)) return step
+    const lists = new ListsOfPoints(state.points.rows, this.#width)
+    for (const update of everybody) await update.#lists.copyTo(lists)
     return { ...step, lists: lists.pack() }
   }
 
@@ -132,16 +132,31 @@ class MixtureUpdate implements Update {
     this.#step?.restore?.(state, saved)
     const { lists } = saved
     if (lists === undefined) return
-    const { device, points, k } = state
+    const { device, points, parts, k } = state
     const unpacked = ListsOfPoints.unpack(lists as Uint32Array, points.rows, this.#width, k)
-    for (const part of points.parts) device.write(this.#bestOf(state, part), unpacked.get(part))
+    for (const part of parts) device.write(this.#lists.of(state, part), unpacked.get(part))
   }
 
   /** Labels to begin with give means; widths come from there as from any start. */
-  async adopt(state: RunState): Promise<void> {
-    const means = meanUpdate(state)
-    for (const part of state.points.parts) await means.take(state, part, await state.points.vectors(part))
-    await means.finish(state)
+  adopt(state: RunState): Promise<void> {
+    return meansFromLabels(state)
+  }
+
+  /** The mixture a run begins with. */
+  async ahead(state: RunState, source: CandidateSource, round: number): Promise<void> {
+    this.#spread ??= await spreadOf(state)
+    state.mixture ??= await startMixture(state, source, round, this.#spread, this.#lambda !== undefined)
+  }
+
+  async begin(state: RunState, source: CandidateSource, round: number): Promise<void> {
+    this.#source = source
+    this.#round = round
+    this.#scales = logScales(state.mixture as Mixture, state.points.cols)
+    state.device.write(this.#scalesOnDevice, this.#scales.values)
+  }
+
+  reset(): void {
+    this.#sums.reset()
   }
 
   async drive(
@@ -151,87 +166,91 @@ class MixtureUpdate implements Update {
     vectors: DeviceRows,
     round: number,
   ): Promise<number> {
-    if (part.first === 0) await this.#prepare(state, source, round)
     const looked = !source.lists
       ? await this.#respondToAll(state, part, vectors)
       : state.k <= this.#rankAll
         ? await this.#rankAllComponents(state, part, vectors)
         : await this.#respondToLists(state, source.lists.bind(source), part, vectors, round)
-    const { sum } = await tally(state.device, {
-      count: part.count,
-      values: this.#evidence,
-      weights: part.weights,
-      left: part.labels,
-      sums: part.sums,
-      differences: part.differences,
-    })
-    this.#likelihood += sum
+    await this.#sums.addLikelihoods(part, this.#evidence)
     return looked
   }
 
-  async take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
-    const { device, k, centers } = state
-    const common = {
-      points: vectors,
-      centers,
-      shares: this.#shares,
-      labels: part.labels,
-      sums: this.#sums,
-      workspace: this.#workspace,
-    }
+  take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+    return this.#sums.take(state, part, vectors, (range) => this.#pairsOf(state, part, vectors, range))
+  }
+
+  /** The lists of points, or all components, some at a time. */
+  async *#pairsOf(
+    state: RunState,
+    part: PointPart,
+    points: DeviceRows,
+    range: RowRange | undefined,
+  ): AsyncGenerator<SharedPairs> {
+    const { device, k, centers, control } = state
+    const shares = this.#shares
     if (this.#source?.lists) {
-      const pairs = this.#bestOf(state, part)
-      await accumulateSoft(device, { ...common, m: this.#width, pairs, add: part.first > 0 })
+      yield { m: this.#width, pairs: this.#lists.of(state, part), shares }
       return
     }
+    const pairs = this.#pairs as DeviceBuffer
+    const scales = this.#scalesOnDevice
+    const evidence = this.#evidence
     for (let first = 0; first < k; first += TILE) {
-      state.control.signal?.throwIfAborted()
+      control.signal?.throwIfAborted()
       const count = Math.min(TILE, k - first)
-      await sharesOfAll(device, {
-        points: vectors,
-        centers,
-        scales: this.#scalesOnDevice,
-        weights: part.weights,
-        first,
-        count,
-        evidence: this.#evidence,
-        pairs: this.#pairs,
-        shares: this.#shares,
-      })
-      await accumulateSoft(device, { ...common, m: count, pairs: this.#pairs, add: part.first > 0 || first > 0 })
+      const args = { points, centers, scales, weights: part.weights, first, count, evidence, pairs, shares, range }
+      await sharesOfAll(device, args)
+      yield { m: count, pairs, shares }
     }
+  }
+
+  partial(): Promise<PartialSums> {
+    return this.#sums.partial()
+  }
+
+  absorb(_state: RunState, merged: PartialSums): void {
+    this.#sums.absorb(merged)
+  }
+
+  async follow(state: RunState, _merged: PartialSums, news: unknown): Promise<void> {
+    this.#lists.endRound()
+    const { renamed, before } = news as News
+    if (before !== undefined) this.#lists.rename(state, renamed, before)
   }
 
   async finish(state: RunState): Promise<UpdateResult> {
     const { device, centers, k, points } = state
     const { floor } = this.#spread as Spread
     await expand(device, {
-      sums: this.#sums,
+      sums: await this.#sums.settle(),
       centers,
       lambda: this.#lambda,
       floor,
       unit: state.unit,
-      aroundOld: this.#aroundOld,
       found: this.#found,
     })
     const found = new Float32Array(await device.read({ buffer: this.#found, offset: 0, bytes: k * FOUND * 4 }))
     const totals = state.evidence
     state.mixture = nextMixture(found, state.mixture as Mixture, this.#prior, totals)
-    this.#listed.clear()
+    this.#lists.endRound()
     const logLikelihood =
-      this.#likelihood / state.totalWeight + this.#scales.constant + points.cols * Math.log(points.frame.scale)
+      this.#sums.likelihood / state.totalWeight + this.#scales.constant + points.cols * Math.log(points.frame.scale)
     const changed = await this.#step?.after(state, this.#source as CandidateSource, {
       ownShares: ownShares(found),
       logLikelihood: logLikelihood * totals,
       round: this.#round,
       floor,
     })
-    if (changed) this.#rename(state, changed.renamed, k)
+    if (changed) this.#lists.rename(state, changed.renamed, k)
+    await state.team.shareCenters()
+    const news: News = { renamed: changed?.renamed, before: changed && k }
     return {
       gain: 0,
+      news,
       empty: 0,
       squares: await measureSquares(state),
-      looked: (changed?.looked ?? 0) + points.rows,
+      // Measuring the squares looks at no centre that the points have not looked at.
+      looked: changed?.looked ?? 0,
       extra: {
         components: state.k,
         logLikelihood,
@@ -250,16 +269,6 @@ class MixtureUpdate implements Update {
     return change < tolerance * this.#cols ? 'tolerance' : undefined
   }
 
-  async #prepare(state: RunState, source: CandidateSource, round: number): Promise<void> {
-    this.#source = source
-    this.#round = round
-    this.#likelihood = 0
-    this.#spread ??= await spreadOf(state)
-    state.mixture ??= await startMixture(state, source, round, this.#spread, this.#aroundOld)
-    this.#scales = logScales(state.mixture, state.points.cols)
-    state.device.write(this.#scalesOnDevice, this.#scales.values)
-  }
-
   async #respondToLists(
     state: RunState,
     lists: NonNullable<CandidateSource['lists']>,
@@ -268,10 +277,10 @@ class MixtureUpdate implements Update {
     round: number,
   ): Promise<number> {
     const { device, centers, control } = state
-    const found = await lists(state, part, vectors, round, this.#forgotten || !this.#best.has(part))
-    const remembered = this.#best.has(part) ? Math.min(this.#width, state.k) : 0
+    const found = await lists(state, part, vectors, round, this.#lists.forgotten || !this.#lists.has(part))
+    const remembered = this.#lists.has(part) ? Math.min(this.#width, state.k) : 0
     const m = this.#width
-    const best = this.#bestOf(state, part)
+    const best = this.#lists.of(state, part)
     await respondLists(
       device,
       {
@@ -281,37 +290,35 @@ class MixtureUpdate implements Update {
         m,
         best,
         logs: this.#shares,
-        renamed: this.#renamed,
+        renamed: this.#lists.renamed,
         found: found.lists,
         foundDistances: found.distances,
         width: found.width,
       },
       { signal: control.signal },
     )
-    this.#listed.add(part)
+    this.#lists.written(part)
     await this.#choose(state, part, vectors, m, best, false)
-    return found.looked + remembered
+    return found.looked + remembered * part.count
   }
 
   /** The best m of all components, with the evidence of all. */
   async #rankAllComponents(state: RunState, part: PointPart, vectors: DeviceRows): Promise<number> {
     const m = this.#width
-    const best = this.#bestOf(state, part)
+    const best = this.#lists.of(state, part)
     await this.#rank(state, part, vectors, m, best)
-    this.#listed.add(part)
-    return state.k
+    this.#lists.written(part)
+    return state.k * part.count
   }
 
   async #respondToAll(state: RunState, part: PointPart, vectors: DeviceRows): Promise<number> {
-    await this.#rank(state, part, vectors, 1, this.#pairs)
-    return state.k
+    await this.#rank(state, part, vectors, 1, this.#pairs as DeviceBuffer)
+    return state.k * part.count
   }
 
   async #rank(state: RunState, part: PointPart, vectors: DeviceRows, m: number, best: DeviceBuffer): Promise<void> {
-    const { device, centers, control, points } = state
-    const onProgress =
-      control.onProgress &&
-      ((share: number) => control.onProgress?.((part.first + 0.5 * share * part.count) / points.rows))
+    const { device, centers, control } = state
+    const onProgress = (share: number): void => reportShare(state, part, 0.5 * share)
     const args = { points: vectors, centers, scales: this.#scalesOnDevice, m, evidence: this.#evidence }
     await respondAll(device, { ...args, best, logs: this.#shares }, { signal: control.signal, onProgress })
     await this.#choose(state, part, vectors, m, best, true)
@@ -330,23 +337,5 @@ class MixtureUpdate implements Update {
     const [logs, evidence] = [this.#shares, this.#evidence]
     const args = { points: vectors, centers: state.centers, weights, m, best, logs, evidence, given, labels, distances }
     return sharesOfLists(state.device, args)
-  }
-
-  /** What a point had in the rounds before; nothing at first. */
-  #bestOf({ scope }: RunState, part: PointPart): DeviceBuffer {
-    let best = this.#best.get(part)
-    if (best === undefined) {
-      best = scope.upload(new Uint32Array(part.count * this.#width).fill(NO_LABEL), 'best components of points')
-      this.#best.set(part, best)
-    }
-    return best
-  }
-
-  /** The table of new numbers, by which lists of points follow; without one they are forgotten. */
-  #rename({ device }: RunState, renamed: Uint32Array | undefined, before: number): void {
-    const names = renamed ?? new Uint32Array(before).fill(NO_LABEL)
-    device.write(this.#renamed, names)
-    this.#names = names
-    this.#forgotten = renamed === undefined
   }
 }

@@ -5,102 +5,225 @@
  * so the objective never rises and no cluster is emptied. A batch of 1 is the paper's rule.
  *
  * Centres move by steps of 32-bit arithmetic within a round; at its end they are the means anew, and
- * the distances that count are measured, so nothing drifts. Where points come in several parts, later
- * parts move centres too: all distances are then taken to the centres the round began with. Of sparse
- * rows only the sums move, and centres stay those anyway.
+ * the distances that count are measured, so nothing drifts.
+ *
+ * Several shards in a domain: each grouping of the points is one batch, so that the devices that own them have to meet only
+ * once for each (shared-moves.ts). That costs about a thousandth of the objective against batches of thousands.
+ *
+ * Several domains: each begins the round with the same centres and applies its moves to a copy of its own. All distances are
+ * taken to the centres the round began with, and the sums of all labels give the new centres. Two domains may together move
+ * too many points from one cluster to another. Where the objective rises because of that, points that moved to a centre
+ * farther away than their own go back (`retreat`): what is left cannot raise it, as in Lloyd's algorithm. Of sparse rows
+ * only the sums move, and centres stay those of the beginning anyway.
  */
-import { createRandom } from '../../core/random.ts'
+import { stream } from '../../core/streams.ts'
 import type { DeviceBuffer } from '../../device/contract.ts'
 import { prepareMoves } from '../../kernels/apply-moves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
 import { createMovingClusters, type MovingClusters } from '../../kernels/move-gains.ts'
-import { measurePoints, moveThrough } from '../../kernels/move-through.ts'
-import { allocateRows, type DeviceRows } from '../../kernels/rows.ts'
-import type { PointPart } from '../points.ts'
-import {
-  type CandidateSource,
-  type RunState,
-  readCenters,
-  type Update,
-  type UpdateResult,
-  writeCenters,
-} from '../run-state.ts'
-import { clusterSums } from './mean.ts'
-
-/** Random numbers of their own for each round: a resumed run draws what the unbroken one does. */
-const STREAM = 0x30f30000
+import { type MeasuredPoints, measurePoints, moveThrough } from '../../kernels/move-through.ts'
+import type { DeviceRows } from '../../kernels/rows.ts'
+import type { PointPart } from '../../vectors/point-part.ts'
+import { DomainLabels } from '../domain-labels.ts'
+import type { PartialSums } from '../partial.ts'
+import { type CandidateSource, type RunState, reportShare, type Update, type UpdateResult } from '../run-state.ts'
+import { MovingCopy } from './moving-state.ts'
+import { moveTogether } from './shared-moves.ts'
+import { type ClusterSums, clusterSums } from './sums.ts'
 
 export interface MoveOptions {
   /** Take the first move that pays instead of the best. */
   readonly first: boolean
 }
 
-export function moveUpdate(state: RunState, { first }: MoveOptions): Update {
-  const { device, points, control, k } = state
-  const sums = clusterSums(state)
-  const own = state.scope.allocate(points.largestPart * 4, 'own labels')
-  const moveCenters = points.parts.length > 1 && points.source.sparse === undefined
-  const began = moveCenters ? allocateRows(state.scope, k, points.cols, 'f32', 'centres before') : undefined
-  const weightless = state.weights?.includes(0) === true
-  let driven = false
-  let clusters: MovingClusters | undefined
-  /** Masses are those of the labels as they stand. */
-  let prepared = false
-  const finish = async (): Promise<UpdateResult> => {
-    // What the new means gain is counted from the centres that distances were taken to.
-    if (began && driven) device.copy(began.buffer, state.centers.buffer)
-    driven = false
-    const result = await sums.finish()
-    clusters ??= createMovingClusters(device, state.scope, state.centers, {
-      ...(await measurePoints(device, state.points.inParts())),
-      unit: state.unit,
+export function moveUpdate(state: RunState, options: MoveOptions): Update {
+  return state.points.layout.domains.length > 1 ? new DomainMoves(state, options) : new MoveUpdate(state, options)
+}
+
+class MoveUpdate implements Update {
+  protected readonly own: DeviceBuffer
+  protected clusters: MovingClusters | undefined
+  readonly #sums: ClusterSums
+  readonly #first: boolean
+  readonly #weightless: boolean
+  readonly #labels: DomainLabels
+  #measured: MeasuredPoints | undefined
+  /** Masses of the clusters are those of the labels as they stand. */
+  #prepared = false
+
+  constructor(state: RunState, { first }: MoveOptions) {
+    this.own = state.scope.allocate(state.points.largestPart * 4, 'own labels')
+    this.#sums = clusterSums(state)
+    this.#first = first
+    this.#weightless = state.weights?.includes(0) === true
+    this.#labels = new DomainLabels(state)
+  }
+
+  /** After a start from a model, and after a round that was stopped. */
+  get stale(): boolean {
+    return !this.#prepared
+  }
+
+  async drive(
+    state: RunState,
+    source: CandidateSource,
+    part: PointPart,
+    vectors: DeviceRows,
+    round: number,
+  ): Promise<number> {
+    const { device, settings, control } = state
+    const { clusters } = this
+    // A start from centres: the first labels are the nearest.
+    if (!state.labelled || clusters === undefined) return source.assign(state, part, vectors, round)
+    if (source.groups === undefined) throw new Error('This candidate source has no groups')
+    const { labels, previous, weights, domain } = part
+    device.copy(previous, labels)
+    this.#prepared = false
+    const random = stream(state.seed, 'moves', round, domain.index)
+    const around = this.#labels.around(part)
+    const all = around && (await this.#labels.exchange(part))
+    const groupings = await source.groups(state, part, round)
+    const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : (settings.batch as number)
+    let looked = 0
+    for (const [turn, given] of groupings.entries()) {
+      const groups = around ? { ...given, around } : given
+      const work = { points: vectors, weights, labels, clusters, groups, first: this.#first }
+      const onProgress = (share: number): void => reportShare(state, part, (turn + share) / groupings.length)
+      looked += all
+        ? await moveTogether({ state, part, work, random, labels: this.#labels, all })
+        : await moveThrough(device, work, batch, random, { signal: control.signal, onProgress })
+    }
+    if (this.#weightless) await followNearest(state, source, part, vectors, round, this.own)
+    await this.measure(state, part, vectors)
+    return looked
+  }
+
+  /** Distances to the centres as they stand now. */
+  protected measure(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+    const { device, centers } = state
+    const { labels, distances } = part
+    device.copy(labels, { buffer: this.own, offset: 0, bytes: part.count * 4 })
+    return assignLists(device, { points: vectors, centers, lists: this.own, width: 1, labels, distances })
+  }
+
+  reset(): void {
+    this.#sums.reset()
+  }
+
+  take(_state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+    return this.#sums.take(part, vectors)
+  }
+
+  partial(): Promise<PartialSums> {
+    return this.#sums.partial()
+  }
+
+  absorb(_state: RunState, merged: PartialSums): void {
+    this.#sums.absorb(merged)
+  }
+
+  async finish(state: RunState): Promise<UpdateResult> {
+    const result = await this.#sums.finish()
+    this.#measured ??= await measureEverywhere(state)
+    await this.#prepare(state, this.#measured)
+    return { ...result, news: this.#measured }
+  }
+
+  async follow(state: RunState, merged: PartialSums, news: unknown): Promise<void> {
+    this.#sums.absorb(merged)
+    await this.#sums.settle()
+    await this.#prepare(state, news as MeasuredPoints)
+  }
+
+  async #prepare(state: RunState, measured: MeasuredPoints): Promise<void> {
+    const { device, scope, centers, unit } = state
+    this.clusters ??= createMovingClusters(device, scope, centers, { ...measured, unit })
+    await prepareMoves(device, { ...this.#sums.buffers, clusters: this.clusters })
+    this.#prepared = true
+  }
+}
+
+/** Each domain moves its points for itself, from the same centres. */
+class DomainMoves extends MoveUpdate {
+  #copy: MovingCopy | undefined
+  /** Centres the round began with: of sparse rows they stay, and so they are the centres themselves. */
+  #began: DeviceRows | undefined
+  #driven = false
+
+  async begin(state: RunState): Promise<void> {
+    const { device, scope, centers } = state
+    if (this.clusters === undefined || !state.labelled) return
+    this.#copy ??= new MovingCopy(device, scope, this.clusters)
+    this.#copy.take()
+    if (this.clusters.sparse) this.#began = centers
+    else {
+      this.#began ??= { ...centers, buffer: scope.allocate(centers.buffer.bytes, 'centres before') }
+      device.copy(centers.buffer, this.#began.buffer)
+    }
+  }
+
+  override async drive(
+    state: RunState,
+    source: CandidateSource,
+    part: PointPart,
+    vectors: DeviceRows,
+    round: number,
+  ): Promise<number> {
+    if (this.clusters && state.labelled) {
+      this.#copy?.putBack()
+      this.#driven = true
+    }
+    return super.drive(state, source, part, vectors, round)
+  }
+
+  protected override measure(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+    const { device, centers } = state
+    const { labels, distances } = part
+    device.copy(labels, { buffer: this.own, offset: 0, bytes: part.count * 4 })
+    const from = this.#began ?? centers
+    return assignLists(device, { points: vectors, centers: from, lists: this.own, width: 1, labels, distances })
+  }
+
+  /** The nearer of the two centres, before and after. */
+  async retreat(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+    const { device, centers } = state
+    const { labels, previous, distances } = part
+    const from = this.#began ?? centers
+    await this.measure(state, part, vectors)
+    await assignLists(device, {
+      points: vectors,
+      centers: from,
+      lists: previous,
+      width: 1,
+      labels,
+      distances,
+      merge: true,
     })
-    await prepareMoves(device, { ...sums.buffers, clusters })
-    prepared = true
-    return result
+    this.#driven = true
   }
-  return {
-    async begin() {
-      if (!state.labelled) return
-      if (!prepared) {
-        // Centres may have been rounded since they were means; a resumed run goes on from the same.
-        const centers = await readCenters(state)
-        for (const part of points.parts) await sums.take(part, await points.vectors(part))
-        await finish()
-        writeCenters(state, centers)
-      }
-      if (began) device.copy(state.centers.buffer, began.buffer)
-    },
-    async drive(_state, source, part, vectors, round) {
-      // A start from centres: the first labels are the nearest.
-      if (!state.labelled || clusters === undefined) return source.assign(state, part, vectors, round)
-      if (source.groups === undefined) throw new Error('this candidate source has no groups')
-      const { labels, previous, weights, distances, count } = part
-      device.copy(previous, labels)
-      prepared = false
-      driven = true
-      const random = createRandom(state.seed).fork(STREAM + round * 1009 + points.parts.indexOf(part))
-      const groupings = await source.groups(state, part, round)
-      let looked = 0
-      for (const [turn, groups] of groupings.entries()) {
-        const before = part.first / points.rows
-        const onProgress = (share: number): void =>
-          control.onProgress?.(before + (count * (turn + share)) / groupings.length / points.rows)
-        const work = { points: vectors, weights, labels, clusters, groups, first }
-        looked += await moveThrough(device, work, state.settings.batch as number, random, {
-          signal: control.signal,
-          onProgress,
-        })
-      }
-      if (weightless) await followNearest(state, source, part, vectors, round, own)
-      device.copy(labels, { buffer: own, offset: 0, bytes: count * 4 })
-      const centers = began ?? state.centers
-      await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
-      return looked / count
-    },
-    take: (_state, part, vectors) => sums.take(part, vectors),
-    finish,
+
+  override async finish(state: RunState): Promise<UpdateResult> {
+    this.#centersAsBegan(state)
+    return super.finish(state)
   }
+
+  /** What the new means gain is counted from the centres that distances were taken to. */
+  #centersAsBegan({ device, centers }: RunState): void {
+    if (this.#driven && this.#began && this.#began.buffer !== centers.buffer) {
+      device.copy(this.#began.buffer, centers.buffer)
+    }
+    this.#driven = false
+  }
+}
+
+/** No mean is longer than the longest point of any device. */
+async function measureEverywhere({ team }: RunState): Promise<MeasuredPoints> {
+  const measured = await team.everywhere(({ device, points, parts }) => {
+    const own = parts.map((part) => ({ count: part.count, vectors: () => points.vectors(part) }))
+    return measurePoints(device, { cols: points.cols, parts: own })
+  })
+  const held = measured.find((_, owner) => team.states[owner].parts.length > 0) ?? measured[0]
+  return { type: held.type, longest: Math.max(...measured.map(({ longest }) => longest)) }
 }
 
 /** No move of a point without weight gains anything: it takes the nearest of its candidates instead. */

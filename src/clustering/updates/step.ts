@@ -6,39 +6,39 @@
  * A round takes every point once, in random order within each part of the points, so that parts can
  * be streamed. The objective may rise.
  */
-import { createRandom, shuffle } from '../../core/random.ts'
+import { shuffle } from '../../core/random.ts'
+import { stream } from '../../core/streams.ts'
 import { BufferScope } from '../../device/contract.ts'
 import { assign } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, denseType, firstRows, rowBytesOf } from '../../kernels/rows.ts'
 import type { RunState, Update } from '../run-state.ts'
-import { meanUpdate } from './mean.ts'
+import { meansFromLabels } from './mean.ts'
 
 /** How far a centre goes towards a point, 0 to 1; `count` points pulled it before, this one included. */
 export type StepLength = (count: number, iteration: number) => number
 
-/** Random numbers of their own for each round: a resumed run draws what the unbroken one does. */
-const STREAM = 0x57e90000
-
 export function stepUpdate(state: RunState, stepLength: StepLength): Update {
-  const { device, points, k } = state
-  const counts = new Uint32Array(k)
+  const { device, k } = state
+  let counts = new Uint32Array(k)
   return {
-    async begin(_state, iteration) {
+    async ahead(_state, _source, iteration) {
       const pulls = await pullsSoFar(state, iteration)
       const step = (center: number): number => stepLength(++pulls[center], iteration)
       await stepThroughPoints(state, iteration, step)
     },
     // Means are what there is to step from.
-    async adopt() {
-      const first = meanUpdate(state)
-      for (const part of points.parts) await first.take(state, part, await points.vectors(part))
-      await first.finish(state)
+    adopt: () => meansFromLabels(state),
+    reset: () => {
+      counts.fill(0)
     },
     async take(_state, part) {
-      if (part.first === 0) counts.fill(0)
       const labels = new Uint32Array(await device.read(part.labels), 0, part.count)
       for (const label of labels) counts[label]++
+    },
+    partial: async () => ({ exact: [], counts: [counts], values: [] }),
+    absorb(_state, merged) {
+      counts = merged.counts[0].slice()
     },
     async finish() {
       let empty = 0
@@ -60,9 +60,11 @@ async function pullsSoFar({ points, k }: RunState, iteration: number): Promise<F
 }
 
 async function stepThroughPoints(state: RunState, iteration: number, step: (center: number) => number): Promise<void> {
-  const { device, points, centers, control } = state
+  const { device, centers, control } = state
+  // Centres move one batch after the other: one device goes through all points.
+  const points = await state.points.onFirstDevice()
   const size = Math.min(state.settings.batch as number, points.largestPart)
-  const random = createRandom(state.seed).fork(STREAM + iteration)
+  const random = stream(state.seed, 'steps', iteration)
   const scope = new BufferScope(device)
   try {
     const rows = allocateRows(scope, size, points.cols, points.frame.type, 'vectors of a batch')

@@ -1,7 +1,6 @@
 /** The CPU device: the kernels in WebAssembly, on as many threads as the machine has. */
 
 import { platform } from '#platform'
-import { relaxedShared, relaxedSingle, simdShared, simdSingle } from '../../../wasm/build/modules.js'
 import { CentroidalError } from '../../core/errors.ts'
 import {
   type BufferPart,
@@ -18,8 +17,11 @@ import {
 } from '../contract.ts'
 import { spareMemory } from '../spare-memory.ts'
 import { AccessMap, MAP_BYTES, MAPPED_BYTES } from './access-map.ts'
+import { compileKernels } from './compiled.ts'
 import { type FillMemory, WasmHeap } from './heap.ts'
-import { InPlaceRunner, type JobRunner, ThreadPool } from './pool.ts'
+import { InPlaceRunner } from './in-place.ts'
+import { ThreadPool } from './pool.ts'
+import type { JobRunner } from './runner.ts'
 import { kernelImports } from './thread-script.ts'
 
 export interface CpuDeviceOptions {
@@ -34,6 +36,8 @@ export interface CpuDeviceOptions {
   /** False takes the build without relaxed SIMD. */
   readonly relaxed?: boolean
   readonly reason?: string
+  /** True starts one thread, and the others when there is work for them. Default: all at once. */
+  readonly grows?: boolean
   /** For tests only. */
   readonly checks?: CpuChecks
 }
@@ -59,7 +63,7 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const threads = options.threads ?? platform.hardwareThreads()
   const shared = (options.shared ?? true) && platform.sharedMemory()
   const { checks = {} } = options
-  const { module, relaxed } = await compile(shared, options.relaxed ?? true, checks.module)
+  const { module, relaxed } = await compileKernels(shared, options.relaxed ?? true, checks.module)
   const memory = checks.module ? createMemory(shared, FIRST_BYTES + MAP_BYTES, [MAPPED_BYTES]) : createMemory(shared)
   const instance = await WebAssembly.instantiate(module, kernelImports(memory.memory))
   const { heapBase, fillMemory } = instance.exports as unknown as { heapBase(): number; fillMemory: FillMemory }
@@ -68,7 +72,7 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const heap = new WasmHeap(memory.memory, firstFree, memory.maximumBytes, { fill: checks.fill, fillMemory })
   const access = checks.module ? new AccessMap(heap, base) : undefined
   const runner = shared
-    ? await ThreadPool.start(module, heap, threads, { fill: checks.fill, access })
+    ? await ThreadPool.start(module, heap, threads, { fill: checks.fill, access, grows: options.grows })
     : new InPlaceRunner(instance.exports, heap, { fill: checks.fill, access })
   const memoryBytes = options.memoryBytes ?? spareMemory(memory.maximumBytes * VECTOR_SHARE)
   const info: DeviceInfo = {
@@ -90,27 +94,6 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   return new CpuDevice(info, heap, runner, access)
 }
 
-async function compile(
-  shared: boolean,
-  wantRelaxed: boolean,
-  checked?: string,
-): Promise<{ module: WebAssembly.Module; relaxed: boolean }> {
-  if (wantRelaxed) await platform.enableRelaxedSimd()
-  if (checked) return { module: await WebAssembly.compile(decode(checked)), relaxed: true }
-  if (wantRelaxed) {
-    const bytes = decode(shared ? relaxedShared : relaxedSingle)
-    if (WebAssembly.validate(bytes)) return { module: await WebAssembly.compile(bytes), relaxed: true }
-  }
-  const bytes = decode(shared ? simdShared : simdSingle)
-  if (!WebAssembly.validate(bytes)) {
-    throw new CentroidalError(
-      'no-device',
-      'This engine has no WebAssembly SIMD: use Node 20 or later, or a browser of 2023 or later.',
-    )
-  }
-  return { module: await WebAssembly.compile(bytes), relaxed: false }
-}
-
 /** As much address space as the engine gives; phones give less than 4 GiB. */
 function createMemory(
   shared: boolean,
@@ -129,13 +112,6 @@ function createMemory(
     'out-of-memory',
     'The engine gives WebAssembly less than 1 GiB: close other pages or programs.',
   )
-}
-
-function decode(base64: string): Uint8Array<ArrayBuffer> {
-  const text = atob(base64)
-  const bytes = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
-  return bytes
 }
 
 function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
@@ -188,6 +164,11 @@ class CpuDevice implements Device {
 
   get allocatedBytes(): number {
     return this.#closed ? 0 : this.#heap.allocatedBytes
+  }
+
+  /** WebAssembly memory never shrinks. */
+  get heldBytes(): number {
+    return this.#heap.memory.buffer.byteLength
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {

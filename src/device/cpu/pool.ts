@@ -1,102 +1,47 @@
-/** Runs WebAssembly jobs: on threads that share one memory, or in place where nothing can be shared. */
+/**
+ * Runs WebAssembly jobs on threads that share one memory.
+ *
+ * Starting a thread takes longer than clustering a few hundred points, and an idle one keeps megabytes. So a pool may begin
+ * with one thread and start the others when a queue takes longer than a moment. They join by a pause: threads finish the
+ * slices they are on, and the same queue goes on with all of them where it stopped.
+ */
 
 import { platform } from '#platform'
 import { CentroidalError } from '../../core/errors.ts'
 import type { Thread } from '../../platform/contract.ts'
 import type { CpuJob, RunControl } from '../contract.ts'
-import type { AccessMap } from './access-map.ts'
 import type { WasmHeap } from './heap.ts'
+import { type JobRunner, type MemoryChecks, trapError } from './runner.ts'
 import { CONTROL, CONTROL_BYTES, JOB, JOB_BYTES, MAX_ARGS, MAX_JOBS, THREAD_SCRIPT } from './thread-script.ts'
 
 const PROGRESS_MS = 100
+/** Work that more threads could share is done by the first one for this long, over all queues, before they are started. */
+const ALONE_MS = 10
 /** Bytes between the scratch memory of two threads, which no kernel may touch. */
 const GAP = 64
 
-export interface JobRunner {
-  readonly threads: number
-  /** Most jobs that `run` takes at a time. */
-  readonly queue: number
-  /** Why no more work can be done; undefined while it can. */
-  readonly lost: CentroidalError | undefined
-  /** One job after the other. Ends early, without an error, when the signal fires; the caller looks at the signal. */
-  run(jobs: readonly CpuJob[], control?: RunControl): Promise<void>
-  close(): Promise<void>
-}
-
-/** What tests add to find kernels that read or write where they must not. */
-export interface MemoryChecks {
-  /** Scratch is filled with this byte before every call of a kernel. */
-  readonly fill?: number | undefined
-  /** Told about scratch memory; buffers are told to it by the device. */
-  readonly access?: AccessMap | undefined
-}
-
-type WasmFunction = (start: number, end: number, scratch: number, ...args: number[]) => void
-
-/** One thread, the caller's own: gives way to the event loop between slices, so that a page stays alive. */
-export class InPlaceRunner implements JobRunner {
-  readonly threads = 1
-  readonly queue = 1
-  readonly #exports: WebAssembly.Exports
-  readonly #heap: WasmHeap
-  readonly #checks: MemoryChecks
-  #lastBreath = 0
-  lost: CentroidalError | undefined
-
-  constructor(exports: WebAssembly.Exports, heap: WasmHeap, checks: MemoryChecks = {}) {
-    this.#exports = exports
-    this.#heap = heap
-    this.#checks = checks
-  }
-
-  async run(jobs: readonly CpuJob[], control: RunControl = {}): Promise<void> {
-    for (const job of jobs) await this.#runOne(job, control)
-  }
-
-  async #runOne(job: CpuJob, control: RunControl): Promise<void> {
-    const { scratchBytes = 0 } = job
-    const call = this.#exports[job.entry] as WasmFunction
-    if (typeof call !== 'function') throw new Error(`No WebAssembly function ${job.entry}`)
-    const scratch = this.#heap.allocateUncleared(scratchBytes, 'scratch')
-    this.#checks.access?.allow(scratch, scratchBytes)
-    try {
-      for (let start = 0; start < job.items; start += job.grain) {
-        this.#call(job, call, start, scratch)
-        if (performance.now() - this.#lastBreath > 12) {
-          control.onProgress?.(start / job.items)
-          await new Promise((resolve) => setTimeout(resolve))
-          this.#lastBreath = performance.now()
-          if (control.signal?.aborted) return
-        }
-      }
-    } finally {
-      this.#heap.release(scratch)
-    }
-  }
-
-  #call(job: CpuJob, call: WasmFunction, start: number, scratch: number): void {
-    if (this.#checks.fill !== undefined) {
-      new Uint8Array(this.#heap.memory.buffer, scratch, job.scratchBytes ?? 0).fill(this.#checks.fill)
-    }
-    try {
-      call(start, Math.min(start + job.grain, job.items), scratch, ...job.args)
-    } catch (error) {
-      this.lost = trapError(job.entry, String(error))
-      throw this.lost
-    }
-  }
-
-  async close(): Promise<void> {}
+export interface PoolOptions extends MemoryChecks {
+  /** True starts one thread, and the others when there is work for them. Default: all at once. */
+  readonly grows?: boolean | undefined
 }
 
 export class ThreadPool implements JobRunner {
+  readonly threads: number
   readonly queue: number
-  readonly #threads: Thread[]
+  readonly #module: WebAssembly.Module
   readonly #entries: Map<string, number>
   readonly #heap: WasmHeap
-  readonly #checks: MemoryChecks
-  readonly #words: Int32Array
-  #scratch = { address: 0, bytes: 0 }
+  readonly #options: PoolOptions
+  readonly #control = new SharedArrayBuffer(CONTROL_BYTES)
+  readonly #words = new Int32Array(this.#control)
+  /** Threads that go through queues. */
+  readonly #working: Thread[] = []
+  /** Threads that are ready and go through queues from the next one on. */
+  readonly #ready: Thread[] = []
+  #aloneMs = ALONE_MS
+  #growing = false
+  #paused = false
+  #scratch = { address: 0, bytes: 0, threads: 0 }
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined
   #failures: CentroidalError[] = []
   #done = false
@@ -106,85 +51,84 @@ export class ThreadPool implements JobRunner {
   static async start(
     module: WebAssembly.Module,
     heap: WasmHeap,
-    threadCount: number,
-    checks: MemoryChecks = {},
+    threads: number,
+    options: PoolOptions = {},
   ): Promise<ThreadPool> {
-    const entries = WebAssembly.Module.exports(module)
-      .filter((entry) => entry.kind === 'function')
-      .map((entry) => entry.name)
-    const control = new SharedArrayBuffer(CONTROL_BYTES)
+    const pool = new ThreadPool(module, heap, threads, options)
+    await pool.#startThreads(options.grows ? 1 : threads)
+    return pool
+  }
+
+  private constructor(module: WebAssembly.Module, heap: WasmHeap, threads: number, options: PoolOptions) {
+    const entries = WebAssembly.Module.exports(module).filter((entry) => entry.kind === 'function')
+    this.#module = module
+    this.#entries = new Map(entries.map(({ name }, index) => [name, index]))
+    this.#heap = heap
+    this.threads = threads
+    this.#options = options
+    // With an access map every job has its own scratch, so that it sees no more than it asked for.
+    this.queue = options.access ? 1 : MAX_JOBS
+  }
+
+  /** Resolves when all of them are ready. If one fails, none of them is kept. */
+  async #startThreads(count: number): Promise<void> {
     const threads: Thread[] = []
     try {
-      for (let i = 0; i < threadCount; i++) threads.push(platform.startThread(THREAD_SCRIPT))
-      await Promise.all(
-        threads.map(
-          (thread, index) =>
-            new Promise<void>((resolve, reject) => {
-              thread.onMessage((message) => 'ready' in (message as object) && resolve())
-              thread.onLost((why) => reject(new Error(why)))
-              const { memory } = heap
-              thread.post({ module, memory, control, entries, threads: threadCount, index, fill: checks.fill })
-            }),
-        ),
-      )
+      for (let i = 0; i < count; i++) threads.push(platform.startThread(THREAD_SCRIPT))
+      // `run` holds the process while there is work; threads that come to help do not.
+      if (this.#growing) for (const thread of threads) thread.keepAlive(false)
+      await Promise.all(threads.map((thread) => this.#prepare(thread)))
     } catch (cause) {
       await Promise.all(threads.map((thread) => thread.terminate()))
       throw new CentroidalError(
         'no-device',
-        `The CPU device could not start ${threadCount} threads (${(cause as Error).message}): use fewer threads.`,
+        `The CPU device could not start ${count} threads (${(cause as Error).message}): use fewer threads.`,
         { cause },
       )
     }
-    return new ThreadPool(threads, entries, heap, control, checks)
-  }
-
-  private constructor(
-    threads: Thread[],
-    entries: string[],
-    heap: WasmHeap,
-    control: SharedArrayBuffer,
-    checks: MemoryChecks,
-  ) {
-    this.#threads = threads
-    this.#entries = new Map(entries.map((name, index) => [name, index]))
-    this.#heap = heap
-    this.#checks = checks
-    this.#words = new Int32Array(control)
-    // With an access map every job has its own scratch, so that it sees no more than it asked for.
-    this.queue = checks.access ? 1 : MAX_JOBS
+    const before = this.#working.length
     threads.forEach((thread, index) => {
       thread.onMessage((message) => this.#hear(message as ThreadMessage))
-      thread.onLost((why) => this.#lose(`Thread ${index} of the CPU device stopped (${why})`))
-      // Idle threads do not hold the process; `run` holds it while there is work.
+      thread.onLost((why) => this.#lose(`Thread ${before + index} of the CPU device stopped (${why})`))
+      // Idle threads do not hold the process.
       thread.keepAlive(false)
     })
+    this.#ready.push(...threads)
   }
 
-  get threads(): number {
-    return this.#threads.length
+  #prepare(thread: Thread): Promise<void> {
+    return new Promise((resolve, reject) => {
+      thread.onMessage((message) => 'ready' in (message as object) && resolve())
+      thread.onLost((why) => reject(new Error(why)))
+      thread.post({
+        module: this.#module,
+        memory: this.#heap.memory,
+        control: this.#control,
+        entries: [...this.#entries.keys()],
+        fill: this.#options.fill,
+      })
+    })
   }
 
   async run(given: readonly CpuJob[], control: RunControl = {}): Promise<void> {
     if (this.lost) throw this.lost
     const jobs = given.filter((job) => job.items > 0)
     if (jobs.length === 0) return
-    this.#reserveScratch(jobs.reduce((most, { scratchBytes = 0 }) => Math.max(most, scratchBytes), 0))
     const words = this.#words
+    this.#begin(jobs)
     jobs.forEach((job, i) => {
       this.#enqueue(job, i)
     })
     words[CONTROL.jobs] = jobs.length
-    words[CONTROL.running] = this.#threads.length
-    words[CONTROL.met] = 0
-    words[CONTROL.stop] = 0
     words[CONTROL.failures] = 0
     this.#failures = []
-    this.#done = false
-    words[CONTROL.scratch] = this.#scratch.address
-    words[CONTROL.scratchBytes] = this.#scratch.bytes
-    this.#threads[0].keepAlive(true)
+    this.#working[0].keepAlive(true)
+    let stopped = false
     // Nothing left to take: threads finish the slice they are on and report.
-    const stop = (): void => void Atomics.store(words, CONTROL.stop, 1)
+    const stop = (): void => {
+      stopped = true
+      Atomics.store(words, CONTROL.stop, 1)
+    }
     control.signal?.addEventListener('abort', stop)
     let thrown: { error: unknown } | undefined
     const report = (): void => {
@@ -198,23 +142,80 @@ export class ThreadPool implements JobRunner {
       }
     }
     const watch = control.onProgress && setInterval(report, PROGRESS_MS)
+    const stopWatching = this.#growDuring(jobs)
     try {
-      await new Promise<void>((resolve, reject) => {
-        this.#settle = { resolve, reject }
-        Atomics.add(words, CONTROL.generation, 1)
-        Atomics.notify(words, CONTROL.generation)
-      })
+      await this.#goThrough()
+      while (this.#paused && !stopped && this.#failures.length === 0) {
+        this.#begin(jobs)
+        await this.#goThrough()
+      }
     } finally {
+      stopWatching()
       this.#settle = undefined
       clearInterval(watch)
       control.signal?.removeEventListener('abort', stop)
-      this.#threads[0].keepAlive(false)
+      this.#working[0].keepAlive(false)
     }
     if (this.#failures.length > 0) {
       this.lost = this.#failures[0]
       throw this.lost
     }
     if (thrown) throw thrown.error
+  }
+
+  /** Lets threads join that have become ready, and makes the control block what threads expect at the start of a queue. */
+  #begin(jobs: readonly CpuJob[]): void {
+    const words = this.#words
+    const seen = Atomics.load(words, CONTROL.generation)
+    for (const thread of this.#ready.splice(0)) {
+      thread.post({ index: this.#working.length, seen })
+      this.#working.push(thread)
+    }
+    this.#reserveScratch(jobs.reduce((most, { scratchBytes = 0 }) => Math.max(most, scratchBytes), 0))
+    words[CONTROL.threads] = this.#working.length
+    words[CONTROL.running] = this.#working.length
+    words[CONTROL.met] = 0
+    words[CONTROL.stop] = 0
+    words[CONTROL.scratch] = this.#scratch.address
+    words[CONTROL.scratchBytes] = this.#scratch.bytes
+    this.#paused = false
+    this.#done = false
+  }
+
+  /** Resolves when every thread is through with the queue. */
+  #goThrough(): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      this.#settle = { resolve, reject }
+      Atomics.add(this.#words, CONTROL.generation, 1)
+      Atomics.notify(this.#words, CONTROL.generation)
+    })
+  }
+
+  /** Watches over a queue and starts the other threads if there is enough to share. Call the result when the queue is done. */
+  #growDuring(jobs: readonly CpuJob[]): () => void {
+    const complete = this.#growing || this.#working.length + this.#ready.length === this.threads
+    if (complete || jobs.every(({ items, grain }) => items <= grain)) return () => {}
+    const began = performance.now()
+    const timer = setTimeout(() => void this.#grow(), this.#aloneMs)
+    return () => {
+      clearTimeout(timer)
+      this.#aloneMs = Math.max(0, this.#aloneMs - (performance.now() - began))
+    }
+  }
+
+  async #grow(): Promise<void> {
+    this.#growing = true
+    try {
+      await this.#startThreads(this.threads - this.#working.length)
+    } catch {
+      // Where there is no room for more threads, one does the work.
+      return
+    }
+    if (this.#closed || this.lost) return this.#terminate()
+    this.#growing = false
+    if (this.#settle === undefined) return
+    this.#paused = true
+    Atomics.store(this.#words, CONTROL.stop, 1)
   }
 
   async close(): Promise<void> {
@@ -239,14 +240,14 @@ export class ThreadPool implements JobRunner {
     words[at + JOB.argCount] = job.args.length
     words[at + JOB.scratchBytes] = job.scratchBytes ?? 0
     new Float64Array(words.buffer, (at + JOB.words) * 4, MAX_ARGS).set(job.args)
-    for (let i = 0; i < this.#threads.length; i++) {
-      this.#checks.access?.allow(this.#scratch.address + i * this.#scratch.bytes, job.scratchBytes ?? 0)
+    for (let i = 0; i < this.#working.length; i++) {
+      this.#options.access?.allow(this.#scratch.address + i * this.#scratch.bytes, job.scratchBytes ?? 0)
     }
   }
 
   /** The share of the job that is being done. */
   #report(onProgress: RunControl['onProgress'], jobs: readonly CpuJob[]): void {
-    const job = Math.min(jobs.length - 1, Math.floor(Atomics.load(this.#words, CONTROL.met) / this.#threads.length))
+    const job = Math.min(jobs.length - 1, Math.floor(Atomics.load(this.#words, CONTROL.met) / this.#working.length))
     const next = Atomics.load(this.#words, CONTROL.words + (job * JOB_BYTES) / 4 + JOB.next)
     onProgress?.(Math.min(1, next / jobs[job].items))
   }
@@ -270,20 +271,20 @@ export class ThreadPool implements JobRunner {
   }
 
   async #terminate(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.terminate()))
+    await Promise.all([...this.#working, ...this.#ready].map((thread) => thread.terminate()))
   }
 
   /** Scratch is kept from job to job and only ever grows. */
   #reserveScratch(bytes: number): void {
-    if (bytes <= this.#scratch.bytes - GAP) return
-    if (this.#scratch.bytes > 0) this.#heap.release(this.#scratch.address)
+    const threads = this.#working.length
+    const kept = this.#scratch
+    if (bytes <= kept.bytes - GAP && threads === kept.threads) return
+    if (kept.bytes > 0) this.#heap.release(kept.address)
     // Nothing is held if the allocation fails.
-    this.#scratch = { address: 0, bytes: 0 }
-    const rounded = Math.ceil((bytes + GAP) / 4096) * 4096
-    this.#scratch = {
-      address: this.#heap.allocateUncleared(rounded * this.#threads.length, 'scratch of the threads'),
-      bytes: rounded,
-    }
+    this.#scratch = { address: 0, bytes: 0, threads: 0 }
+    const rounded = Math.max(kept.bytes, Math.ceil((bytes + GAP) / 4096) * 4096)
+    const address = this.#heap.allocateUncleared(rounded * threads, 'scratch of the threads')
+    this.#scratch = { address, bytes: rounded, threads }
   }
 }
 
@@ -292,12 +293,4 @@ interface ThreadMessage {
   readonly failed?: string
   /** The function that failed. */
   readonly entry?: number
-}
-
-/** A kernel that traps is a bug, and may have written anywhere in the memory before: nothing on the device can be trusted. */
-function trapError(entry: string, why: string): CentroidalError {
-  return new CentroidalError(
-    'device-lost',
-    `The kernel ${entry} of the CPU device failed (${why}). This is a bug of the library: please report it, and open another device.`,
-  )
 }

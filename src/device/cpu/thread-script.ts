@@ -6,16 +6,20 @@
  * floats. Threads sleep on the generation, then go through the queue together: they take a job's items
  * `grain` at a time and meet before the next one, so that it sees all that was written. The last to
  * finish reports. A queue costs the host one round trip, however many jobs it holds.
+ *
+ * A thread gets two messages: one with the module, which it answers when it is ready, and one that makes it take part in
+ * all queues after a given generation, under a number of its own.
  */
 export const CONTROL = {
   generation: 0,
   jobs: 1, // in the queue, or -1 to end
   running: 2, // threads not yet done with the queue
   met: 3, // threads that finished a job, over all jobs so far
-  stop: 4, // 1: whatever was not begun is left out
+  stop: 4, // 1: whatever was not begun is left out, or done when the queue goes on
   scratch: 5, // address of thread 0's scratch
   scratchBytes: 6,
   failures: 7, // jobs that failed, each told in a message of its own
+  threads: 8, // that go through the queue
   words: 16,
 } as const
 
@@ -55,7 +59,12 @@ const kernelImports = (memory) => ({
   env: { memory, abort: () => fail('${ABORTED}') },
   checked: { outside: (address) => fail('${OUTSIDE}' + (address >>> 0)) },
 })
-listen(({ module, memory, control, entries, threads, index, fill }) => {
+const prepared = {}
+listen((message) => {
+  if (message.module === undefined) prepared.begin(message)
+  else prepared.begin = prepare(message)
+})
+const prepare = ({ module, memory, control, entries, fill }) => {
   const instance = new WebAssembly.Instance(module, kernelImports(memory))
   const functions = entries.map((name) => instance.exports[name])
   const words = new Int32Array(control)
@@ -89,26 +98,30 @@ listen(({ module, memory, control, entries, threads, index, fill }) => {
       run(start, Math.min(start + grain, items), scratch, ...args)
     }
   }
-  post({ ready: index })
-  let seen = 0
-  for (;;) {
-    Atomics.wait(words, ${CONTROL.generation}, seen)
-    seen = Atomics.load(words, ${CONTROL.generation})
-    const jobs = words[${CONTROL.jobs}]
-    if (jobs < 0) break
-    const scratch = (words[${CONTROL.scratch}] >>> 0) + index * words[${CONTROL.scratchBytes}]
-    for (let job = 0; job < jobs; job++) {
-      const at = ${CONTROL.words} + job * ${JOB_BYTES / 4}
-      try {
-        take(at, scratch)
-      } catch (error) {
-        Atomics.store(words, ${CONTROL.stop}, 1)
-        Atomics.add(words, ${CONTROL.failures}, 1)
-        post({ failed: String(error), entry: words[at + ${JOB.entry}] })
+  // Queues up to the generation \`seen\` were for other threads.
+  const goThroughQueues = ({ index, seen }) => {
+    for (;;) {
+      Atomics.wait(words, ${CONTROL.generation}, seen)
+      seen = Atomics.load(words, ${CONTROL.generation})
+      const jobs = words[${CONTROL.jobs}]
+      if (jobs < 0) break
+      const threads = words[${CONTROL.threads}]
+      const scratch = (words[${CONTROL.scratch}] >>> 0) + index * words[${CONTROL.scratchBytes}]
+      for (let job = 0; job < jobs; job++) {
+        const at = ${CONTROL.words} + job * ${JOB_BYTES / 4}
+        try {
+          take(at, scratch)
+        } catch (error) {
+          Atomics.store(words, ${CONTROL.stop}, 1)
+          Atomics.add(words, ${CONTROL.failures}, 1)
+          post({ failed: String(error), entry: words[at + ${JOB.entry}] })
+        }
+        if (job + 1 < jobs) meet((job + 1) * threads)
       }
-      if (job + 1 < jobs) meet((job + 1) * threads)
+      if (Atomics.sub(words, ${CONTROL.running}, 1) === 1) post({ done: seen })
     }
-    if (Atomics.sub(words, ${CONTROL.running}, 1) === 1) post({ done: seen })
   }
-})
+  post({ ready: true })
+  return goThroughQueues
+}
 `

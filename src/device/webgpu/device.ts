@@ -135,6 +135,10 @@ class WebGpuDevice implements Device, GpuTarget {
     return this.#allocated
   }
 
+  get heldBytes(): number {
+    return this.#allocated
+  }
+
   allocate(bytes: number, label: string): DeviceBuffer {
     this.requireOpen()
     // Writes and copies come in multiples of 4 bytes, and a binding is never empty.
@@ -143,7 +147,7 @@ class WebGpuDevice implements Device, GpuTarget {
       throw new CentroidalError(
         'out-of-memory',
         `${label} needs ${megabytes(size)} MB and this adapter's largest buffer is ${megabytes(this.limits.bufferBytes)} MB: ` +
-          'use fewer clusters or dimensions, bytes instead of floats, or --device cpu.',
+          'use fewer clusters or dimensions, bytes instead of floats, or the CPU device.',
       )
     }
     this.#gpu.pushErrorScope('out-of-memory')
@@ -318,14 +322,17 @@ class WebGpuDevice implements Device, GpuTarget {
 
 function explain(error: GPUError): CentroidalError {
   const first = error.message.split('\n')[0]
-  return new CentroidalError('device-lost', `The GPU refused work: ${first} Try --device cpu, and please report this.`)
+  return new CentroidalError(
+    'device-lost',
+    `The GPU refused work: ${first} Try the CPU device, and please report this.`,
+  )
 }
 
 function lostError(lost: GPUDeviceLostInfo): CentroidalError {
   const why = lost.message.split('\n')[0] || lost.reason
   return new CentroidalError(
     'device-lost',
-    `The GPU device was lost while it worked (${why}): run again, resume from the last checkpoint, or use --device cpu.`,
+    `The GPU device was lost while it worked (${why}): run again, resume from the last checkpoint, or use the CPU device.`,
   )
 }
 

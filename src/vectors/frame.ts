@@ -52,6 +52,13 @@ export interface Inspection {
   readonly largest: number
 }
 
+/** No number of these vectors is larger in the frame. */
+export function largestInFrame({ largest }: Inspection, { shift, scale, unit }: Frame): number {
+  if (unit) return 1
+  const farthest = shift ? shift.reduce((most, value) => Math.max(most, Math.abs(value)), 0) : 0
+  return (largest + farthest) * scale
+}
+
 export async function inspectVectors(
   source: VectorSource,
   metric: 'euclidean' | 'cosine',

@@ -1,3 +1,6 @@
+/** What is known of the rounds of a clustering. */
+export type { StopReason } from '../core/rounds.ts'
+
 /** What is known after a round. */
 export interface IterationStats {
   /** Rounds done, from 1. */
@@ -34,9 +37,3 @@ export interface ExtraFacts {
   /** The share by which that lowered the distortion, before the points chose again. */
   readonly relocationGain?: number
 }
-
-/**
- * Why a run ended: nothing moved (`converged`), a round gained too little (`tolerance`), the rounds (`iterations`) or the
- * time (`seconds`) were used up, or a signal stopped it (`aborted`).
- */
-export type StopReason = 'converged' | 'tolerance' | 'iterations' | 'seconds' | 'aborted'

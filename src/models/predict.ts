@@ -1,16 +1,16 @@
 /** New points to a model's clusters: the nearest centre, or the leaf of the tree where descending it ends. */
+
 import { matrix, type VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { searchTree } from '../kernels/search-tree.ts'
 import { TreeBuffers } from '../trees/flat-tree.ts'
 import { searchableTree } from '../trees/label-tree.ts'
-import { type Frame, frameOfNew, squaresOutOfFrame } from './frame.ts'
-import type { Settings } from './method-options.ts'
-import { predictShares } from './mixture/predict.ts'
+import { type Frame, frameOfNew, squaresOutOfFrame } from '../vectors/frame.ts'
+import { exactNearest, nearestInFrame } from '../vectors/nearest.ts'
+import { PointStore } from '../vectors/points.ts'
 import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
-import { exactNearest, nearestInFrame } from './nearest.ts'
-import { PointStore } from './points.ts'
+import { predictShares } from './responsibilities.ts'
 
 export async function predictClusters(
   device: Device,
@@ -33,7 +33,7 @@ export async function predictClusters(
 
 /** Points have gone where the tree does not lead. */
 function isRefined({ facts }: ClusterModel): boolean {
-  return (facts.options.settings as Settings | undefined)?.refine === true
+  return (facts.options.settings as { readonly refine?: unknown } | undefined)?.refine === true
 }
 
 /** Of a mixture a vector belongs to the component that answers most for it, which need not be the nearest. */

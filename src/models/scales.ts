@@ -1,5 +1,5 @@
 /** A mixture as kernels rank its components: see kernels/respond.ts. */
-import type { Mixture } from '../run-state.ts'
+import type { Mixture } from './mixture.ts'
 
 export interface Scales {
   /** f32 [k][2]. */

@@ -7,12 +7,12 @@ import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
-import type { CountCertainty } from './automatic.ts'
-import { type DeviceChoice, deviceChoice, withDevice } from './device-choice.ts'
-import type { Frame } from './frame.ts'
-import { predictShares } from './mixture/predict.ts'
+import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import type { Frame } from '../vectors/frame.ts'
+import type { CountCertainty } from './certainty.ts'
 import { predictClusters } from './predict.ts'
-import type { ResumeArrays } from './run-state.ts'
+import { predictShares } from './responsibilities.ts'
+import type { ResumeArrays } from './resume-arrays.ts'
 import type { IterationStats, StopReason } from './stats.ts'
 
 /** The format version in model.json; folders of other versions are refused. */
@@ -63,7 +63,7 @@ export interface ResumeState {
 
 /** What can be asked when vectors are assigned to the clusters of a model. */
 export interface PredictOptions {
-  /** An open device (stays open), or what to open. Default `auto`. */
+  /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
   /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal
@@ -185,14 +185,14 @@ export class ClusterModel {
   async assign(input: VectorInput, options: PredictOptions = {}): Promise<Prediction> {
     const asked = optionsOf('assign', options, CHECKS)
     const source = this.#source(input)
-    return withDevice(asked.device, (device: Device) => predictClusters(device, source, this, asked))
+    return withDevice(asked.device, [source], (device: Device) => predictClusters(device, source, this, asked))
   }
 
   /** The `r` components of a mixture that answer most for each vector, and their shares; all shares of a vector add up to 1. */
   async responsibilities(input: VectorInput, r: number, options: PredictOptions = {}): Promise<Responsibilities> {
     const asked = optionsOf('responsibilities', options, CHECKS)
     const source = this.#source(input)
-    return withDevice(asked.device, (device: Device) => predictShares(device, source, this, r, asked))
+    return withDevice(asked.device, [source], (device: Device) => predictShares(device, source, this, r, asked))
   }
 
   #source(input: VectorInput): VectorSource {

@@ -1,0 +1,42 @@
+/** A run's devices with what the method keeps on each: the steps of a round that all of them take part in. */
+import { mergeSums } from './partial.ts'
+import type { CandidateSource, RunState, Update, UpdateResult } from './run-state.ts'
+import type { Team } from './team.ts'
+
+export interface Updating {
+  readonly state: RunState
+  readonly update: Update
+}
+
+export interface Member extends Updating {
+  readonly candidates: CandidateSource
+}
+
+/** The first member leads. */
+export interface Crew<M extends Updating = Member> {
+  readonly team: Team
+  readonly members: readonly M[]
+}
+
+/** The update takes all points as they are labelled now, and centres become what follows from that. */
+export async function updateFromLabels(crew: Crew<Updating>): Promise<UpdateResult> {
+  await crew.team.everywhere(async ({ parts, points }, owner) => {
+    const { state, update } = crew.members[owner]
+    update.reset?.(state)
+    for (const part of parts) await update.take(state, part, await points.vectors(part))
+  })
+  return finishUpdate(crew)
+}
+
+/** After all points were taken: partial sums are merged, the leading device finishes, the others follow. */
+export async function finishUpdate({ team, members }: Crew<Updating>): Promise<UpdateResult> {
+  const [lead, ...others] = members
+  if (others.length === 0) return lead.update.finish(lead.state)
+  const partials = await Promise.all(members.map(({ state, update }) => update.partial(state)))
+  const merged = partials.reduce(mergeSums)
+  lead.update.absorb(lead.state, merged)
+  const result = await lead.update.finish(lead.state)
+  await team.shareCenters()
+  for (const { state, update } of others) await update.follow?.(state, merged, result.news)
+  return result
+}

@@ -1,0 +1,147 @@
+/**
+ * Sums, weights and counts of clusters over the shards that a device owns. Each shard is summed by itself; with several
+ * shards these sums are added exactly, so that it does not matter which device owns which.
+ */
+import type { DeviceBuffer } from '../../device/contract.ts'
+import { accumulate, createAccumulateWorkspace } from '../../kernels/accumulate.ts'
+import { means } from '../../kernels/means.ts'
+import type { DeviceRows, RowRange } from '../../kernels/rows.ts'
+import { tally, tallyWorkspaceBytes } from '../../kernels/tally.ts'
+import type { PartShard, PointPart } from '../../vectors/point-part.ts'
+import type { PartialSums } from '../partial.ts'
+import type { RunState, UpdateResult } from '../run-state.ts'
+import { ExactArray } from './exact-array.ts'
+
+export interface ClusterSums {
+  /** As they are after `settle`. */
+  readonly buffers: { readonly sums: DeviceBuffer; readonly totals: DeviceBuffer; readonly counts: DeviceBuffer }
+  /** Forgets what was taken. */
+  reset(): void
+  /** Adds a part of the points by their labels. */
+  take(part: PointPart, vectors: DeviceRows): Promise<void>
+  /** What was taken, as a value. */
+  partial(): Promise<PartialSums>
+  /** Others take the place of what was taken. */
+  absorb(merged: PartialSums): void
+  /** Writes what was taken to `buffers`. */
+  settle(): Promise<void>
+  /** The same, and centres become the means. */
+  finish(): Promise<UpdateResult>
+}
+
+/** So many bytes, each at most 255, add up to less than 2^24: whole numbers that floats hold exactly. */
+const EXACT_ROWS = 65_536
+
+/**
+ * Rows whose sums are taken at once: those of a shard. Shards side by side that have no more than `exactRows` rows are taken
+ * together, because their sums are the same bits either way.
+ */
+export function summedTogether(shards: readonly PartShard[], exactRows: number): RowRange[] {
+  const ranges: RowRange[] = []
+  for (const { from, count } of shards) {
+    const last = ranges[ranges.length - 1]
+    if (last !== undefined && last.count + count <= exactRows) {
+      ranges[ranges.length - 1] = { from: last.from, count: last.count + count }
+    } else ranges.push({ from, count })
+  }
+  return ranges
+}
+
+/** Without `weighted` all points count alike. */
+export function clusterSums(state: RunState, weighted = true): ClusterSums {
+  const { device, scope, points, k } = state
+  const { stride } = points
+  const buffers = {
+    sums: scope.allocate(k * stride * 4, 'sums of clusters'),
+    totals: scope.allocate(k * 4, 'weights of clusters'),
+    counts: scope.allocate(k * 4, 'sizes of clusters'),
+  }
+  const gains = scope.allocate(k * 4, 'gains of clusters')
+  const gainSums = scope.allocate(tallyWorkspaceBytes(k), 'sum of gains')
+  const empties = scope.allocate(tallyWorkspaceBytes(k), 'empty clusters')
+  const sparse = points.source.sparse !== undefined
+  const workspace = createAccumulateWorkspace(device, scope, points.largestPart, stride, k, sparse)
+  const merging = points.layout.shards.length > 1 ? new MergedSums(state, weighted) : undefined
+  const settle = async (): Promise<void> => merging?.write(buffers)
+  return {
+    buffers,
+    reset: () => merging?.reset(),
+    async take({ labels, weights: own, shards }, vectors) {
+      const weights = weighted ? own : undefined
+      const args = { points: vectors, labels, weights, k, ...buffers, workspace }
+      if (merging === undefined) return accumulate(device, args)
+      const exactRows = vectors.type === 'u8' && weights === undefined ? EXACT_ROWS : 0
+      for (const range of summedTogether(shards, exactRows)) {
+        await accumulate(device, { ...args, range, keepEmpty: true })
+        await merging.add(buffers)
+      }
+    },
+    partial() {
+      if (merging === undefined) throw new Error('One shard has no partial sums')
+      return merging.value()
+    },
+    absorb: (merged) => merging?.absorb(merged),
+    settle,
+    async finish() {
+      await settle()
+      const { sums, totals, counts } = buffers
+      await means(device, { sums, totals, centers: state.centers, gains, unit: state.unit })
+      const { sum, different } = await tally(device, {
+        count: k,
+        values: gains,
+        // No weight is a zero as no points are: a cluster whose points weigh nothing is empty.
+        left: state.weights ? totals : counts,
+        sums: gainSums,
+        differences: empties,
+      })
+      return { gain: sum, empty: different }
+    },
+  }
+}
+
+/** Sums and weights as exact numbers on the device; counts, which are few, on the host. */
+class MergedSums {
+  readonly #state: RunState
+  readonly #sums: ExactArray
+  readonly #totals: ExactArray
+  #counts: Uint32Array
+
+  constructor(state: RunState, weighted: boolean) {
+    const { points, k, largest, weights } = state
+    const total = weighted && weights ? state.totalWeight : points.rows
+    this.#state = state
+    this.#sums = new ExactArray(state, k, points.stride, total * largest)
+    this.#totals = new ExactArray(state, k, 1, total)
+    this.#counts = new Uint32Array(k)
+  }
+
+  reset(): void {
+    this.#sums.clear()
+    this.#totals.clear()
+    this.#counts.fill(0)
+  }
+
+  /** Adds the sums of a shard. */
+  async add({ sums, totals, counts }: ClusterSums['buffers']): Promise<void> {
+    await this.#sums.add(sums, counts)
+    await this.#totals.add(totals, counts)
+    const read = new Uint32Array(await this.#state.device.read(counts))
+    for (let cluster = 0; cluster < this.#counts.length; cluster++) this.#counts[cluster] += read[cluster]
+  }
+
+  async value(): Promise<PartialSums> {
+    return { exact: [await this.#sums.read(), await this.#totals.read()], counts: [this.#counts], values: [] }
+  }
+
+  absorb({ exact, counts }: PartialSums): void {
+    this.#sums.write(exact[0])
+    this.#totals.write(exact[1])
+    this.#counts = counts[0].slice()
+  }
+
+  async write({ sums, totals, counts }: ClusterSums['buffers']): Promise<void> {
+    await this.#sums.toFloats(sums)
+    await this.#totals.toFloats(totals)
+    this.#state.device.write(counts, this.#counts)
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * exact-sums: sums of 32-bit floats without rounding, so that parts can be added in any order and grouping with the same
+ * bits, on one device or on several.
+ *
+ * A number is a 96-bit two's complement integer in units of 2^exponent. Numbers lie as three planes of 32-bit words,
+ * lowest words first: u32 [3][exactPlane(rows * width)]. Planes begin where a binding may, so a few words at the end of
+ * each stand for nothing. Bits of a float below the unit are dropped, toward zero; everything else is exact. Sums go
+ * modulo 2^96, so what stands between may exceed the bound as long as the result does not.
+ * Cost: about 30 operations a number.
+ */
+import { addExactShader, exactToFloatsShader } from '../../shaders/exact-sums.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import {
+  type BufferPart,
+  type ComputePass,
+  type CpuJob,
+  type CpuMemory,
+  type Device,
+  type DeviceBuffer,
+  type GpuTarget,
+  type Shader,
+  slice,
+} from '../device/contract.ts'
+import { cutRows, gridFor, rowsWithinOperations } from '../device/plan.ts'
+
+/** What all calls have in common. */
+interface ExactShape {
+  readonly rows: number
+  readonly width: number
+  readonly exponent: number
+  /** u32 [rows]: rows whose count is 0 are skipped: neither read nor written. Default: no row is. */
+  readonly counts?: DeviceBuffer | undefined
+}
+
+export interface AddExactArgs extends ExactShape {
+  /** f32 [rows][width], finite; none may be larger than the bound that the exponent was made for. */
+  readonly values: DeviceBuffer
+  /** `exactBytes`, zero at first. */
+  readonly into: DeviceBuffer
+}
+
+export interface ExactToFloatsArgs extends ExactShape {
+  /** `exactBytes`. */
+  readonly from: DeviceBuffer
+  /** f32 [rows][width]. */
+  readonly out: DeviceBuffer
+}
+
+/** Words of one binding boundary. */
+const ALIGNED_WORDS = 64
+const OPERATIONS = 30
+/** The lowest bit of any 32-bit float is 2^-149. */
+const LEAST_EXPONENT = -149
+/** 2^53 floats below 2^128 add up to less than 2^181. */
+const MOST_EXPONENT = 181 - 94
+
+/** Words of a plane of so many numbers. */
+export function exactPlane(numbers: number): number {
+  return Math.ceil(numbers / ALIGNED_WORDS) * ALIGNED_WORDS
+}
+
+export function exactBytes(rows: number, width: number): number {
+  return 3 * exactPlane(rows * width) * 4
+}
+
+/** The unit in which sums of up to `bound` in absolute value fit, with a bit to spare: ceil(log2(bound)) - 94 within the range of floats. */
+export function exactExponent(bound: number): number {
+  if (!(bound >= 0)) throw new RangeError(`Sums cannot be bounded by ${bound}`)
+  // From the bits: a logarithm is not exact, and could differ from engine to engine.
+  const bits = new DataView(new ArrayBuffer(8))
+  bits.setFloat64(0, Math.abs(bound))
+  const power = (bits.getUint32(0) >>> 20) - 1023
+  const isPower = (bits.getUint32(0) & 0xfffff) === 0 && bits.getUint32(4) === 0
+  return Math.min(MOST_EXPONENT, Math.max(LEAST_EXPONENT, power + (isPower ? 0 : 1) - 94))
+}
+
+/** Adds floats to exact sums. */
+export function addExact(device: Device, { values, into, ...shape }: AddExactArgs): Promise<void> {
+  return device.run({
+    name: 'add-exact',
+    webgpu: (gpu) => exactPasses(gpu, shape, { shader: addExactShader, floats: values, words: into, read: values }),
+    *cpu(memory) {
+      yield { entry: 'addExact', ...exactJob(memory, shape, values, into) }
+    },
+  })
+}
+
+/**
+ * The nearest floats to exact sums, ties to even, rounded once from all bits: the same bits on every device and on the
+ * host. Sums below the smallest normal float come out subnormal, those beyond the largest float infinite, zero as +0.
+ */
+export function exactToFloats(device: Device, { from, out, ...shape }: ExactToFloatsArgs): Promise<void> {
+  return device.run({
+    name: 'exact-to-floats',
+    webgpu: (gpu) => exactPasses(gpu, shape, { shader: exactToFloatsShader, floats: out, words: from, read: from }),
+    *cpu(memory) {
+      yield { entry: 'exactToFloats', ...exactJob(memory, shape, out, from) }
+    },
+  })
+}
+
+interface ExactKernel {
+  readonly shader: Shader
+  readonly floats: DeviceBuffer
+  readonly words: DeviceBuffer
+  /** The one of these that is only read, and so may be bound twice where there are no counts. */
+  readonly read: DeviceBuffer
+}
+
+function* exactPasses(
+  gpu: GpuTarget,
+  { rows, width, exponent, counts }: ExactShape,
+  { shader, floats, words, read }: ExactKernel,
+): Generator<ComputePass> {
+  const { bindingBytes, workgroups } = gpu.limits
+  const plane = exactPlane(rows * width)
+  const most = Math.min(
+    bindingBytes / 4,
+    workgroups * workgroups * THREADS,
+    rowsWithinOperations(gpu.operationsPerPass, OPERATIONS, THREADS),
+  )
+  for (const { start, end } of cutRows(rows * width, most, ALIGNED_WORDS)) {
+    const part = (of: DeviceBuffer, first = 0): BufferPart => slice(of, (first + start) * 4, (end - start) * 4)
+    yield {
+      shader,
+      bindings: [part(floats), part(words), part(words, plane), part(words, 2 * plane), counts ?? part(read)],
+      params: [start, end - start, width, placeOfUnit(exponent), counts ? 1 : 0],
+      groups: gridFor(end - start, THREADS, workgroups),
+      operations: (end - start) * OPERATIONS,
+    }
+  }
+}
+
+function exactJob(
+  memory: CpuMemory,
+  { rows, width, exponent, counts }: ExactShape,
+  floats: DeviceBuffer,
+  words: DeviceBuffer,
+): Omit<CpuJob, 'entry'> {
+  return {
+    items: rows,
+    grain: Math.max(1, Math.round(2e4 / width)),
+    args: [
+      memory.address(floats, rows * width * 4),
+      counts ? memory.address(counts, rows * 4) : 0,
+      width,
+      placeOfUnit(exponent),
+      memory.address(words, exactBytes(rows, width)),
+      exactPlane(rows * width),
+    ],
+  }
+}
+
+/**
+ * The exponent that a float has in its bits when its lowest bit is the unit. A float of exponent e is its 24 bits, moved
+ * up by e less this.
+ */
+function placeOfUnit(exponent: number): number {
+  if (Number.isInteger(exponent) && exponent >= LEAST_EXPONENT && exponent <= MOST_EXPONENT) return exponent + 150
+  throw new RangeError(`Exact sums have an exponent from ${LEAST_EXPONENT} to ${MOST_EXPONENT}, not ${exponent}`)
+}
+
+/** Exact sums of one float each, as `addExact` makes them. */
+export function exactFromFloats(values: Float32Array, exponent: number): Uint32Array {
+  const unit = placeOfUnit(exponent)
+  const plane = exactPlane(values.length)
+  const words = new Uint32Array(3 * plane)
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length)
+  for (let i = 0; i < bits.length; i++) {
+    const power = (bits[i] >>> 23) & 255
+    const shift = Math.max(power, 1) - unit
+    const mantissa = (bits[i] & 0x7fffff) | (power > 0 ? 0x800000 : 0)
+    const whole = shift < 0 ? mantissa >>> Math.min(-shift, 31) : mantissa
+    const left = Math.max(shift, 0)
+    const at = (left >>> 5) * plane + i
+    words[at] = whole << (left & 31)
+    if ((left & 31) > 0 && left < 64) words[at + plane] = whole >>> (32 - (left & 31))
+    if (bits[i] >>> 31 === 1) negate(words, i, plane)
+  }
+  return words
+}
+
+function negate(words: Uint32Array, i: number, plane: number): void {
+  let carry = 1
+  for (let at = i; at < 3 * plane; at += plane) {
+    words[at] = ~words[at] + carry
+    if (words[at] !== 0) carry = 0
+  }
+}
+
+/** Sums of two sets of exact sums with the same unit. */
+export function mergeExact(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const sums = a.slice()
+  mergeExactInto(sums, b)
+  return sums
+}
+
+/** The same, into the first of them. */
+export function mergeExactInto(into: Uint32Array, from: Uint32Array): void {
+  if (into.length !== from.length) throw new RangeError(`${from.length} words cannot be added to ${into.length}`)
+  const plane = into.length / 3
+  for (let i = 0; i < plane; i++) {
+    const lower = addWords(into, from, i, 0)
+    const middle = addWords(into, from, i + plane, lower)
+    addWords(into, from, i + 2 * plane, middle)
+  }
+}
+
+/** Adds one word and a carry; the result is the carry to the next. Without branches: carries are as good as random. */
+function addWords(into: Uint32Array, from: Uint32Array, at: number, carry: number): number {
+  const a = into[at] | 0
+  const b = from[at] | 0
+  const sum = (a + b + carry) | 0
+  into[at] = sum
+  return ((a & b) | ((a | b) & ~sum)) >>> 31
+}
+
+/** What `exactToFloats` gives: the first `count` numbers, all by default. */
+export function floatsFromExact(words: Uint32Array, exponent: number, count = words.length / 3): Float32Array {
+  const unit = placeOfUnit(exponent)
+  const plane = words.length / 3
+  const bits = new Uint32Array(count)
+  for (let i = 0; i < count; i++) {
+    const sign = words[2 * plane + i] >> 31
+    const low = ((words[i] ^ sign) - sign) | 0
+    const carry = sign & isZero(low)
+    const mid = ((words[plane + i] ^ sign) + carry) | 0
+    const high = ((words[2 * plane + i] ^ sign) + (carry & isZero(mid))) | 0
+    bits[i] = (sign << 31) | roundedBits(low, mid, high, unit)
+  }
+  return new Float32Array(bits.buffer)
+}
+
+/** The bits of the float nearest to a positive number of units. Branches on low bits would be guessed wrong half the time. */
+function roundedBits(low: number, mid: number, high: number, unit: number): number {
+  if (high === 0 && mid === 0 && low >>> 24 === 0) {
+    // It fits the 24 bits of a float; below the smallest normal float it is not moved up all the way.
+    if (low === 0) return 0
+    const up = Math.min(Math.clz32(low) - 8, unit - 1)
+    return ((unit - 1 - up) << 23) + (low << up)
+  }
+  const top = high !== 0 ? high : mid !== 0 ? mid : low
+  const next = high !== 0 ? mid : mid !== 0 ? low : 0
+  const zeros = Math.clz32(top)
+  // A shift by 32 does nothing in JavaScript, so it is done in two.
+  const first = (top << zeros) | ((next >>> 1) >>> (31 - zeros))
+  const beyond = 1 - isZero((next << zeros) | (high !== 0 ? low : 0))
+  const mantissa = first >>> 8
+  const below = ((first & 255) << 1) | beyond
+  const up = (256 - below - (mantissa & 1)) >>> 31
+  const moved = (high !== 0 ? 72 : mid !== 0 ? 40 : 8) - zeros
+  return Math.min((Math.min(unit - 1 + moved, 254) << 23) + mantissa + up, 0x7f800000)
+}
+
+function isZero(word: number): number {
+  return Math.clz32(word) >>> 5
+}

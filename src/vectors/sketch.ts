@@ -1,0 +1,165 @@
+/**
+ * A sketch of the points for growing trees: wide vectors in the few directions along which they spread
+ * most, as bytes. Trees only ask on which side of a plane a point lies, so they come out as good over
+ * 32 bytes as over 128 columns, and growing costs a fraction. Nothing but trees may use it.
+ *
+ * The directions come from a sample of the rows, on the host and in 64 bits: devices of any kind that hold different rows of
+ * the same points can share them. Projecting and rounding to bytes happens on the device.
+ */
+import type { VectorData } from '../core/matrix.ts'
+import { createRandom } from '../core/random.ts'
+import { BufferScope, type Device } from '../device/contract.ts'
+import { allocateRows, type DeviceRows, writeRows } from '../kernels/rows.ts'
+import { sketchRows } from '../kernels/sketch-rows.ts'
+import { inner } from '../math/orthogonal.ts'
+import { createSpread, type Spread } from './spread.ts'
+
+/** Columns of a sketch. */
+const COLUMNS = 32
+/** Columns where those hold less than this share of the spread: vectors that spread evenly, as those of words do. */
+const MORE_COLUMNS = 48
+const ENOUGH = 0.7
+/** The directions come from evenly spaced runs of rows: few reads, and no matter how a file is ordered. */
+const RUNS = 64
+const RUN_ROWS = 32
+/** The sample of wide vectors has at most this many numbers, but never fewer rows than this. */
+const SAMPLE_NUMBERS = 2 ** 18
+const LEAST_ROWS = 256
+/** Subspace iterations; the subspace matters, not the single directions, so few do. Those of wide rows take long. */
+const STEPS = 5
+const STEPS_OF_WIDE = 2
+const WIDE = 256
+/** How far from 128 the farthest rows looked at come to lie: room for those a little farther out. */
+const REACH = 110
+/** Beyond this, numbers of the largest size that points may have would leave the range of 32-bit floats. */
+const MOST_SCALE = 2 ** 60
+
+/** How rows become a sketch: column j of it is x . direction j + shift j, rounded and cut to a byte. A plain value. */
+export interface SketchBasis {
+  /** Columns of the rows. */
+  readonly cols: number
+  /** Columns of the sketch. */
+  readonly columns: number
+  /** Orthogonal rows of one length, the steps of the bytes taken in: [columns][cols]. */
+  readonly directions: Float32Array
+  readonly shifts: Float32Array
+}
+
+/** Rows `first` to `end` as the device holds them. */
+export type ReadRows = (first: number, end: number) => Promise<VectorData>
+
+/** Narrow vectors are their own sketch. */
+export function isNarrow(cols: number): boolean {
+  return cols < 2 * COLUMNS
+}
+
+/** The basis for `rows` rows, of which some are read. */
+export async function sketchBasis(rows: number, cols: number, read: ReadRows): Promise<SketchBasis> {
+  const sample = await sampleRows(rows, cols, read)
+  const mean = moveToMean(sample, cols)
+  const spread = createSpread(sample, cols)
+  let directions = spreadingDirections(spread, cols, COLUMNS)
+  if (shareHeld(spread, directions) < ENOUGH) directions = spreadingDirections(spread, cols, MORE_COLUMNS)
+  const rowsOf = rowsOfLength(directions, cols)
+  const scale = byteScale(sample, rowsOf)
+  return {
+    cols,
+    columns: rowsOf.length,
+    directions: Float32Array.from(directions, (value) => value * scale),
+    shifts: Float32Array.from(rowsOf, (row) => 128 - inner(row, mean) * scale),
+  }
+}
+
+/** Rows of the same order and number, [rows][columns] bytes. They live as long as `scope`. */
+export async function projectRows(
+  device: Device,
+  scope: BufferScope,
+  points: DeviceRows,
+  { cols, columns, directions, shifts }: SketchBasis,
+): Promise<DeviceRows> {
+  const temporary = new BufferScope(device)
+  try {
+    const along = allocateRows(temporary, columns, cols, 'f32', 'directions of the sketch')
+    writeRows(device, along, directions)
+    const offsets = temporary.upload(shifts, 'shifts of the sketch')
+    const out = allocateRows(scope, points.rows, columns, 'u8', 'sketch')
+    await sketchRows(device, { points, directions: along, shifts: offsets, out })
+    return out
+  } finally {
+    temporary.free()
+  }
+}
+
+/** One row of floats a sampled point. */
+async function sampleRows(rows: number, cols: number, read: ReadRows): Promise<Float64Array> {
+  const length = Math.min(RUN_ROWS, rows)
+  const affordable = Math.ceil(Math.max(LEAST_ROWS, SAMPLE_NUMBERS / cols) / RUN_ROWS)
+  const runs = Math.min(RUNS, affordable, Math.ceil(rows / length))
+  const sample = new Float64Array(runs * length * cols)
+  for (let run = 0; run < runs; run++) {
+    const first = runs === 1 ? 0 : Math.floor(((rows - length) * run) / (runs - 1))
+    sample.set(await read(first, first + length), run * length * cols)
+  }
+  return sample
+}
+
+/** Subtracts the mean of the rows from each, and gives it. */
+function moveToMean(sample: Float64Array, cols: number): Float64Array {
+  const mean = new Float64Array(cols)
+  const rows = sample.length / cols
+  for (let at = 0; at < sample.length; at += cols) {
+    for (let j = 0; j < cols; j++) mean[j] += sample[at + j] / rows
+  }
+  for (let at = 0; at < sample.length; at += cols) {
+    for (let j = 0; j < cols; j++) sample[at + j] -= mean[j]
+  }
+  return mean
+}
+
+/** Orthonormal rows that span, nearly, the directions of largest spread: [count][cols]. */
+function spreadingDirections(spread: Spread, cols: number, count: number): Float64Array {
+  const random = createRandom(count)
+  let directions: Float64Array = Float64Array.from({ length: count * cols }, () => random.normal())
+  orthonormalize(rowsOfLength(directions, cols))
+  const steps = cols > WIDE ? STEPS_OF_WIDE : STEPS
+  for (let step = 0; step < steps; step++) {
+    directions = spread.turn(directions)
+    orthonormalize(rowsOfLength(directions, cols))
+  }
+  return directions
+}
+
+/** How much of all spread lies within the span of the rows. */
+function shareHeld(spread: Spread, directions: Float64Array): number {
+  return spread.total > 0 ? inner(spread.turn(directions), directions) / spread.total : 1
+}
+
+/** Gram and Schmidt, in place. What depends on those before becomes zero, and so does its column of the sketch. */
+function orthonormalize(rows: readonly Float64Array[]): void {
+  rows.forEach((row, i) => {
+    const before = Math.sqrt(inner(row, row))
+    for (const other of rows.slice(0, i)) {
+      const along = inner(row, other)
+      for (let j = 0; j < row.length; j++) row[j] -= along * other[j]
+    }
+    const length = Math.sqrt(inner(row, row))
+    const scale = length > 1e-9 * before ? 1 / length : 0
+    for (let j = 0; j < row.length; j++) row[j] *= scale
+  })
+}
+
+/** Views of the rows, not copies. */
+function rowsOfLength(all: Float64Array, cols: number): Float64Array[] {
+  return Array.from({ length: all.length / cols }, (_, i) => all.subarray(i * cols, (i + 1) * cols))
+}
+
+/** One scale for all directions, so that angles stay; what lies beyond the sample is cut off. Every eighth row is looked at. */
+function byteScale(centered: Float64Array, directions: readonly Float64Array[]): number {
+  const cols = directions[0].length
+  let largest = 0
+  for (let at = 0; at < centered.length; at += cols * 8) {
+    const row = centered.subarray(at, at + cols)
+    for (const direction of directions) largest = Math.max(largest, Math.abs(inner(row, direction)))
+  }
+  return largest > 0 ? Math.min(MOST_SCALE, REACH / largest) : 0
+}

@@ -58,6 +58,8 @@ export function clusterCall({ device, vectors }: Fixtures, kind: keyof typeof AS
           empty: 'none',
           relocate: mixture ? { place: 'none', also: ['false'] } : 'flag',
           device: 'device',
+          devices: 'none',
+          shards: 'none',
           signal: 'signal',
           onIteration: 'callback',
           onProgress: 'callback',

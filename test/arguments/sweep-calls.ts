@@ -15,7 +15,13 @@ export function sweepCalls({ device, vectors, model }: Fixtures): Record<string,
           options<SweepOptions>(
             { k: [2, 3], seeds: 1, device },
             {
-              ...{ k: 'none', method: 'none', seed: { place: 'whole or zero', ...HUGE }, metric: 'none' },
+              ...{
+                k: 'none',
+                method: 'none',
+                methodOptions: 'options',
+                seed: { place: 'whole or zero', ...HUGE },
+                metric: 'none',
+              },
               ...{ seeds: 'none', keep: 'flag', ...WATCH, onStep: 'callback' },
             },
             true,

@@ -75,8 +75,12 @@ test('what cannot work ends in one sentence', async () => {
   expect(await told('sparse.mat', '-k', 'auto')).toMatch(
     /requires dense rows, and .*sparse\.mat.* is sparse; give k\.$/,
   )
-  expect(await told('vectors.npy', '-k', 'foo')).toMatch(/^Option -k is "foo": give a whole number of clusters/)
-  expect(await told('vectors.npy', '-k', 'Auto')).toMatch(/^Option -k is "Auto": give a whole number of clusters/)
+  expect(await told('vectors.npy', '-k', 'foo')).toMatch(
+    /^Option -k is "foo": give a whole number of clusters, 1 or more, or auto to find it\./,
+  )
+  expect(await told('vectors.npy', '-k', 'Auto')).toMatch(
+    /^Option -k is "Auto": give a whole number of clusters, 1 or more, or auto to find it\./,
+  )
   expect(await told('vectors.npy', '-k', 'auto', '--method', 'lloyd')).toMatch(/lloyd needs a number; leave method out/)
   expect(await told('vectors.npy')).toMatch(/-k is missing: .*-k auto/)
   const lambda = await told('vectors.npy', '-k', 'auto', '--lambda', '0.3')

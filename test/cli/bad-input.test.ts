@@ -55,7 +55,7 @@ describe('vectors', () => {
 
 describe('options', () => {
   test.each([
-    [['-k', '0'], /^Option -k is "0": give a whole number of clusters, 1 or more\.$/],
+    [['-k', '0'], /^Option -k is "0": give a whole number of clusters, 1 or more, or auto to find it\.$/],
     [['-k', 'ten'], /^Option -k is "ten": give a whole number/],
     [['-k', '601'], /k is 601: there are only 600 vectors/],
     [[], /^Option -k is missing/],

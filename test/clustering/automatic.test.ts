@@ -51,6 +51,15 @@ describe('separated clusters', () => {
     expect(bitsOf(loaded)).toEqual(bitsOf(model))
   })
 
+  test('a search that was cut short says so, and nothing about the number', async () => {
+    const { facts } = await cluster(vectors, { k: 'auto', iterations: 1, device })
+    expect(facts.stopped).toBe('iterations')
+    expect(facts.certainty?.sentence).toMatch(
+      /^Runs with other seeds on random halves of the vectors found \d+ and \d+ clusters, but the search was cut short: the number is preliminary/,
+    )
+    expect(facts.certainty?.sentence).not.toMatch(/determine/)
+  })
+
   test('the check changes nothing of the model, and is the same each time', async () => {
     const plain = await cluster(vectors, { method: 'egm', seed: 5, device })
     const [first, second] = [

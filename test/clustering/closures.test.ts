@@ -1,6 +1,6 @@
 /** What must hold for cluster closures on every device. */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   type ClusterModel,
   type ClusterOptions,
@@ -87,6 +87,30 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const closed = await run(vectors, { k: 150, iterations: 40 })
       expect(closed.distortion / lloyd.distortion).toBeLessThan(1.02)
       expect(closed.facts.iterations.at(-1)?.candidates).toBeLessThan(75)
+    })
+
+    test('restarts share their trees', async () => {
+      const vectors = normal(500, 70, 2)
+      const allocate = vi.spyOn(device, 'allocate')
+      const grown = (): number => allocate.mock.calls.filter(([, label]) => label === 'points by leaf').length
+      try {
+        const options = {
+          k: 9,
+          trees: 3,
+          neighborhoods: 'static',
+          start: 'random',
+          relocate: false,
+          iterations: 4,
+        } as const
+        const model = await run(vectors, { ...options, restarts: 3 })
+        expect(grown()).toBe(3)
+        const one = await run(vectors, options)
+        expect(grown()).toBe(6)
+        // The first of several starts is the only one of a single start.
+        expect(model.distortion).toBeLessThanOrEqual(one.distortion)
+      } finally {
+        allocate.mockRestore()
+      }
     })
 
     test('same seed, same bits, resumed or not', async () => {

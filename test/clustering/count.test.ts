@@ -1,6 +1,5 @@
 /** How many clusters `egm` and `agm` find by default, and that it depends on the data alone. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ClusterModel } from '../../src/clustering/model.ts'
 import {
   CentroidalError,
   type ClusterOptions,
@@ -12,6 +11,7 @@ import {
   matrix,
   openDevice,
 } from '../../src/index.ts'
+import { ClusterModel } from '../../src/models/model.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { bitsOf } from './contract/subjects.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'

@@ -1,7 +1,8 @@
 /** Vectors of extreme kinds, and what a run over them must satisfy, measured in 64 bits. */
-import type { ClusterModel } from '../../src/clustering/model.ts'
+
 import type { Matrix } from '../../src/core/matrix.ts'
 import type { Random } from '../../src/core/random.ts'
+import type { ClusterModel } from '../../src/models/model.ts'
 
 const LARGEST_FLOAT = 3.4028234663852886e38
 

@@ -93,7 +93,7 @@ describe('overflow', () => {
   })
 
   test('a result that is not finite is an error', async () => {
-    const { requireFiniteResult } = await import('../../src/clustering/finite.ts')
+    const { requireFiniteResult } = await import('../../src/vectors/finite.ts')
     expect(() => requireFiniteResult([1, Number.NaN], 'a centre')).toThrow(/holds NaN in a centre: .* rescale/)
   })
 

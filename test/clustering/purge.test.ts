@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { joinComponents } from '../../src/clustering/mixture/join.ts'
-import { Purge, symmetricNeighbors } from '../../src/clustering/mixture/purge.ts'
-import { logScales } from '../../src/clustering/mixture/scales.ts'
+import { ListedNeighbors, Purge } from '../../src/clustering/mixture/purge.ts'
 import { NO_LABEL } from '../../src/kernels/assign-lists.ts'
+import { logScales } from '../../src/models/scales.ts'
 
 /** Components on a line; everything is near everything. */
 function purgeLine(
@@ -25,10 +25,8 @@ function purgeLine(
     tau,
   )
   for (const component of purge.order) {
-    purge.consider(
-      component,
-      places.map((place, other) => [other, (place - places[component]) ** 2] as const),
-    )
+    const squares = places.map((place) => (place - places[component]) ** 2)
+    purge.consider(component, { count: places.length, others: [...places.keys()], squares })
   }
   return purge.result()
 }
@@ -72,7 +70,7 @@ describe('purge', () => {
       },
       0.55,
     )
-    for (const component of purge.order) purge.consider(component, [])
+    for (const component of purge.order) purge.consider(component, { count: 0, others: [], squares: [] })
     expect(Array.from(purge.result().heirs)).toEqual([0, 0])
   })
 
@@ -102,22 +100,42 @@ describe('purge', () => {
   })
 
   test('lists hold in both directions, nothing twice', () => {
-    const lists = Uint32Array.of(1, 2, 0, NO_LABEL, 1, NO_LABEL)
-    const near = symmetricNeighbors(lists, Float32Array.of(1, 4, 1, 0, 9, 0), 2)
-    expect([...near(0)]).toEqual([
+    const near = threeLists()
+    for (const component of [2, 0, 1]) near.announce(component)
+    expect(pairsOf(near, 0)).toEqual([
       [1, 1],
       [2, 4],
     ])
-    expect([...near(1)]).toEqual([
+    expect(pairsOf(near, 1)).toEqual([
       [0, 1],
       [2, 9],
     ])
-    expect([...near(2)]).toEqual([
+    expect(pairsOf(near, 2)).toEqual([
       [1, 9],
       [0, 4],
     ])
   })
+
+  test('only those that stay are neighbours', () => {
+    const near = threeLists()
+    expect(pairsOf(near, 0)).toEqual([])
+    near.announce(2)
+    expect(pairsOf(near, 0)).toEqual([[2, 4]])
+    expect(pairsOf(near, 1)).toEqual([[2, 9]])
+    near.announce(0)
+    expect(pairsOf(near, 2)).toEqual([[0, 4]])
+  })
 })
+
+function pairsOf(near: ListedNeighbors, component: number): number[][] {
+  const { count, others, squares } = near.of(component)
+  return Array.from({ length: count }, (_, at) => [others[at], squares[at]])
+}
+
+/** 0 lists 1 and 2, 1 lists 0, 2 lists 1. */
+function threeLists(): ListedNeighbors {
+  return new ListedNeighbors(Uint32Array.of(1, 2, 0, NO_LABEL, 1, NO_LABEL), Float32Array.of(1, 4, 1, 0, 9, 0), 2)
+}
 
 test('scales make log densities, and stay small in many dimensions', () => {
   const mixture = { weights: Float64Array.of(0.25, 0.75, 0), variances: Float64Array.of(3000, 3100, 3000) }

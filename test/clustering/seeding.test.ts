@@ -1,77 +1,16 @@
 /** Where centres begin: how good greedy k-means++ is, and what must hold for every start. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { inspectVectors } from '../../src/clustering/frame.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { greedySample } from '../../src/clustering/greedy-start.ts'
-import { PointStore } from '../../src/clustering/points.ts'
-import { createRunState, type RunState, type StartName } from '../../src/clustering/run-state.ts'
 import { sampleByWeight } from '../../src/clustering/sample.ts'
-import { chooseStart, completeCenters, seedingRandom } from '../../src/clustering/seeding.ts'
-import type { VectorInput } from '../../src/core/matrix.ts'
+import { chooseStart, completeCenters } from '../../src/clustering/seeding.ts'
 import { isMatrix, toSource } from '../../src/core/matrix.ts'
 import type { Random } from '../../src/core/random.ts'
+import { stream } from '../../src/core/streams.ts'
 import { blobs, cluster, createRandom, type Device, type Matrix, matrix, openDevice } from '../../src/index.ts'
 import { normal } from './clouds.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
 import { documents } from './documents.ts'
-
-/** Lends the state a run has before its first round. */
-async function withState<T>(
-  device: Device,
-  vectors: VectorInput,
-  k: number,
-  weights: Float32Array | undefined,
-  use: (state: RunState) => Promise<T>,
-): Promise<T> {
-  const source = toSource(vectors)
-  const { frame } = await inspectVectors(source, 'euclidean')
-  const points = await PointStore.open(device, source, { frame, weights })
-  const totalWeight = weights ? weights.reduce((sum, weight) => sum + weight, 0) : source.rows
-  const control = { signal: undefined }
-  const state = createRunState(device, points, k, {
-    seed: 0,
-    settings: {},
-    weights,
-    totalWeight,
-    weightScale: 1,
-    evidence: totalWeight,
-    control,
-  })
-  try {
-    return await use(state)
-  } finally {
-    state.scope.free()
-    points.free()
-  }
-}
-
-function startCenters(
-  device: Device,
-  vectors: VectorInput,
-  k: number,
-  options: { start?: StartName; seed?: number; weights?: Float32Array; iterations?: number } = {},
-): Promise<Float32Array> {
-  const { start = 'kpp', seed = 0, weights, iterations = 100 } = options
-  return withState(device, vectors, k, weights, async (state) => {
-    const chosen = await chooseStart(state, { start, random: seedingRandom(seed, 0), weights, iterations })
-    if (!('centers' in chosen)) throw new Error('this start has labels')
-    return chosen.centers
-  })
-}
-
-/** Sum of squared distances to the nearest centre. */
-function potential({ data, rows, cols }: Matrix, centers: ArrayLike<number>, weights?: Float32Array): number {
-  let sum = 0
-  for (let i = 0; i < rows; i++) {
-    let nearest = Number.POSITIVE_INFINITY
-    for (let c = 0; c < centers.length; c += cols) {
-      let squared = 0
-      for (let j = 0; j < cols; j++) squared += (data[i * cols + j] - centers[c + j]) ** 2
-      nearest = Math.min(nearest, squared)
-    }
-    sum += nearest * (weights?.[i] ?? 1)
-  }
-  return sum
-}
+import { potential, startCenters, withState } from './starting.ts'
 
 /** k-means++ in 64 bits, with one candidate for each centre or several. */
 function oracle({ data, rows, cols }: Matrix, k: number, trials: number, random: Random): Float32Array {
@@ -208,7 +147,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       for (const vectors of [matrix(data, 400, 2), matrix(Float32Array.from(data), 400, 2)]) {
         const given = Float32Array.of(0, 0, 1, 1, 2, 2)
         const centers = await withState(device, vectors, 12, undefined, (state) =>
-          completeCenters(state, given, { random: seedingRandom(1, 0), weights: undefined }),
+          completeCenters(state, given, { random: stream(1, 'seeding', 0), weights: undefined }),
         )
         expect(Array.from(centers.subarray(0, 6))).toEqual(Array.from(given))
         expect(new Set(rowsOf(centers, 2)).size).toBe(12)
@@ -276,9 +215,28 @@ test('where greedy k-means++ would take too long, auto takes k-means||', async (
   }
 })
 
-test('starts draw from a stream of their own', () => {
-  const other = new Set(Array.from({ length: 50 }, (_, stream) => createRandom(7).fork(stream).next()))
-  for (let restart = 0; restart < 20; restart++) expect(other.has(seedingRandom(7, restart).next())).toBe(false)
+test.each([1, 7, 64])('a tree start writes labels of %i cells as equal as can be, without the host', async (k) => {
+  const device = await openDevice({ kind: 'cpu' })
+  try {
+    await withState(device, normal(500, 70, 4), k, undefined, async (state) => {
+      const read = vi.spyOn(device, 'read')
+      const random = stream(0, 'seeding', 0)
+      const start = await chooseStart(state, {
+        start: 'tree',
+        random,
+        weights: undefined,
+        iterations: 10,
+        relocate: false,
+      })
+      expect(start).toEqual({ labelled: true })
+      expect(read).not.toHaveBeenCalled()
+      const sizes = new Uint32Array(k)
+      for (const label of await state.points.readLabels()) sizes[label]++
+      expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(k === 64 ? 1 : 2)
+    })
+  } finally {
+    await device.close()
+  }
 })
 
 describe('samples by weight', () => {

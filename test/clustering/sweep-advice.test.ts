@@ -58,7 +58,7 @@ describe('the advice', () => {
     const steps = counts.map((k): SweepStep => {
       const defined = k > 1
       return {
-        ...{ k, method: 'lloyd', distortion: 1, inertia: rows, rounds: 1, seconds: 1, stability },
+        ...{ k, method: 'lloyd', distortion: 1, inertia: rows, rounds: 1, seconds: 1, stability, stabilityRows: rows },
         bic: k === best.bic ? 1 : 2,
         silhouette: defined ? Number(k === best.silhouette) : undefined,
         daviesBouldin: defined ? Number(k !== best.daviesBouldin) : undefined,

@@ -1,7 +1,5 @@
 /** More clusters from fewer: what a step of a sweep begins with. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { inspectVectors } from '../../src/clustering/frame.ts'
-import { PointStore } from '../../src/clustering/points.ts'
 import { extendClusters } from '../../src/clustering/sweep/extension.ts'
 import { toSource } from '../../src/core/matrix.ts'
 import {
@@ -14,6 +12,8 @@ import {
   matrix,
   openDevice,
 } from '../../src/index.ts'
+import { inspectVectors } from '../../src/vectors/frame.ts'
+import { PointStore } from '../../src/vectors/points.ts'
 import { normal } from './clouds.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
 
@@ -45,7 +45,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const points = await PointStore.open(device, source, await inspectVectors(source, 'euclidean'))
       try {
         const centers = meansOf(vectors, labels, before).data as Float32Array
-        return await extendClusters(device, points, { labels, centers }, { k, random: createRandom(1), unit: false })
+        const random = createRandom(1)
+        return (await extendClusters(device, points, { labels, centers }, { k, random, unit: false })).labels
       } finally {
         points.free()
       }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
-import { treeSeed } from '../../src/trees/partition-tree.ts'
+import { type Streams, stream, streamSeed } from '../../src/core/streams.ts'
 
 const TWO_32 = 2 ** 32
 
@@ -34,17 +34,72 @@ describe('seeds', () => {
     expect(new Set(seeds.map((seed) => createRandom(seed).fork(2).next())).size).toBe(seeds.length)
     expect(streams((seed) => createRandom(seed).fork(2)).size).toBe(seeds.length)
     expect(streams((seed) => createRandom(seed).fork(2).fork(7)).size).toBe(seeds.length)
-    expect(new Set(seeds.map((seed) => treeSeed(seed, 3))).size).toBe(seeds.length)
-  })
-
-  test('of trees are those of the first release for seeds below 2^32', () => {
-    expect(treeSeed(0, 0)).toBe(1)
-    expect(treeSeed(5, 2)).toBe(5 * 1009 + 3)
-    // 10^9 * 1009 + 1 = 234 * 2^32 + 3977652737
-    expect(treeSeed(1e9, 0)).toBe((3977652737 ^ 234) >>> 0)
+    expect(streams((seed) => stream(seed, 'trees', 3)).size).toBe(seeds.length)
   })
 
   test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '5'])('%s is refused', (seed) => {
     expect(() => createRandom(seed as number)).toThrow(/The seed is .*: give a whole number/)
+  })
+})
+
+describe('streams', () => {
+  const NAMES: Record<keyof Streams, number> = {
+    seeding: 1,
+    trees: 1,
+    search: 1,
+    tuning: 0,
+    groups: 2,
+    moves: 2,
+    steps: 1,
+    relocation: 1,
+    canopies: 0,
+    extension: 1,
+    spread: 0,
+    'spread within': 0,
+    components: 0,
+    certainty: 0,
+    directions: 0,
+    samples: 0,
+    codewords: 0,
+    refill: 0,
+  }
+  /** Streams of all names, seeds and numbers from 0 on. */
+  const some = (seeds: readonly number[], numbers: number) =>
+    seeds.flatMap((seed) =>
+      (Object.keys(NAMES) as (keyof Streams)[]).flatMap((name) =>
+        Array.from({ length: NAMES[name] === 0 ? 1 : numbers ** NAMES[name] }, (_, i) => {
+          const given = NAMES[name] === 2 ? [Math.floor(i / numbers), i % numbers] : [i]
+          return stream(seed, name, ...(given.slice(0, NAMES[name]) as [never, never]))
+        }),
+      ),
+    )
+
+  test('of different names, numbers and seeds differ from their first number on', () => {
+    const streams = some([0, 1, 2, TWO_32, 2 ** 53 - 1], 24)
+    expect(streams.length).toBeGreaterThan(5000)
+    expect(new Set(streams.map((random) => random.next())).size).toBe(streams.length)
+    expect(new Set(streams.map((random) => random.uniform())).size).toBe(streams.length)
+  })
+
+  test('never follow each other: no number of one comes again in another', () => {
+    const draws = some([0, 1], 3).map((random) => Array.from({ length: 50 }, () => random.uniform()))
+    expect(new Set(draws.flat()).size).toBe(draws.length * 50)
+  })
+
+  test('are the same for the same name, numbers and seed, and uniform', () => {
+    expect(stream(7, 'moves', 3, 1).next()).toBe(stream(7, 'moves', 3, 1).next())
+    expect(stream(7, 'moves', 3, 1).fork(2).next()).toBe(stream(7, 'moves', 3, 1).fork(2).next())
+    expect(stream(7, 'moves', 31, 1).next()).not.toBe(stream(7, 'moves', 3, 11).next())
+    const firsts = Array.from({ length: 4000 }, (_, round) => stream(0, 'steps', round).uniform())
+    const mean = firsts.reduce((sum, value) => sum + value, 0) / firsts.length
+    // The standard error of the mean is 0.0046.
+    expect(Math.abs(mean - 0.5)).toBeLessThan(0.02)
+  })
+
+  test('give seeds that createRandom takes', () => {
+    for (let tree = 0; tree < 1000; tree++) {
+      const seed = streamSeed(5, 'trees', tree)
+      expect(Number.isSafeInteger(seed) && seed >= 0).toBe(true)
+    }
   })
 })

@@ -29,6 +29,7 @@ const recall = (quantizer: string, distance: string) => row(results('quantizers-
 const bits = (quantizer: string, count: number) => row(results('quantizers-bits').rows, { quantizer, bits: count })
 const checks = (count: number) => row(results('agm-checks').rows, { checks: count })['share of the start']
 const memory = (k: number) => row(results('sharp')['faiss, vectors'].memory, { k })['device, times']
+const paperForm = () => row(results('defaults-cost').runs, { name: 'agm, paper' })
 const onDevice = (method: string) => row(results('agm').peak, { method })['device, MB']
 const ofTime = (file: string, data: string, k: number): number =>
   Number(faiss(file, data, k, 'faiss 1.7.3').seconds) / Number(faiss(file, data, k, 'closures-sharp, before').seconds)
@@ -48,7 +49,7 @@ test.each([
   `it leaves ${Number(results('agm').rounds.at(-1).components).toLocaleString('en')} after ${results('agm').rounds.length} rounds`,
   `after the first round ${checks(50)} with 50, ${checks(100)} with 100, ${checks(200)} with 200`,
   `(${memory(2000)} times at k = 2,000, ${memory(10000)} at k = 10,000,`,
-  `${onDevice('agm')} MB where \`akm\` takes ${onDevice('akm')} (`,
+  `${Math.round(Number(paperForm().deviceBytes) / 2 ** 20)} MB (\`defaults-cost.json\`) where \`akm\` takes ${onDevice('akm')} (`,
   `${recall('ck, natural', 'asymmetric')['recall@1']} % of nearest neighbours come first with 64 bits, ${recall('ck, natural', 'asymmetric')['@10']} % among`,
   `\`pq\`: ${recall('pq, natural', 'asymmetric')['recall@1']} % and ${recall('pq, natural', 'asymmetric')['@10']} %`,
   `\`ok\`: ${recall('ok', 'Hamming')['@10']} % among the first 10 by Hamming distance, ${recall('ok', 'asymmetric')['@10']} %`,

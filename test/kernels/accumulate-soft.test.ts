@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { accumulateSoft, createSoftWorkspace, softSumsBytes } from '../../src/kernels/accumulate-soft.ts'
-import { paddedCols } from '../../src/kernels/rows.ts'
+import { paddedCols, type RowRange } from '../../src/kernels/rows.ts'
 import { clusterTerms, expectClose, expectSame, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { countOf, NONE, type Rows, squaredDistance } from './oracles.ts'
@@ -15,6 +15,7 @@ interface Case {
   readonly pairs: Uint32Array
   readonly shares: Float32Array
   readonly labels: Uint32Array
+  readonly range?: RowRange
 }
 
 /** Shares are small multiples of a quarter: with whole numbers every sum is exact. Some are 0, some places empty. */
@@ -31,12 +32,12 @@ function makeCase(flavour: Flavour, n: number, k: number, d: number, m: number, 
   }
 }
 
-/** inner sums, outer sums [k][d]; squares and totals [k][2]; magnitudes of all, in the same order. */
+/** Sums [k][d] with their magnitudes; squares and totals [k][2], inner and outer. */
 function expected({ x, c, m, pairs, shares, labels }: Case) {
   const d = x.cols
   const k = countOf(c)
-  const sums = [new Float64Array(k * d), new Float64Array(k * d)]
-  const sizes = [new Float64Array(k * d), new Float64Array(k * d)]
+  const sums = new Float64Array(k * d)
+  const sizes = new Float64Array(k * d)
   const squares = new Float64Array(k * 2)
   const totals = new Float64Array(k * 2)
   const counts = new Uint32Array(k)
@@ -47,8 +48,8 @@ function expected({ x, c, m, pairs, shares, labels }: Case) {
     counts[component]++
     for (let t = 0; t < d; t++) {
       const part = shares[at] * (x.data[i * d + t] - c.data[component * d + t])
-      sums[outer][component * d + t] += part
-      sizes[outer][component * d + t] += Math.abs(part)
+      sums[component * d + t] += part
+      sizes[component * d + t] += Math.abs(part)
     }
     squares[component * 2 + outer] += shares[at] * squaredDistance(x, i, c, component)
     totals[component * 2 + outer] += shares[at]
@@ -74,38 +75,43 @@ async function run(opened: OpenedDevice, given: readonly Case[]) {
         labels: buffers.upload(part.labels),
         sums: sums.buffer,
         add: at > 0,
+        range: part.range,
         workspace,
       })
     }
     const all = await sums.floats()
     const found = {
-      sums: [new Float64Array(k * d), new Float64Array(k * d)],
+      sums: new Float64Array(k * d),
       squares: new Float64Array(k * 2),
       totals: new Float64Array(k * 2),
     }
     for (let component = 0; component < k; component++) {
-      for (let column = 0; column < stride; column++) {
-        const block = component * stride * 3 + Math.floor(column / 4) * 12
-        if (column < d) {
-          found.sums[0][component * d + column] = all[block + (column % 4)]
-          found.sums[1][component * d + column] = all[block + 4 + (column % 4)]
-        }
-        if (column % 4 > 0) continue
-        for (const outer of [0, 1]) {
-          found.squares[component * 2 + outer] += all[block + 8 + outer]
-          found.totals[component * 2 + outer] += all[block + 10 + outer]
-        }
-      }
+      const block = all.subarray(component * (stride + 4), (component + 1) * (stride + 4))
+      found.sums.set(block.subarray(0, d), component * d)
+      found.squares.set(block.subarray(stride, stride + 2), component * 2)
+      found.totals.set(block.subarray(stride + 2), component * 2)
     }
     return found
   })
 }
 
+/** The same points in a case of their own. */
+function pointsOf({ x, c, m, pairs, shares, labels }: Case, from: number, count: number): Case {
+  const end = from + count
+  return {
+    x: { data: x.data.slice(from * x.cols, end * x.cols), cols: x.cols },
+    c,
+    m,
+    pairs: pairs.slice(from * m, end * m),
+    shares: shares.slice(from * m, end * m),
+    labels: labels.slice(from, end),
+  }
+}
+
 async function checkExact(opened: OpenedDevice, given: Case): Promise<void> {
   const found = await run(opened, [given])
   const right = expected(given)
-  expectSame(found.sums[0], right.sums[0])
-  expectSame(found.sums[1], right.sums[1])
+  expectSame(found.sums, right.sums)
   expectSame(found.squares, right.squares)
   expectSame(found.totals, right.totals)
 }
@@ -131,11 +137,7 @@ onEveryDevice((opened) => {
       const found = await run(opened, [given])
       const right = expected(given)
       const terms = (at: number): number => clusterTerms(right.counts[at]) + 3
-      for (const outer of [0, 1]) {
-        expectClose(found.sums[outer], right.sums[outer], (at) =>
-          sumBound(terms(Math.floor(at / 19)), right.sizes[outer][at]),
-        )
-      }
+      expectClose(found.sums, right.sums, (at) => sumBound(terms(Math.floor(at / 19)), right.sizes[at]))
       expectClose(found.squares, right.squares, (at) => sumBound(terms(at >> 1) + 19 + 4, right.squares[at]))
       expectClose(found.totals, right.totals, (at) => sumBound(terms(at >> 1), right.totals[at]))
     })
@@ -146,13 +148,34 @@ onEveryDevice((opened) => {
       const found = await run(opened, [first, second])
       const [a, b] = [expected(first), expected(second)]
       expectSame(
-        found.sums[1],
-        a.sums[1].map((sum, at) => sum + b.sums[1][at]),
+        found.sums,
+        a.sums.map((sum, at) => sum + b.sums[at]),
       )
       expectSame(
         found.totals,
         a.totals.map((total, at) => total + b.totals[at]),
       )
+      expectSame(
+        found.squares,
+        a.squares.map((sum, at) => sum + b.squares[at]),
+      )
+    })
+
+    test.each([
+      [0, 400],
+      [0, 1],
+      [3, 131],
+      [130, 269],
+      [399, 1],
+      [7, 0],
+      [400, 0],
+    ])('sums %i + %i points as if they were alone', async (from, count) => {
+      for (const flavour of ['unit', 'bytes'] as const) {
+        const given = makeCase(flavour, 400, 3, 6, 3, 9)
+        const found = await run(opened, [{ ...given, range: { from, count } }])
+        if (count > 0) expect(found).toEqual(await run(opened, [pointsOf(given, from, count)]))
+        else for (const sums of [found.sums, found.squares, found.totals]) expect(sums).toEqual(sums.map(() => 0))
+      }
     })
 
     test('agrees with the oracle on any pairs', async () => {

@@ -2,16 +2,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
-import { expectClose, expectSame, sumBound } from '../tolerance.ts'
+import type { RowRange } from '../../src/kernels/rows.ts'
+import { expectClose, expectSame, expectSameBits, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
 import { NONE, sumsByLabel } from './oracles.ts'
-import { type SparseRows, sparsePoints, uploadSparse } from './sparse-rows.ts'
+import { type SparseRows, sparsePoints, sparsified, uploadSparse } from './sparse-rows.ts'
 import { anyFlavour, anySeed, checkProperty, type Flavour, size, weights, wholeNumbers } from './vectors.ts'
 
 interface Part {
   readonly x: SparseRows
   readonly labels: Uint32Array
   readonly weights?: Float32Array | undefined
+  readonly range?: RowRange
 }
 
 interface Result {
@@ -20,13 +22,14 @@ interface Result {
   readonly counts: Uint32Array
 }
 
-async function run(opened: OpenedDevice, parts: readonly Part[], k: number): Promise<Result> {
+/** `kept` are padded sums from before, which stay where there are no rows. */
+async function run(opened: OpenedDevice, parts: readonly Part[], k: number, kept?: Float32Array): Promise<Result> {
   return opened.use(async (buffers) => {
     const { cols } = parts[0].x.dense
     const stride = Math.ceil(cols / 4) * 4
     const most = Math.max(...parts.map(({ x }) => x.sparse.rows))
     const workspace = createAccumulateWorkspace(buffers.device, buffers.scope, most, stride, k, true)
-    const sums = buffers.output(k * stride * 4)
+    const sums = buffers.output(k * stride * 4, kept)
     const totals = buffers.output(k * 4)
     const counts = buffers.output(k * 4)
     for (const part of parts) {
@@ -40,6 +43,8 @@ async function run(opened: OpenedDevice, parts: readonly Part[], k: number): Pro
         counts: counts.buffer,
         workspace,
         add: part !== parts[0],
+        range: part.range,
+        keepEmpty: kept !== undefined,
       })
     }
     return {
@@ -65,6 +70,18 @@ async function check(opened: OpenedDevice, part: Part, k: number): Promise<void>
     sumBound(terms(Math.floor(at / x.dense.cols)), expected.magnitudes[at]),
   )
   expectClose(found.totals, expected.totals, (j) => sumBound(terms(j), expected.totals[j]))
+}
+
+/** The same rows in a part of their own. */
+function rowsOf({ x, labels, weights }: Part, from: number, count: number): Part {
+  const { cols } = x.dense
+  const data = Float32Array.from(x.dense.data.subarray(from * cols, (from + count) * cols))
+  const end = from + count
+  return {
+    x: { dense: { data, cols }, sparse: sparsified(data, count, cols) },
+    labels: labels.slice(from, end),
+    weights: weights?.slice(from, end),
+  }
 }
 
 const SHAPES = [
@@ -117,6 +134,45 @@ onEveryDevice((opened) => {
       await checkProperty(opened.runs, shape, async ({ n, k, d, flavour, weighted, seed }) => {
         await check(opened, makePart(flavour, n, d, wholeNumbers(n, k + 1, seed), weighted, seed % 1000), k)
       })
+    })
+
+    test.each([
+      [0, 600],
+      [0, 1],
+      [3, 257],
+      [200, 399],
+      [599, 1],
+      [17, 0],
+      [600, 0],
+    ])('sums %i + %i rows as if they were alone', async (from, count) => {
+      for (const weighted of [false, true]) {
+        const part = makePart('unit', 600, 19, wholeNumbers(600, 4, 21), weighted, 22)
+        const found = await run(opened, [{ ...part, range: { from, count } }], 3)
+        const alone = count > 0 ? await run(opened, [rowsOf(part, from, count)], 3) : undefined
+        expectSameBits(found.sums, alone?.sums ?? new Float32Array(3 * 19))
+        expectSameBits(found.totals, alone?.totals ?? new Float32Array(3))
+        expectSame(found.counts, alone?.counts ?? [0, 0, 0])
+      }
+    })
+
+    test('leaves the sums of empty clusters alone where they are to be kept', async () => {
+      const [k, cols, stride] = [40, 18, 20]
+      const part = makePart('whole', 300, cols, wholeNumbers(300, k, 25), true, 26)
+      const before = new Float32Array(k * stride)
+      for (let j = 0; j < k; j++) before.fill(j + 1, j * stride, j * stride + cols)
+      const range = { from: 100, count: 20 }
+      const found = await run(opened, [{ ...part, range }], k, before)
+      const expected = await run(opened, [{ ...part, range }], k)
+      expectSame(found.totals, expected.totals)
+      expectSame(found.counts, expected.counts)
+      expect(expected.counts).toContain(0)
+      expectSameBits(
+        found.sums,
+        expected.sums.map((sum, at) => {
+          const cluster = Math.floor(at / cols)
+          return expected.counts[cluster] === 0 ? cluster + 1 : sum
+        }),
+      )
     })
 
     test('repeats bit for bit', async () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
-import { allocateRows, firstRows, writeRows } from '../../src/kernels/rows.ts'
-import { clusterTerms, expectClose, expectSame, sumBound } from '../tolerance.ts'
+import { allocateRows, firstRows, type RowRange, writeRows } from '../../src/kernels/rows.ts'
+import { clusterTerms, expectClose, expectSame, expectSameBits, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
 import { countOf, NONE, type Rows, type Sums, sumsByLabel } from './oracles.ts'
 import {
@@ -22,6 +22,7 @@ interface Part {
   readonly x: Rows
   readonly labels: Uint32Array
   readonly weights?: Float32Array | undefined
+  readonly range?: RowRange
 }
 
 interface Result {
@@ -32,15 +33,18 @@ interface Result {
   readonly offsets: Uint32Array
 }
 
-/** The parts one after the other through the same memory, each but the first on top of what is there. */
-async function run(opened: OpenedDevice, parts: readonly Part[], k: number): Promise<Result> {
+/**
+ * The parts one after the other through the same memory, each but the first on top of what is there. `kept` are padded sums
+ * from before, which stay where there are no points.
+ */
+async function run(opened: OpenedDevice, parts: readonly Part[], k: number, kept?: Float32Array): Promise<Result> {
   return opened.use(async (buffers) => {
     const { cols } = parts[0].x
     const most = Math.max(...parts.map(({ x }) => countOf(x)))
     const type = parts[0].x.data instanceof Uint8Array ? 'u8' : 'f32'
     const all = allocateRows(buffers.scope, most, cols, type, 'points')
     const workspace = createAccumulateWorkspace(buffers.device, buffers.scope, most, all.stride, k)
-    const sums = buffers.output(k * all.stride * 4)
+    const sums = buffers.output(k * all.stride * 4, kept)
     const totals = buffers.output(k * 4)
     const counts = buffers.output(k * 4)
     for (const part of parts) {
@@ -55,6 +59,8 @@ async function run(opened: OpenedDevice, parts: readonly Part[], k: number): Pro
         counts: counts.buffer,
         workspace,
         add: part !== parts[0],
+        range: part.range,
+        keepEmpty: kept !== undefined,
       })
     }
     const device = buffers.device
@@ -117,6 +123,24 @@ async function check(
   expectOrder(found, expected)
   if (!weighted && (EXACT as readonly string[]).includes(flavour)) expectExact(found, expected)
 }
+
+/** The same rows in a part of their own. */
+function rowsOf({ x, labels, weights }: Part, from: number, count: number): Part {
+  const data = x.data.slice(from * x.cols, (from + count) * x.cols)
+  const end = from + count
+  return { x: { data, cols: x.cols }, labels: labels.slice(from, end), weights: weights?.slice(from, end) }
+}
+
+const RANGES = [
+  [0, 900],
+  [0, 1],
+  [1, 2],
+  [3, 257],
+  [250, 513],
+  [899, 1],
+  [17, 0],
+  [900, 0],
+]
 
 const SHAPES = [
   [1, 1, 1],
@@ -204,6 +228,67 @@ onEveryDevice((opened) => {
       await checkProperty(opened.runs, shape, async ({ n, k, d, flavour, spread, weighted, seed }) => {
         await check(opened, flavour, [n, k, d], wholeNumbers(n, spread, seed), weighted)
       })
+    })
+
+    test.each(RANGES)('sums %i + %i rows as if they were alone', async (from, count) => {
+      for (const flavour of ['unit', 'bytes'] as const) {
+        for (const weighted of [false, true]) {
+          const part = makePart(flavour, 900, 6, wholeNumbers(900, 4, 21), weighted, 22)
+          const found = await run(opened, [{ ...part, range: { from, count } }], 3)
+          const alone = count > 0 ? await run(opened, [rowsOf(part, from, count)], 3) : undefined
+          expectSameBits(found.sums, alone?.sums ?? new Float32Array(18))
+          expectSameBits(found.totals, alone?.totals ?? new Float32Array(3))
+          expectSame(found.counts, alone?.counts ?? [0, 0, 0])
+          expectSame(found.offsets, alone?.offsets ?? [0, 0, 0, 0])
+          const summed = found.offsets[3]
+          expectSame(found.order.subarray(0, summed), alone?.order.subarray(0, summed).map((i) => from + i) ?? [])
+        }
+      }
+    })
+
+    test('adds ranges up to all rows', async () => {
+      const part = makePart('whole', 700, 5, wholeNumbers(700, 9, 23), false, 24)
+      const ranges = [
+        { from: 0, count: 257 },
+        { from: 257, count: 3 },
+        { from: 260, count: 440 },
+      ]
+      const found = await run(
+        opened,
+        ranges.map((range) => ({ ...part, range })),
+        8,
+      )
+      expectExact(found, sumsByLabel(part.x, part.labels, 8))
+    })
+
+    test('leaves the sums of empty clusters alone where they are to be kept', async () => {
+      const k = 40
+      const part = makePart('whole', 300, 6, wholeNumbers(300, k, 25), true, 26)
+      const before = new Float32Array(k * 8)
+      for (let j = 0; j < k; j++) before.fill(j + 1, j * 8, j * 8 + 6)
+      const range = { from: 100, count: 20 }
+      const found = await run(opened, [{ ...part, range }], k, before)
+      const expected = await run(opened, [{ ...part, range }], k)
+      expectSame(found.totals, expected.totals)
+      expectSame(found.counts, expected.counts)
+      expect(expected.counts).toContain(0)
+      expectSameBits(
+        found.sums,
+        expected.sums.map((sum, at) => {
+          const cluster = Math.floor(at / 6)
+          return expected.counts[cluster] === 0 ? cluster + 1 : sum
+        }),
+      )
+    })
+
+    test.each([
+      [-1, 2],
+      [5, 6],
+      [0.5, 1],
+      [0, 11],
+    ])('refuses %d + %d of 10 rows', async (from, count) => {
+      const part = makePart('whole', 10, 2, wholeNumbers(10, 2, 27), false, 28)
+      await expect(run(opened, [{ ...part, range: { from, count } }], 2)).rejects.toThrow(RangeError)
     })
 
     test('repeats bit for bit', async () => {

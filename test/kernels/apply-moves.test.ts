@@ -2,11 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { moveBatches } from '../../src/kernels/apply-moves.ts'
 import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
-import { expectClose, expectSame, UNIT } from '../tolerance.ts'
+import { expectClose, expectSame, expectSameBits, UNIT } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
 import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
 import { type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size } from './vectors.ts'
+import { coversOf, holds, type Window } from './windows.ts'
 
 interface Outcome {
   readonly labels: Uint32Array
@@ -18,10 +19,15 @@ interface Outcome {
   readonly next: Uint32Array
 }
 
-/** Batches of `size` groups: all of them at once if there is none. */
-async function run(opened: OpenedDevice, given: MoveCase, batchGroups = given.order.length): Promise<Outcome> {
+/** Batches of `size` groups: all of them at once if there is none. With a window only its points are held, and moved. */
+async function run(
+  opened: OpenedDevice,
+  given: MoveCase,
+  batchGroups = given.order.length,
+  window?: Window,
+): Promise<Outcome> {
   return opened.use(async (buffers) => {
-    const { batch, proposals, labels, centers } = await prepareCase(buffers, given)
+    const { batch, proposals, labels, centers } = await prepareCase(buffers, given, window)
     const batches: MoveBatch[] = []
     for (let first = 0; first < given.order.length; first += batchGroups)
       batches.push({ ...batch, firstGroup: first, count: Math.min(batchGroups, given.order.length - first) })
@@ -33,8 +39,10 @@ async function run(opened: OpenedDevice, given: MoveCase, batchGroups = given.or
       webgpu: (gpu) => moveGainsPasses(gpu, batch),
       cpu: (memory) => moveGainsJobs(memory, batch),
     })
+    const all = given.labels.slice()
+    all.set(await labels.words(), window?.from)
     return {
-      labels: await labels.words(),
+      labels: all,
       proposals: done,
       next: await proposals.words(),
       centers: unpadded(await centers.floats(), given.k, given.x.cols),
@@ -225,6 +233,37 @@ onEveryDevice((opened) => {
       const { labels, centers } = await run(opened, makeMoves(shape))
       expectSame(labels, again.labels)
       expectSame(centers, again.centers)
+    })
+
+    test('moves the same with everything around as with nothing', async () => {
+      for (const kind of KINDS) {
+        for (const first of [false, true]) {
+          const given = makeMoves({ flavour: 'unit', n: 45, k: 6, d: 7, seed: 12, among: 'labels', first, ...kind })
+          const found = await run(opened, given, 3, { from: 0, to: 45 })
+          const alone = await run(opened, given, 3)
+          expect(found.labels).not.toEqual(given.labels)
+          expectSame(found.labels, alone.labels)
+          expectSameBits(found.centers, alone.centers)
+          expectSameBits(found.masses, alone.masses)
+        }
+      }
+    })
+
+    test('moves the points that are held and no others', async () => {
+      let moved = 0
+      for (const kind of KINDS) {
+        const given = makeMoves({ flavour: 'unit', n: 41, k: 6, d: 5, seed: 14, ...kind })
+        for (const window of coversOf(41).flat()) {
+          const found = await run(opened, given, given.order.length, window)
+          checkState(given, found, replay(given, found))
+          found.labels.forEach((label, point) => {
+            if (label === given.labels[point]) return
+            expect(holds(window, point)).toBe(true)
+            moved++
+          })
+        }
+      }
+      expect(moved).toBeGreaterThan(100)
     })
 
     test('agrees with the oracle on any batch', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createRandom, shuffle } from '../../src/core/random.ts'
 import type { DeviceBuffer } from '../../src/device/contract.ts'
 import { assignLeaves, createAssignLeavesWorkspace, prepareLeafCenters } from '../../src/kernels/assign-leaves.ts'
-import { distanceBound, expectChoices, expectClose, expectSame, scoreBound } from '../tolerance.ts'
+import { distanceBound, expectChoices, expectClose, expectSame, expectSameBits, scoreBound } from '../tolerance.ts'
 import { type OpenedDevice, type Output, onEveryDevice } from './devices.ts'
 import { bestOf, leafCandidates, lengthOf, longest, type Rows, squaredDistance } from './oracles.ts'
 import {
@@ -19,6 +19,7 @@ import {
   size,
   wholeNumbers,
 } from './vectors.ts'
+import { coversOf, holds, rowsOf, type Window } from './windows.ts'
 
 interface Case {
   readonly x: Rows
@@ -27,6 +28,14 @@ interface Case {
   readonly offsets: Uint32Array
   readonly labels: Uint32Array
   readonly distances: Float32Array
+  /** Labels that leaves lend, if these are not the points' own. */
+  readonly lent?: Uint32Array
+}
+
+interface Found {
+  readonly labels: Uint32Array
+  readonly distances: Float32Array
+  readonly looked: Uint32Array
 }
 
 /** Points in leaves of the given sizes; each starts from its own centre, as in the first of several trees. */
@@ -49,9 +58,12 @@ function makeCase(flavour: Flavour, sizes: readonly number[], k: number, d: numb
   return { x, c, members, offsets, labels, distances }
 }
 
-async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32Array; distances: Float32Array }> {
+/** With a window, on a device that holds only its points. */
+async function run(opened: OpenedDevice, given: Case, window?: Window): Promise<Found> {
   return opened.use(async (buffers) => {
     const n = given.members.length
+    const held = window ?? { from: 0, to: n }
+    const lent = given.lent ?? given.labels
     const to = buffers.rows(given.c.data, given.c.cols)
     const guarded: Output[] = []
     const room = {
@@ -63,11 +75,11 @@ async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32A
     }
     const workspace = createAssignLeavesWorkspace(room, n, given.offsets.length - 1, to)
     await prepareLeafCenters(buffers.device, to, workspace)
-    const labels = buffers.output(n * 4, given.labels)
-    const distances = buffers.output(n * 4, given.distances)
+    const labels = buffers.output((held.to - held.from) * 4, rowsOf(given.labels, held))
+    const distances = buffers.output((held.to - held.from) * 4, rowsOf(given.distances, held))
     const sizes = Array.from(given.offsets.subarray(1), (end, leaf) => end - given.offsets[leaf])
     await assignLeaves(buffers.device, {
-      points: buffers.rows(given.x.data, given.x.cols),
+      points: buffers.rows(rowsOf(given.x.data, held, given.x.cols), given.x.cols),
       centers: to,
       members: buffers.upload(given.members),
       offsets: buffers.upload(given.offsets),
@@ -75,28 +87,31 @@ async function run(opened: OpenedDevice, given: Case): Promise<{ labels: Uint32A
       largest: Math.max(...sizes),
       labels: labels.buffer,
       distances: distances.buffer,
+      around: window && { labels: buffers.upload(lent), from: held.from, rows: n },
       workspace,
     })
     // Reading checks the guards.
     for (const output of guarded) await output.bytes()
     const looked = new Uint32Array(await buffers.device.read(workspace.looked)).subarray(0, sizes.length)
-    const carried = leafCandidates(given.members, given.offsets, given.labels)
-    expect(Array.from(looked)).toEqual(
-      sizes.map((size, leaf) => size * (carried[given.members[given.offsets[leaf]]]?.size ?? 0)),
-    )
-    return { labels: await labels.words(), distances: await distances.floats() }
+    const carried = leafCandidates(given.members, given.offsets, lent)
+    const pairs = sizes.map((_, leaf) => {
+      const members = given.members.subarray(given.offsets[leaf], given.offsets[leaf + 1])
+      return members.reduce((sum, point) => sum + (holds(held, point) ? carried[point].size : 0), 0)
+    })
+    expect(Array.from(looked)).toEqual(pairs)
+    return { labels: await labels.words(), distances: await distances.floats(), looked: looked.slice() }
   })
 }
 
 function expected(given: Case): { label: number; distance: number }[] {
-  const candidates = leafCandidates(given.members, given.offsets, given.labels)
+  const candidates = leafCandidates(given.members, given.offsets, given.lent ?? given.labels)
   return candidates.map((labels, i) =>
     bestOf(given.x, i, given.c, labels, { label: given.labels[i], distance: given.distances[i] }),
   )
 }
 
-async function checkExact(opened: OpenedDevice, given: Case): Promise<void> {
-  const found = await run(opened, given)
+async function checkExact(opened: OpenedDevice, given: Case, window?: Window): Promise<void> {
+  const found = await run(opened, given, window)
   const best = expected(given)
   expectSame(
     found.labels,
@@ -127,6 +142,23 @@ async function checkRough(opened: OpenedDevice, given: Case): Promise<void> {
   )
   const distances = chosen.map((distance) => distance ?? 0)
   expectClose(found.distances, distances, (i) => distanceBound(x.cols, distances[i]))
+}
+
+/** The same bits for every point, whichever window it is in, as without any. */
+async function checkWindows(opened: OpenedDevice, given: Case): Promise<void> {
+  const whole = await run(opened, given)
+  for (const windows of coversOf(given.members.length)) {
+    const looked = new Uint32Array(whole.looked.length)
+    for (const window of windows) {
+      const found = await run(opened, given, window)
+      expectSame(found.labels, rowsOf(whole.labels, window))
+      expectSameBits(found.distances, rowsOf(whole.distances, window))
+      found.looked.forEach((pairs, leaf) => {
+        looked[leaf] += pairs
+      })
+    }
+    expectSame(looked, whole.looked)
+  }
 }
 
 const LEAVES: Record<string, readonly number[]> = {
@@ -165,6 +197,43 @@ onEveryDevice((opened) => {
       const given = makeCase('whole', [9, 9], 12, 3, 6)
       const distances = given.distances.map((distance, i) => (i % 2 === 0 ? 0 : distance))
       await checkExact(opened, { ...given, distances })
+    })
+
+    test.each([...EXACT, ...ROUGH])('finds the same whatever else the device holds, %s values', async (flavour) => {
+      await checkWindows(opened, makeCase(flavour, [5, 1, 17, 2, 0, 33], 25, 13, 8))
+      await checkWindows(opened, makeCase(flavour, [1], 2, 4, 9))
+    })
+
+    test('finds the same beside points of any length', async () => {
+      const given = makeCase('unit', [40, 3], 12, 7, 10)
+      // Some are too long or too short to become integers, some leave the others hardly any.
+      const factors = [1, 1e-3, 1e4, 1e18, 1e-30]
+      const data = Float32Array.from(given.x.data, (value, i) => value * factors[Math.floor(i / 7) % factors.length])
+      await checkWindows(opened, { ...given, x: { data, cols: 7 }, distances: new Float32Array(43).fill(3e38) })
+    })
+
+    test('leaves alone what is not held, also where a whole leaf is not', async () => {
+      const given = makeCase('whole', [6, 7, 8], 9, 5, 11)
+      // Row by row, so that windows are made of leaves.
+      const members = given.members.slice().sort()
+      for (const window of [
+        { from: 6, to: 13 },
+        { from: 7, to: 12 },
+        { from: 13, to: 13 },
+      ]) {
+        const { looked, labels } = await run(opened, { ...given, members }, window)
+        expect([looked[0], looked[2]]).toEqual([0, 0])
+        const best = expected({ ...given, members }).map(({ label }) => label)
+        expectSame(labels, best.slice(window.from, window.to))
+      }
+    })
+
+    test('looks at lent labels, though its own are newer', async () => {
+      const all = { from: 0, to: 27 }
+      const given = makeCase('whole', [9, 1, 17], 12, 3, 12)
+      await checkExact(opened, { ...given, lent: wholeNumbers(27, 12, 13) }, all)
+      // All members lend the same, which none of them has.
+      await checkExact(opened, { ...given, labels: new Uint32Array(27), lent: new Uint32Array(27).fill(5) }, all)
     })
 
     test('agrees with the oracle on any leaves', async () => {

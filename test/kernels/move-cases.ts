@@ -7,6 +7,7 @@ import { type DeviceRows, paddedCols, padRows } from '../../src/kernels/rows.ts'
 import type { CaseBuffers, Output } from './devices.ts'
 import { candidatesOf, largestGroup, type MoveCase, MoveOracle, NONE } from './moves.ts'
 import { countOf, longest } from './oracles.ts'
+import { holds, rowsOf, type Window } from './windows.ts'
 
 export interface PreparedCase {
   readonly batch: MoveBatch
@@ -17,11 +18,15 @@ export interface PreparedCase {
   readonly rows: DeviceRows
 }
 
-/** Everything on the device, centres as the means of the labels, masses by prepareMoves. */
-export async function prepareCase(buffers: CaseBuffers, given: MoveCase): Promise<PreparedCase> {
+/**
+ * Everything on the device, centres as the means of the labels, masses by prepareMoves. With a window the clusters are
+ * those of all points, and the device holds only the points of the window.
+ */
+export async function prepareCase(buffers: CaseBuffers, given: MoveCase, window?: Window): Promise<PreparedCase> {
   const { x, k, unit, among } = given
   const { device } = buffers
   const d = x.cols
+  const held = window ?? { from: 0, to: countOf(x) }
   const oracle = new MoveOracle(given)
   const measured = Array.from({ length: k }, (_, j) => oracle.measure(oracle.pointsOf(j)))
   const flat = (part: 'sum' | 'center'): Float32Array => Float32Array.from(measured.flatMap((one) => [...one[part]]))
@@ -43,8 +48,9 @@ export async function prepareCase(buffers: CaseBuffers, given: MoveCase): Promis
     groups: count,
     largest,
     among: typeof among === 'object' ? { lists: buffers.upload(among.lists), width: among.width } : among,
+    around: window && { labels: buffers.upload(given.labels), from: held.from, rows: countOf(x) },
   }
-  const labels = buffers.output(countOf(x) * 4, given.labels)
+  const labels = buffers.output((held.to - held.from) * 4, rowsOf(given.labels, held))
   const proposals = buffers.output(count * largest * 4)
   const looked = buffers.output(count * 4)
   const gpu =
@@ -55,8 +61,8 @@ export async function prepareCase(buffers: CaseBuffers, given: MoveCase): Promis
         }
       : undefined
   const batch: MoveBatch = {
-    points: buffers.rows(x.data, d),
-    weights: given.weights && buffers.upload(given.weights),
+    points: buffers.rows(rowsOf(x.data, held, d), d),
+    weights: given.weights && buffers.upload(rowsOf(given.weights, held)),
     labels: labels.buffer,
     clusters,
     groups,
@@ -84,6 +90,13 @@ export function* placesOf(given: MoveCase, firstGroup = 0, count = given.order.l
     for (let at = given.offsets[group]; at < given.offsets[group + 1]; at++)
       yield { group, point: given.members[at], place: g * largest + at - given.offsets[group] }
   }
+}
+
+/** Groups of a batch and how many of their points are held. */
+export function heldInGroups(given: MoveCase, window: Window): number[] {
+  const counts = new Array<number>(given.offsets.length - 1).fill(0)
+  for (const { group, point } of placesOf(given)) if (holds(window, point)) counts[group]++
+  return counts
 }
 
 /** The best move as clusters stand, or one that pays where the first is asked for; nothing only where nothing pays. */

@@ -3,26 +3,28 @@ import { describe, expect, test } from 'vitest'
 import { moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { expectSame } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
-import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
+import { expectProposals, heldInGroups, placesOf, prepareCase } from './move-cases.ts'
 import { candidatesOf, type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size } from './vectors.ts'
+import { coversOf, holds, rowsOf, type Window } from './windows.ts'
 
-/** Proposals and pairs looked at, of the groups from `firstGroup` on. */
+/** Proposals and pairs looked at, of the groups from `firstGroup` on; with a window of the points that it holds. */
 async function run(
   opened: OpenedDevice,
   given: MoveCase,
   firstGroup = 0,
   count = given.order.length - firstGroup,
+  window?: Window,
 ): Promise<{ proposals: Uint32Array; looked: Uint32Array }> {
   return opened.use(async (buffers) => {
-    const { batch, proposals, looked, labels } = await prepareCase(buffers, given)
+    const { batch, proposals, looked, labels } = await prepareCase(buffers, given, window)
     const part = { ...batch, firstGroup, count }
     await buffers.device.run({
       name: 'move-gains',
       webgpu: (gpu) => moveGainsPasses(gpu, part),
       cpu: (memory) => moveGainsJobs(memory, part),
     })
-    expectSame(await labels.words(), given.labels)
+    expectSame(await labels.words(), window ? rowsOf(given.labels, window) : given.labels)
     return { proposals: await proposals.words(), looked: await looked.words() }
   })
 }
@@ -34,6 +36,26 @@ async function check(opened: OpenedDevice, given: MoveCase, firstGroup = 0, coun
     expect(looked[group]).toBe(width * (given.offsets[group + 1] - given.offsets[group]))
   }
   expectProposals(given, new MoveOracle(given), proposals, placesOf(given, firstGroup, count))
+}
+
+/** The same for every point, whichever window it is in, as without any; nothing for points that are not held. */
+async function checkWindows(opened: OpenedDevice, given: MoveCase): Promise<void> {
+  const groups = given.order.length
+  const whole = await run(opened, given)
+  for (const windows of coversOf(given.labels.length)) {
+    for (const window of windows) {
+      const { proposals, looked } = await run(opened, given, 0, groups, window)
+      const places = [...placesOf(given)]
+      expectSame(
+        places.map(({ place }) => proposals[place]),
+        places.map(({ place, point }) => (holds(window, point) ? whole.proposals[place] : NONE)),
+      )
+      const sizes = heldInGroups(given, { from: 0, to: given.labels.length })
+      heldInGroups(given, window).forEach((held, group) => {
+        expect(looked[group] * sizes[group]).toBe(whole.looked[group] * held)
+      })
+    }
+  }
 }
 
 const COLUMNS = [1, 3, 127, 128, 129] as const
@@ -85,6 +107,42 @@ onEveryDevice((opened) => {
       const given = makeMoves({ flavour: 'unit', n: 60, k: 6, d: 5, seed: 8, among: 'labels' })
       expect(given.order.length).toBeGreaterThan(7)
       await check(opened, given, 3, 4)
+    })
+
+    test.each(['labels', 'all', 3] as const)('the same whatever else the device holds, among %s', async (among) => {
+      for (const first of [false, true]) {
+        for (const kind of KINDS)
+          await checkWindows(opened, makeMoves({ flavour: 'unit', n: 41, k: 9, d: 6, seed: 6, among, first, ...kind }))
+      }
+    })
+
+    test('among labels that are lent, though its own are newer', async () => {
+      // All lend cluster 1, and only this device knows that the first two points have left it.
+      const given: MoveCase = {
+        x: { data: Float32Array.of(10, 9, 10, 11, 0, 1), cols: 1 },
+        k: 2,
+        labels: Uint32Array.of(0, 0, 1, 1, 0, 0),
+        unit: false,
+        members: Uint32Array.of(0, 1, 2, 3),
+        offsets: Uint32Array.of(0, 4),
+        order: Uint32Array.of(0),
+        among: 'labels',
+        first: false,
+      }
+      const proposals = await opened.use(async (buffers) => {
+        const prepared = await prepareCase(buffers, given, { from: 0, to: 6 })
+        const labels = buffers.upload(new Uint32Array(6).fill(1))
+        const groups = { ...prepared.batch.groups, around: { labels, from: 0, rows: 6 } }
+        const batch = { ...prepared.batch, groups }
+        await buffers.device.run({
+          name: 'move-gains',
+          webgpu: (gpu) => moveGainsPasses(gpu, batch),
+          cpu: (memory) => moveGainsJobs(memory, batch),
+        })
+        expectSame(await prepared.looked.words(), [4])
+        return prepared.proposals.words()
+      })
+      expectSame(proposals, [1, 1, NONE, NONE])
     })
 
     test('of one cluster there is none, of two the other', async () => {
@@ -175,6 +233,7 @@ onEveryDevice((opened) => {
 
     test('agrees with the objective added up again, for any move', async () => {
       await checkProperty(3 * opened.runs, shapes, (shape) => check(opened, makeMoves(shape)))
+      await checkProperty(Math.ceil(opened.runs / 4), shapes, (shape) => checkWindows(opened, makeMoves(shape)))
     })
   })
 })

@@ -1,6 +1,7 @@
 /** move-gains and apply-moves given sparse rows: moves that pay, as the rows in full say. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { SparseMatrix } from '../../src/core/sparse.ts'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
 import { moveBatches, prepareMoves } from '../../src/kernels/apply-moves.ts'
 import { createMoveWorkspace, createMovingClusters } from '../../src/kernels/move-gains.ts'
@@ -8,8 +9,9 @@ import { expectClose, expectSame, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { type Case, candidatesOf, GROUP, makeCase, Oracle } from './moving-rows.ts'
 import { NONE, sumsByLabel } from './oracles.ts'
-import { uploadSparse } from './sparse-rows.ts'
+import { sparsified, uploadSparse } from './sparse-rows.ts'
 import { anySeed, size as anySize, checkProperty } from './vectors.ts'
+import { coversOf, holds, rowsOf, type Window } from './windows.ts'
 
 interface Batch {
   readonly proposals: Uint32Array
@@ -26,29 +28,38 @@ interface Result {
   readonly sizes: Float32Array
 }
 
-/** In two batches, so that the second meets what the first left. */
-function run(opened: OpenedDevice, given: Case): Promise<Result> {
+/** In two batches, so that the second meets what the first left. With a window only its points are held, and moved. */
+function run(opened: OpenedDevice, given: Case, window?: Window): Promise<Result> {
   const { x, k, unit, first, among, order } = given
   return opened.use(async (buffers) => {
     const { device, scope } = buffers
-    const points = uploadSparse(buffers, x.sparse)
-    const { rows: n, stride } = points
-    const labels = buffers.output(n * 4, given.labels)
-    const weights = given.weights && buffers.upload(given.weights)
+    const all = uploadSparse(buffers, x.sparse)
+    const { rows: n, stride } = all
     const sums = scope.allocate(k * stride * 4, 'sums')
     const totals = scope.allocate(k * 4, 'totals')
     const counts = scope.allocate(k * 4, 'counts')
     const workspace = createAccumulateWorkspace(device, scope, n, stride, k, true)
-    await accumulate(device, { points, labels: labels.buffer, weights, k, sums, totals, counts, workspace })
+    await accumulate(device, {
+      points: all,
+      labels: buffers.upload(given.labels),
+      weights: given.weights && buffers.upload(given.weights),
+      k,
+      sums,
+      totals,
+      counts,
+      workspace,
+    })
     const centers = buffers.rows(new Float32Array(k * x.dense.cols), x.dense.cols)
     const clusters = createMovingClusters(device, scope, centers, { type: 'csr', unit, longest: 1 })
     await prepareMoves(device, { sums, totals, counts, clusters })
     const groups = order.length
     const size = Math.ceil(groups / 2)
     const moving = createMoveWorkspace(device, scope, groups, size * GROUP)
+    const held = window ?? { from: 0, to: n }
+    const labels = buffers.output((held.to - held.from) * 4, rowsOf(given.labels, held))
     const common = {
-      points,
-      weights,
+      points: window ? uploadSparse(buffers, windowOf(given, window)) : all,
+      weights: given.weights && buffers.upload(rowsOf(given.weights, held)),
       labels: labels.buffer,
       clusters,
       groups: {
@@ -57,6 +68,7 @@ function run(opened: OpenedDevice, given: Case): Promise<Result> {
         groups,
         largest: GROUP,
         among: typeof among === 'object' ? { lists: buffers.upload(among.lists), width: among.width } : among,
+        around: window && { labels: buffers.upload(given.labels), from: held.from, rows: n },
       },
       order: buffers.upload(order),
       first,
@@ -66,18 +78,20 @@ function run(opened: OpenedDevice, given: Case): Promise<Result> {
     for (let firstGroup = 0; firstGroup < groups; firstGroup += size) {
       await moveBatches(device, [{ ...common, firstGroup, count: Math.min(size, groups - firstGroup) }])
       const proposals = new Uint32Array(await device.read(moving.proposals))
-      batches.push({ proposals, labels: await labels.words() })
+      const after = given.labels.slice()
+      after.set(await labels.words(), held.from)
+      batches.push({ proposals, labels: after })
     }
     const looked = new Uint32Array(await device.read(moving.looked), 0, groups)
     const { lanes, sums: columns } = clusters.sparse as NonNullable<typeof clusters.sparse>
-    const held = new Float32Array(await device.read(columns))
+    const inColumns = new Float32Array(await device.read(columns))
     const inRows = Float32Array.from(
       { length: k * x.dense.cols },
-      (_, at) => held[(at % x.dense.cols) * lanes + Math.floor(at / x.dense.cols)],
+      (_, at) => inColumns[(at % x.dense.cols) * lanes + Math.floor(at / x.dense.cols)],
     )
     const pairs = new Float32Array(await device.read(clusters.masses))
     const onCpu = device.info.kind === 'cpu'
-    const row = (at: number): Float32Array => held.slice((stride + at) * lanes, (stride + at) * lanes + k)
+    const row = (at: number): Float32Array => inColumns.slice((stride + at) * lanes, (stride + at) * lanes + k)
     return {
       batches,
       looked,
@@ -86,6 +100,11 @@ function run(opened: OpenedDevice, given: Case): Promise<Result> {
       sizes: onCpu ? pairs.filter((_, i) => i % 2 === 1 && i < 2 * k) : row(2),
     }
   })
+}
+
+function windowOf({ x }: Case, window: Window): SparseMatrix {
+  const { data, cols } = x.dense
+  return sparsified(rowsOf(data as Float32Array, window, cols), window.to - window.from, cols)
 }
 
 function expectProposal(oracle: Oracle, i: number, own: number, candidates: number[], proposed: number): void {
@@ -108,9 +127,10 @@ function expectProposal(oracle: Oracle, i: number, own: number, candidates: numb
   if (!oracle.given.first) expect(price).toBeLessThanOrEqual(best + 2 * slack)
 }
 
-async function check(opened: OpenedDevice, given: Case): Promise<number> {
+async function check(opened: OpenedDevice, given: Case, window?: Window): Promise<number> {
   const { x, members, offsets, order, k, unit } = given
-  const found = await run(opened, given)
+  const held = window ?? { from: 0, to: members.length }
+  const found = await run(opened, given, window)
   const oracle = new Oracle(given)
   const size = Math.ceil(order.length / 2)
   const before = oracle.objective(given.labels)
@@ -126,11 +146,12 @@ async function check(opened: OpenedDevice, given: Case): Promise<number> {
     }
     // All propose as things stand before the batch.
     eachPlace((point, proposed, group) => {
-      expectProposal(oracle, point, labels[point], candidatesOf(given, group, labels), proposed)
+      if (!holds(held, point)) expect(proposed).toBe(NONE)
+      else expectProposal(oracle, point, labels[point], candidatesOf(given, group, labels), proposed)
     })
     inBatch.forEach((group) => {
-      const pairs = candidatesOf(given, group, labels).length * (offsets[group + 1] - offsets[group])
-      expect(found.looked[group]).toBe(pairs)
+      const inside = members.subarray(offsets[group], offsets[group + 1]).filter((point) => holds(held, point))
+      expect(found.looked[group]).toBe(candidatesOf(given, group, labels).length * inside.length)
     })
     // Then each is done in turn, if it still pays.
     eachPlace((point, proposed) => {
@@ -228,6 +249,31 @@ onEveryDevice((opened) => {
       await checkProperty(opened.runs, shape, async ({ n, k, d, seed, ...asked }) => {
         await check(opened, makeCase(n, k, d, asked, seed % 1000))
       })
+    })
+
+    test.each(['all', 'labels', 'lists'] as const)('are the same whatever else is held, among %s', async (among) => {
+      for (const first of [false, true]) {
+        const given = makeCase(50, 37, 20, { among, first, weighted: first, unit: among === 'labels' })
+        const whole = await run(opened, given)
+        expect(await run(opened, given, { from: 0, to: 50 })).toEqual(whole)
+        const together = new Uint32Array(whole.looked.length)
+        const inFirst = [...given.order.subarray(0, Math.ceil(given.order.length / 2))]
+        const windows = coversOf(50)[3]
+        for (const window of windows) {
+          await check(opened, given, window)
+          const found = await run(opened, given, window)
+          inFirst.forEach((group, g) => {
+            together[group] += found.looked[group]
+            for (let at = given.offsets[group]; at < given.offsets[group + 1]; at++) {
+              const place = g * GROUP + at - given.offsets[group]
+              if (holds(window, given.members[at]))
+                expect(found.batches[0].proposals[place]).toBe(whole.batches[0].proposals[place])
+            }
+          })
+        }
+        for (const group of inFirst) expect(together[group]).toBe(whole.looked[group])
+        for (const window of coversOf(50)[1]) await check(opened, given, window)
+      }
     })
 
     test('repeat bit for bit', async () => {

@@ -138,6 +138,18 @@ function makeCase({ flavour, n, cols, trials, count, weighted, sparse, cut, seed
   }
 }
 
+/** Groups far from each other, and so many centres that every group gets several. */
+function groupedCase(n: number, cols: number, groups: number, bytes: boolean, cut: number): Case {
+  const random = createRandom(groups)
+  const middles = Array.from({ length: groups * cols }, () => random.below(240))
+  const data = Float32Array.from({ length: n * cols }, (_, at) => {
+    const group = Math.floor(at / cols) % groups
+    return middles[group * cols + (at % cols)] + random.below(12)
+  })
+  const uniforms = uniformsOf(4 * groups * 5, 3, false)
+  return { data: bytes ? Uint8Array.from(data) : data, cols, given: [0], trials: 5, uniforms, cut }
+}
+
 /** Distances of d columns, sums of n of them. */
 function slackOf({ flavour, n, cols, sparse }: Shape): number {
   if (flavour === 'whole' || flavour === 'wholeBytes') return 0
@@ -164,6 +176,20 @@ onEveryDevice((opened) => {
         await checkShape(opened, { flavour, n: 90, cols, trials: 5, count: 6, seed: cols })
       }
       await checkShape(opened, { flavour: 'whole', n: 90, cols, trials: 5, count: 6, sparse: true, seed: cols })
+    })
+
+    test('separated groups, of which most points are passed over', async () => {
+      for (const bytes of [false, true]) {
+        for (const cut of [640, 128]) {
+          const given = groupedCase(640, 6, 20, bytes, cut)
+          check(given, await run(opened, given), 4 * 700 * UNIT)
+        }
+      }
+    })
+
+    test('so many points that all threads take part', async () => {
+      await checkShape(opened, { flavour: 'whole', n: 2500, cols: 129, trials: 4, count: 4, weighted: true, seed: 6 })
+      await checkShape(opened, { flavour: 'bytes', n: 2500, cols: 129, trials: 4, count: 3, seed: 7 })
     })
 
     test('points in parts are chosen as if they were in one', async () => {

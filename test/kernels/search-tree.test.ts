@@ -70,6 +70,7 @@ function run(
   checks: number,
   has?: readonly Labelled[],
   width?: number,
+  order?: Uint32Array,
 ): Promise<Found> {
   return opened.use(async (buffers) => {
     const { x, c, nodes, roots, nodeCenters } = given
@@ -100,6 +101,7 @@ function run(
       looked: looked.buffer,
       ...(has ? { merge: true } : {}),
       ...(width ? { width } : {}),
+      ...(order ? { order: buffers.upload(order) } : {}),
     })
     return { labels: await labels.words(), distances: await distances.floats(), looked: await looked.floats() }
   })
@@ -225,6 +227,17 @@ onEveryDevice((opened) => {
           best.map(({ looked }) => looked),
         )
       })
+    })
+
+    test.each([undefined, 7])('finds the same in any order of the rows, lists of %s', async (width) => {
+      const given = makeCase('unit', 65, 40, 5, 1, false, 17)
+      const order = Uint32Array.from({ length: 65 }, (_, row) => row)
+      shuffle(createRandom(4), order)
+      const found = await run(opened, given, 9, undefined, width, order)
+      const plain = await run(opened, given, 9, undefined, width)
+      expectSame(found.labels, plain.labels)
+      expectSame(found.distances, plain.distances)
+      expectSame(found.looked, plain.looked)
     })
 
     test('keeps what is there unless strictly nearer', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { RowRange } from '../../src/kernels/rows.ts'
 import { type TallyResult, tally, tallyWorkspaceBytes } from '../../src/kernels/tally.ts'
 import { expectClose, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
@@ -12,13 +13,15 @@ interface Case {
   readonly right?: Uint32Array
 }
 
-async function run(opened: OpenedDevice, given: Case): Promise<TallyResult> {
+async function run(opened: OpenedDevice, given: Case, range?: RowRange): Promise<TallyResult> {
   return opened.use(async (buffers) => {
     const count = given.values.length
-    const sums = buffers.output(tallyWorkspaceBytes(count))
-    const differences = buffers.output(tallyWorkspaceBytes(count))
+    const bytes = tallyWorkspaceBytes(range?.count ?? count)
+    const sums = buffers.output(bytes)
+    const differences = buffers.output(bytes)
     const result = await tally(buffers.device, {
       count,
+      range,
       values: buffers.upload(given.values),
       weights: given.weights && buffers.upload(given.weights),
       left: buffers.upload(given.left),
@@ -78,6 +81,31 @@ onEveryDevice((opened) => {
     test.each([1e15, 1e-15])('of values around %d', async (scale) => {
       const given = makeCase(700, true, true, 6)
       await check(opened, { ...given, values: given.values.map((value) => value * scale) })
+    })
+
+    test.each([
+      [0, 1000],
+      [0, 1],
+      [1, 256],
+      [3, 257],
+      [255, 600],
+      [999, 1],
+      [5, 0],
+      [1000, 0],
+    ])('of %i + %i values is the same as of those alone', async (from, count) => {
+      for (const weighted of [false, true]) {
+        for (const second of [false, true]) {
+          const all = makeCase(1000, weighted, second, 31)
+          const lists = Object.entries(all).map(([name, list]) => [name, list.slice(from, from + count)])
+          const alone = count > 0 ? await run(opened, Object.fromEntries(lists)) : { sum: 0, different: 0 }
+          expect(await run(opened, all, { from, count })).toEqual(alone)
+        }
+      }
+    })
+
+    test('refuses a range that is not in the lists', async () => {
+      const given = makeCase(10, false, false, 32)
+      await expect(run(opened, given, { from: 5, count: 6 })).rejects.toThrow(RangeError)
     })
 
     test('agrees with the oracle on any lists', async () => {

@@ -86,10 +86,14 @@ describe.each(SCORES)('%s', (_, score) => {
         controller.abort()
       },
     })
-    // One that takes less than a stretch of work reports only its end.
-    if (shares.length > 1) await expect(stopped).rejects.toThrow(/aborted/)
-    await stopped.catch(() => undefined)
+    // How often a score reports depends on how fast the machine is at the moment. One that reports only its end is complete.
+    const failure = await stopped.then(
+      () => undefined,
+      (error: unknown) => error,
+    )
     expect(reports).toHaveLength(1)
+    if (failure === undefined) expect(reports[0]).toBe(1)
+    else expect(failure).toMatchObject({ name: 'AbortError' })
     await expect(score(vectors, labels, { signal: AbortSignal.abort() })).rejects.toThrow(/aborted/)
   })
 })

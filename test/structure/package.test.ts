@@ -39,7 +39,8 @@ describe('the packed package', () => {
   })
 
   test('leaves out the build of the kernels that is for tests', () => {
-    const kernels = checked.slice(-200)
+    // From the middle: modules may end with the same tables.
+    const kernels = checked.slice(checked.length / 2, checked.length / 2 + 200)
     for (const file of ['dist/index.js', 'dist/browser.js', 'dist/cli.js']) {
       expect(readFileSync(join(installed, file), 'utf8').includes(kernels), file).toBe(false)
     }

@@ -3,8 +3,8 @@ import { createRandom } from '../../src/core/random.ts'
 import { BufferScope, type Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../../src/kernels/rows.ts'
-import type { TreePoints } from '../../src/trees/group-lloyd.ts'
 import { growHierarchy } from '../../src/trees/hierarchical.ts'
+import type { TreePoints } from '../../src/vectors/tree-points.ts'
 
 describe('hierarchical k-means', () => {
   let device: Device

@@ -1,10 +1,13 @@
 /** A sketch keeps who is near whom, in a quarter of the columns or less, whatever the data. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { matrix, toSource } from '../../src/core/matrix.ts'
 import { createRandom } from '../../src/core/random.ts'
 import { BufferScope, type Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../../src/kernels/rows.ts'
-import { sketchRows } from '../../src/trees/sketch.ts'
+import { chooseFrame } from '../../src/vectors/frame.ts'
+import { PointStore } from '../../src/vectors/points.ts'
+import { projectRows, type SketchBasis, sketchBasis } from '../../src/vectors/sketch.ts'
 import { CLUSTERING_DEVICES } from '../clustering/devices.ts'
 
 /** Rows with most of their spread in a few directions, far from zero. */
@@ -27,6 +30,41 @@ function distance(data: ArrayLike<number>, cols: number, a: number, b: number): 
   return Math.sqrt(sum)
 }
 
+function basisOf(data: Float32Array | Uint8Array, cols: number): Promise<SketchBasis> {
+  return sketchBasis(data.length / cols, cols, async (first, end) => data.subarray(first * cols, end * cols))
+}
+
+describe('the basis of a sketch', () => {
+  test('is a plain value that rows alone decide', async () => {
+    const data = flatCloud(200, 70, 5)
+    const basis = await basisOf(data, 70)
+    expect(structuredClone(basis)).toEqual(basis)
+    expect(await basisOf(data.slice(), 70)).toEqual(basis)
+  })
+
+  test.each([70, 513, 700])(
+    'has orthogonal directions of one length that hold the spread, %i columns',
+    async (cols) => {
+      const data = flatCloud(150, cols, 12)
+      const { directions, columns } = await basisOf(data, cols)
+      const rows = Array.from({ length: columns }, (_, i) => directions.subarray(i * cols, (i + 1) * cols))
+      const product = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, j) => sum + value * b[j], 0)
+      const squared = product(rows[0], rows[0])
+      rows.forEach((row, i) => {
+        rows.forEach((other, j) => {
+          expect(product(row, other) / squared).toBeCloseTo(i === j ? 1 : 0, 4)
+        })
+      })
+      // Differences of rows lie in the span, but for the noise.
+      for (let i = 1; i < 150; i++) {
+        const difference = data.slice(i * cols, (i + 1) * cols).map((value, j) => value - data[j])
+        const held = rows.reduce((sum, row) => sum + product(row, difference) ** 2 / squared, 0)
+        expect(held / product(difference, difference)).toBeGreaterThan(0.99)
+      }
+    },
+  )
+})
+
 for (const { name, options } of CLUSTERING_DEVICES) {
   describe(`sketches on ${name}`, () => {
     let device: Device
@@ -45,7 +83,7 @@ for (const { name, options } of CLUSTERING_DEVICES) {
         const type = data instanceof Uint8Array ? 'u8' : 'f32'
         const points = allocateRows(scope, data.length / cols, cols, type, 'points')
         writeRows(device, points, data)
-        const sketch = await sketchRows(device, scope, points)
+        const sketch = await projectRows(device, scope, points, await basisOf(data, cols))
         return use(sketch, points, new Uint8Array(await device.read(sketch.buffer)))
       } finally {
         scope.free()
@@ -110,8 +148,53 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       await sketched(even, 100, (sketch) => expect(sketch.cols).toBe(48))
     })
 
+    const stored = async <T>(data: Float32Array, cols: number, use: (points: PointStore) => Promise<T>): Promise<T> => {
+      const source = toSource(matrix(data, data.length / cols, cols))
+      const points = await PointStore.open(device, source, { frame: await chooseFrame(source, 'euclidean') })
+      try {
+        return await use(points)
+      } finally {
+        points.free()
+      }
+    }
+
     test('narrow points are their own', async () => {
-      await sketched(flatCloud(20, 63, 3), 63, (sketch, points) => expect(sketch).toBe(points))
+      await stored(flatCloud(20, 63, 3), 63, async (points) => {
+        expect(await points.sketch(points.parts[0])).toBe(await points.vectors(points.parts[0]))
+      })
+    })
+
+    test('nothing is read back from the device, and a part is sketched once', async () => {
+      await stored(flatCloud(300, 80, 3), 80, async (points) => {
+        const read = vi.spyOn(device, 'read')
+        try {
+          const sketch = await points.sketch(points.parts[0])
+          expect(await points.sketch(points.parts[0])).toBe(sketch)
+          expect(read).not.toHaveBeenCalled()
+        } finally {
+          read.mockRestore()
+        }
+      })
+    })
+
+    test('a row has the same sketch however rows are cut into calls', async () => {
+      const [n, cols] = [301, 90]
+      const data = flatCloud(n, cols, 9)
+      const basis = await basisOf(data, cols)
+      const bytesOf = async (from: number, to: number): Promise<number[]> => {
+        const scope = new BufferScope(device)
+        try {
+          const points = allocateRows(scope, to - from, cols, 'f32', 'points')
+          writeRows(device, points, data.subarray(from * cols, to * cols))
+          const sketch = await projectRows(device, scope, points, basis)
+          return Array.from(new Uint8Array(await device.read(sketch.buffer)).subarray(0, (to - from) * sketch.stride))
+        } finally {
+          scope.free()
+        }
+      }
+      const cuts = [0, 1, 4, 130, n]
+      const pieces = await Promise.all(cuts.slice(1).map((to, i) => bytesOf(cuts[i], to)))
+      expect(pieces.flat()).toEqual(await bytesOf(0, n))
     })
   })
 }

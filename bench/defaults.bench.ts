@@ -1,7 +1,7 @@
 /**
  * What a user gets who changes no option, against what scikit-learn gives.
  *
- *   npm run bench -- defaults [--parts starts,count,bic,cost] [--first-seed 1000] [--only blobs] [--device cpu]
+ *   npm run bench -- defaults [--parts starts,count,bic,cost,sweep] [--first-seed 1000] [--only blobs] [--device cpu]
  *                             [--data descriptors.bvecs] [--words words.npy]
  *     starts                  [--seeds 20] [--restart-seeds 5] [--methods auto,lloyd,closures,closures-sharp] [--rows 20000]
  *     count                   [--cases 100]
@@ -12,8 +12,10 @@
  * - count: whether agm and egm find the number of modes of separated mixtures.
  * - bic: the BIC of the mixtures that agm and egm find on real vectors, against gmm and GaussianMixture over k.
  * - cost: time and memory of agm against rakm, on all rows of --data; left out without --data.
+ * - sweep: time of a sweep against its largest clustering, and its distortions against clusterings of their own; on
+ *   --data, or else on made blobs and digits.
  *
- * Runs take seeds from --first-seed on. --only takes the sets of starts and bic whose name contains a text: blobs,
+ * Runs take seeds from --first-seed on. --only takes the sets of starts, bic and sweep whose name contains a text: blobs,
  * digits, descriptors (--data), words (--words). --restart-seeds 0 leaves out the runs with ten restarts. --cases is the
  * number of mixtures; fewer will do with --device webgpu where that is slow. --bic-rows is how many rows of a file bic
  * takes at random, 0 for all; scikit-learn stops before a k that would take it longer than --peer-seconds.
@@ -26,6 +28,7 @@ import { measureCost } from './defaults/cost.ts'
 import { measureCount } from './defaults/count.ts'
 import type { Section, Setting } from './defaults/setting.ts'
 import { measureStarts } from './defaults/starts.ts'
+import { measureSweep } from './defaults/sweep.ts'
 import { keepResults } from './table.ts'
 
 const SECTIONS: Readonly<Record<string, Section>> = {
@@ -33,6 +36,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   count: measureCount,
   bic: measureCriterion,
   cost: measureCost,
+  sweep: measureSweep,
 }
 
 const { values: flags } = parseArgs({

@@ -1,0 +1,102 @@
+/**
+ * What a sweep costs against a clustering with its largest number of clusters, and what beginning each clustering from
+ * the one before costs in distortion: the largest excess over clusterings of their own with the same seed.
+ *
+ * Vectors are those of --data, or else made blobs and handwritten digits.
+ */
+import { blobs, type ClusterOptions, cluster, type Matrix, readVectors, sweep } from '../../src/index.ts'
+import { loadDigits } from '../closures/digits.ts'
+import { type Cell, printTable } from '../table.ts'
+import type { Setting } from './setting.ts'
+
+interface SweptSet {
+  readonly name: string
+  readonly vectors: Matrix
+  readonly from: number
+  readonly to: number
+}
+
+interface Entry {
+  readonly set: string
+  readonly method: string
+  readonly seconds: { readonly alone: number; readonly oneSeed: number; readonly byDefault: number }
+  readonly steps: readonly { readonly k: number; readonly rounds: number; readonly excess: number }[]
+  readonly stability: readonly (number | undefined)[]
+}
+
+const METHODS = ['lloyd', 'closures', 'closures-sharp'] as const
+/** Rows of the blobs. */
+const BLOB_ROWS = 50_000
+
+export async function measureSweep(setting: Setting): Promise<object> {
+  const entries: Entry[] = []
+  for (const set of await sweptSets(setting)) {
+    if (!set.name.includes(setting.only)) continue
+    for (const method of METHODS) {
+      const entry = await measure(setting, set, method)
+      console.error(`${set.name}, ${method}: ${(entry.seconds.oneSeed / entry.seconds.alone).toFixed(2)}`)
+      entries.push(entry)
+    }
+  }
+  printTable(
+    `Sweeps of 12 numbers of clusters, ${setting.device.info.kind}, ${setting.threads} threads, seed ${setting.firstSeed}`,
+    entries.map(row),
+  )
+  return { firstSeed: setting.firstSeed, entries }
+}
+
+async function sweptSets({ data, firstSeed }: Setting): Promise<SweptSet[]> {
+  if (data !== undefined) return [{ name: 'data', vectors: await readVectors(data), from: 10, to: 1000 }]
+  const made = blobs({ rows: BLOB_ROWS, cols: 32, clusters: 200, seed: firstSeed })
+  return [
+    { name: '200 blobs', vectors: made.vectors, from: 10, to: 1000 },
+    { name: 'digits', vectors: (await loadDigits()).vectors, from: 10, to: 200 },
+  ]
+}
+
+async function measure(
+  { device, firstSeed: seed }: Setting,
+  { name, vectors, from, to }: SweptSet,
+  method: (typeof METHODS)[number],
+): Promise<Entry> {
+  const options: ClusterOptions = { method, seed, device }
+  // Compiling is not part of the first run.
+  await cluster(vectors, { ...options, k: from, iterations: 1 })
+  const k = { from, to }
+  const largest = await timed(() => cluster(vectors, { ...options, k: to }))
+  const one = await timed(() => sweep(vectors, { k, method, seed, seeds: 1, device, keep: false }))
+  const byDefault = await timed(() => sweep(vectors, { k, method, seed, device, keep: false }))
+  const steps = []
+  for (const step of one.result.steps) {
+    const own = step.k === to ? largest.result : await cluster(vectors, { ...options, k: step.k })
+    steps.push({ k: step.k, rounds: step.rounds, excess: step.distortion / own.distortion - 1 })
+  }
+  return {
+    set: name,
+    method,
+    seconds: { alone: largest.seconds, oneSeed: one.seconds, byDefault: byDefault.seconds },
+    steps,
+    stability: byDefault.result.steps.map(({ stability }) => stability),
+  }
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly seconds: number }> {
+  const began = performance.now()
+  const result = await work()
+  return { result, seconds: (performance.now() - began) / 1000 }
+}
+
+function row({ set, method, seconds: { alone, oneSeed, byDefault }, steps }: Entry): Record<string, Cell> {
+  const worst = steps.reduce((most, step) => (step.excess > most.excess ? step : most))
+  return {
+    set,
+    method,
+    'largest k alone, s': alone,
+    'sweep, one seed, s': oneSeed,
+    ratio: (oneSeed / alone).toFixed(2),
+    'by default, s': byDefault,
+    'ratio by default': (byDefault / alone).toFixed(2),
+    'largest excess': `${(100 * worst.excess).toFixed(2)} %`,
+    'at k': worst.k,
+  }
+}

@@ -27,8 +27,10 @@ const SAMPLE_NUMBERS = 2 ** 18
 const LEAST_ROWS = 256
 /** Subspace iterations; the subspace matters, not the single directions, so few do. Those of wide rows take long. */
 const STEPS = 5
-const STEPS_OF_WIDE = 2
+const STEPS_OF_WIDE = 1
 const WIDE = 256
+/** Every so many rows of the sample are projected to find the scale and the share of the spread that is held. */
+const CHECKED_ROWS = 4
 /** How far from 128 the farthest rows looked at come to lie: room for those a little farther out. */
 const REACH = 110
 /** Beyond this, numbers of the largest size that points may have would leave the range of 32-bit floats. */
@@ -58,10 +60,15 @@ export async function sketchBasis(rows: number, cols: number, read: ReadRows): P
   const sample = await sampleRows(rows, cols, read)
   const mean = moveToMean(sample, cols)
   const spread = createSpread(sample, cols)
-  let directions = spreadingDirections(spread, cols, COLUMNS)
-  if (shareHeld(spread, directions) < ENOUGH) directions = spreadingDirections(spread, cols, MORE_COLUMNS)
+  let directions = spreadingDirections(spread, sample, cols, COLUMNS)
+  let check = checkDirections(sample, directions, cols)
+  if (check.held < ENOUGH) {
+    directions = spreadingDirections(spread, sample, cols, MORE_COLUMNS)
+    check = checkDirections(sample, directions, cols)
+  }
+  // One scale for all directions, so that angles stay; what lies beyond the sample is cut off.
+  const scale = check.largest > 0 ? Math.min(MOST_SCALE, REACH / check.largest) : 0
   const rowsOf = rowsOfLength(directions, cols)
-  const scale = byteScale(sample, rowsOf)
   return {
     cols,
     columns: rowsOf.length,
@@ -116,10 +123,18 @@ function moveToMean(sample: Float64Array, cols: number): Float64Array {
   return mean
 }
 
-/** Orthonormal rows that span, nearly, the directions of largest spread: [count][cols]. */
-function spreadingDirections(spread: Spread, cols: number, count: number): Float64Array {
+/**
+ * Orthonormal rows that span, nearly, the directions of largest spread: [count][cols]. The iterations begin from sums of
+ * rows with random signs, which lie closer to these directions than random ones do and cost a single pass over the sample.
+ */
+function spreadingDirections(spread: Spread, sample: Float64Array, cols: number, count: number): Float64Array {
   const random = createRandom(count)
-  let directions: Float64Array = Float64Array.from({ length: count * cols }, () => random.normal())
+  let directions: Float64Array = new Float64Array(count * cols)
+  for (let at = 0; at < sample.length; at += cols) {
+    const to = random.below(count) * cols
+    const sign = random.below(2) * 2 - 1
+    for (let j = 0; j < cols; j++) directions[to + j] += sign * sample[at + j]
+  }
   orthonormalize(rowsOfLength(directions, cols))
   const steps = cols > WIDE ? STEPS_OF_WIDE : STEPS
   for (let step = 0; step < steps; step++) {
@@ -129,9 +144,26 @@ function spreadingDirections(spread: Spread, cols: number, count: number): Float
   return directions
 }
 
-/** How much of all spread lies within the span of the rows. */
-function shareHeld(spread: Spread, directions: Float64Array): number {
-  return spread.total > 0 ? inner(spread.turn(directions), directions) / spread.total : 1
+/** The share of the spread that lies along the directions, and the largest coordinate of a row; from some rows of the sample. */
+function checkDirections(
+  centered: Float64Array,
+  directions: Float64Array,
+  cols: number,
+): { held: number; largest: number } {
+  const along = rowsOfLength(directions, cols)
+  let largest = 0
+  let held = 0
+  let total = 0
+  for (let at = 0; at < centered.length; at += cols * CHECKED_ROWS) {
+    const row = centered.subarray(at, at + cols)
+    total += inner(row, row)
+    for (const direction of along) {
+      const coordinate = inner(row, direction)
+      held += coordinate * coordinate
+      largest = Math.max(largest, Math.abs(coordinate))
+    }
+  }
+  return { held: total > 0 ? held / total : 1, largest }
 }
 
 /** Gram and Schmidt, in place. What depends on those before becomes zero, and so does its column of the sketch. */
@@ -151,15 +183,4 @@ function orthonormalize(rows: readonly Float64Array[]): void {
 /** Views of the rows, not copies. */
 function rowsOfLength(all: Float64Array, cols: number): Float64Array[] {
   return Array.from({ length: all.length / cols }, (_, i) => all.subarray(i * cols, (i + 1) * cols))
-}
-
-/** One scale for all directions, so that angles stay; what lies beyond the sample is cut off. Every eighth row is looked at. */
-function byteScale(centered: Float64Array, directions: readonly Float64Array[]): number {
-  const cols = directions[0].length
-  let largest = 0
-  for (let at = 0; at < centered.length; at += cols * 8) {
-    const row = centered.subarray(at, at + cols)
-    for (const direction of directions) largest = Math.max(largest, Math.abs(inner(row, direction)))
-  }
-  return largest > 0 ? Math.min(MOST_SCALE, REACH / largest) : 0
 }

@@ -1,9 +1,6 @@
 /** The matrix A' A of some rows A, on the host, by what it does to vectors. */
-import { inner } from '../math/orthogonal.ts'
 
 export interface Spread {
-  /** The trace. */
-  readonly total: number
   /** The product with each of some vectors: [count][cols]. */
   turn(vectors: Float64Array): Float64Array
 }
@@ -13,15 +10,14 @@ const MOST_SQUARE_COLUMNS = 512
 
 /** `rows`: [rows][cols]. */
 export function createSpread(rows: Float64Array, cols: number): Spread {
-  const total = inner(rows, rows)
   const columns = transposed(rows, cols)
   if (cols > MOST_SQUARE_COLUMNS) {
     const count = rows.length / cols
     // A' (A v) for all v at once: time and memory grow with the columns, not with their square.
-    return { total, turn: (vectors) => rowProducts(rowProducts(vectors, rows, cols), columns, count) }
+    return { turn: (vectors) => rowProducts(rowProducts(vectors, rows, cols), columns, count) }
   }
   const square = rowProducts(columns, columns, rows.length / cols)
-  return { total, turn: (vectors) => rowProducts(vectors, square, cols) }
+  return { turn: (vectors) => rowProducts(vectors, square, cols) }
 }
 
 function transposed(rows: Float64Array, cols: number): Float64Array {

@@ -22,13 +22,14 @@ const ENOUGH = 0.7
 /** The directions come from evenly spaced runs of rows: few reads, and no matter how a file is ordered. */
 const RUNS = 64
 const RUN_ROWS = 32
-/** The sample of wide vectors has at most this many numbers, but never fewer rows than this. */
+/** The sample of narrower vectors has at most this many numbers. */
 const SAMPLE_NUMBERS = 2 ** 18
-const LEAST_ROWS = 256
+/** Rows of the sample of vectors with more than `WIDE` columns. */
+const WIDE = 256
+const ROWS_OF_WIDE = 256
 /** Subspace iterations; the subspace matters, not the single directions, so few do. Those of wide rows take long. */
 const STEPS = 5
 const STEPS_OF_WIDE = 1
-const WIDE = 256
 /** Every so many rows of the sample are projected to find the scale and the share of the spread that is held. */
 const CHECKED_ROWS = 4
 /** How far from 128 the farthest rows looked at come to lie: room for those a little farther out. */
@@ -100,7 +101,7 @@ export async function projectRows(
 /** One row of floats a sampled point. */
 async function sampleRows(rows: number, cols: number, read: ReadRows): Promise<Float64Array> {
   const length = Math.min(RUN_ROWS, rows)
-  const affordable = Math.ceil(Math.max(LEAST_ROWS, SAMPLE_NUMBERS / cols) / RUN_ROWS)
+  const affordable = Math.ceil((cols > WIDE ? ROWS_OF_WIDE : SAMPLE_NUMBERS / cols) / RUN_ROWS)
   const runs = Math.min(RUNS, affordable, Math.ceil(rows / length))
   const sample = new Float64Array(runs * length * cols)
   for (let run = 0; run < runs; run++) {
@@ -115,8 +116,9 @@ function moveToMean(sample: Float64Array, cols: number): Float64Array {
   const mean = new Float64Array(cols)
   const rows = sample.length / cols
   for (let at = 0; at < sample.length; at += cols) {
-    for (let j = 0; j < cols; j++) mean[j] += sample[at + j] / rows
+    for (let j = 0; j < cols; j++) mean[j] += sample[at + j]
   }
+  for (let j = 0; j < cols; j++) mean[j] /= rows
   for (let at = 0; at < sample.length; at += cols) {
     for (let j = 0; j < cols; j++) sample[at + j] -= mean[j]
   }

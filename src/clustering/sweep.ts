@@ -24,7 +24,7 @@ import { Chain, type ChainRun } from './sweep/chain.ts'
 import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
 import { SweepProgress } from './sweep/progress.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
-import { everything, Samples } from './sweep/samples.ts'
+import { everything, POINTS_TO_COMPARE, POINTS_TO_SPLIT, Samples } from './sweep/samples.ts'
 import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
@@ -135,7 +135,8 @@ async function* goThrough(
   const { seed, seeds, keep, signal, onStep } = asked
   const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, runs.length, seed + i))
   const scorer = new Scorer(device, points)
-  const samples = new Samples(device, points, seed)
+  const samples = new Samples(device, points, seed, POINTS_TO_SPLIT)
+  const compared = new Samples(device, points, seed, POINTS_TO_COMPARE)
   const steps: SweepStep[] = []
   const models = new Map<number, ClusterModel>()
   const progress = new SweepProgress(asked, points.rows)
@@ -146,6 +147,7 @@ async function* goThrough(
         chains,
         scorer,
         samples,
+        compared,
         progress,
         alone: runs.length === 1,
         signal,
@@ -160,6 +162,7 @@ async function* goThrough(
   } finally {
     scorer.free()
     samples.free()
+    compared.free()
   }
   if (steps.length === 0) {
     signal?.throwIfAborted()
@@ -172,7 +175,10 @@ interface Tools {
   /** The first counts, the others tell how far seeds agree. */
   readonly chains: readonly Chain[]
   readonly scorer: Scorer
+  /** For the first chain: which clusters to split. */
   readonly samples: Samples
+  /** What the other chains cluster. */
+  readonly compared: Samples
   readonly progress: SweepProgress
   /** There is no other step: the clustering has to be good by itself. */
   readonly alone: boolean
@@ -183,17 +189,17 @@ interface Tools {
 async function oneStep(
   link: ChainRun,
   points: PointStore,
-  { chains, scorer, samples, progress, alone, signal }: Tools,
+  { chains, scorer, samples, compared, progress, alone, signal }: Tools,
 ): Promise<{ step: Omit<SweepStep, 'seconds'>; model: ClusterModel } | undefined> {
   const { k, method } = link.run
   try {
-    const sample = await samples.at(k, signal)
+    const sample = chains.length > 1 ? await compared.at(k, signal) : everything(points)
     const found: ClusterModel[] = []
     for (const [i, chain] of chains.entries()) {
       const control = { signal, onRound: (done: number, most: number) => progress.round(k, i, done, most) }
       const model =
         i === 0
-          ? await chain.next(link, points, alone ? everything(points) : sample, control)
+          ? await chain.next(link, points, alone ? everything(points) : await samples.at(k, signal), control)
           : await chain.next(link, sample.points, everything(sample.points), control)
       if (model === undefined) return undefined
       found.push(model)

@@ -13,8 +13,9 @@ import { sampleByWeight, sampleSource } from '../sample.ts'
 const STREAM = 0x5a3b1e
 /** Points of the smallest sample. Up to so many, all are taken. */
 const LEAST = 8192
-/** Points for each cluster, on average. */
-const PER_CLUSTER = 32
+/** Points for each cluster, on average: of the sample that tells which clusters to split, and of that for further seeds. */
+export const POINTS_TO_SPLIT = 32
+export const POINTS_TO_COMPARE = 16
 /** The largest sample is this share of the points, unless the smallest is more: it must cost little against all of them. */
 const MOST_SHARE = 0.25
 
@@ -31,17 +32,20 @@ export class Samples {
   readonly #device: Device
   readonly #all: PointStore
   readonly #seed: number
+  readonly #perCluster: number
   #drawn: { readonly points: PointStore; readonly rows: Uint32Array; readonly distinct: number } | undefined
 
-  constructor(device: Device, all: PointStore, seed: number) {
+  /** `perCluster`: points for each cluster, on average. */
+  constructor(device: Device, all: PointStore, seed: number, perCluster: number) {
     this.#device = device
     this.#all = all
     this.#seed = seed
+    this.#perCluster = perCluster
   }
 
   /** For k clusters, k never falling from call to call. Valid until the next call. */
   async at(k: number, signal: AbortSignal | undefined): Promise<Sample> {
-    const size = sampleSize(this.#all.rows, k)
+    const size = sampleSize(this.#all.rows, k, this.#perCluster)
     if (size >= this.#all.rows) return everything(this.#all)
     if (this.#drawn?.rows.length !== size) {
       const random = createRandom(this.#seed).fork(STREAM + size)
@@ -57,7 +61,7 @@ export class Samples {
     const { points, rows, distinct } = this.#drawn
     // Of points that are mostly copies of few, a sample may hold too few different ones.
     if (distinct < k) return everything(this.#all)
-    return { points, rows, helps: 3 * size <= this.#all.rows && PER_CLUSTER * k <= 1.1 * size }
+    return { points, rows, helps: 3 * size <= this.#all.rows && this.#perCluster * k <= 1.1 * size }
   }
 
   free(): void {
@@ -72,8 +76,8 @@ export function everything(points: PointStore): Sample {
 }
 
 /** Sizes double, so that few samples serve all numbers of clusters. */
-export function sampleSize(rows: number, k: number): number {
+export function sampleSize(rows: number, k: number, perCluster: number): number {
   let size = LEAST
-  while (size < PER_CLUSTER * k) size *= 2
+  while (size < perCluster * k) size *= 2
   return Math.min(rows, size, Math.max(LEAST, Math.floor(MOST_SHARE * rows)))
 }

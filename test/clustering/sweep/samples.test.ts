@@ -1,6 +1,6 @@
 /** Sweeps of many vectors: what is done with samples, and that it costs hardly any quality. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Samples, sampleSize } from '../../../src/clustering/sweep/samples.ts'
+import { POINTS_TO_SPLIT, Samples, sampleSize } from '../../../src/clustering/sweep/samples.ts'
 import { toSource } from '../../../src/core/matrix.ts'
 import {
   adjustedRandIndex,
@@ -32,13 +32,13 @@ test.each([
   [100_000, 5000, 25_000],
   [20_000, 5000, 8192],
 ])('of %i vectors in %i clusters, %i are taken', (rows, k, size) => {
-  expect(sampleSize(rows, k)).toBe(size)
+  expect(sampleSize(rows, k, POINTS_TO_SPLIT)).toBe(size)
 })
 
 async function withSamples(vectors: Matrix, look: (samples: Samples, points: PointStore) => Promise<void>) {
   const source = toSource(vectors)
   const points = await PointStore.open(device, source, await inspectVectors(source, 'euclidean'))
-  const samples = new Samples(device, points, 4)
+  const samples = new Samples(device, points, 4, POINTS_TO_SPLIT)
   try {
     await look(samples, points)
   } finally {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { chromiumLaunchOptions } from './scripts/chromium.mjs'
 
 /**
@@ -22,22 +23,44 @@ const onlyInNode = [
   'test/clustering/automatic.test.ts',
   'test/clustering/bisecting.test.ts',
   'test/clustering/canopy.test.ts',
+  'test/clustering/closures.test.ts',
   'test/clustering/count.test.ts',
   'test/clustering/extreme-data.test.ts',
   'test/clustering/filled-memory.test.ts',
   'test/clustering/minibatch.test.ts',
   'test/clustering/mixtures.test.ts',
   'test/clustering/overflow.test.ts',
+  'test/clustering/relocation/runs.test.ts',
   'test/clustering/sharp.test.ts',
   'test/clustering/shards.test.ts',
   'test/clustering/short-start.test.ts',
   'test/clustering/sparse-moves.test.ts',
   'test/clustering/sweep*.test.ts',
+  'test/clustering/sweep/samples.test.ts',
   'test/clustering/contract/{abort,data,resume,shards,weights}.test.ts',
 ]
 
+/** By default long files of few lines come last on a clean checkout, and the other workers wait for them. */
+const longest = [
+  'fuzz/areas',
+  'docs/code-blocks',
+  'clustering/mixtures',
+  'demos/playground',
+  'clustering/contract/shards',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) =>
+      longest.some((file) => moduleId.endsWith(`/test/${file}.test.ts`))
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // By default one core would be left to Vitest itself, which has little to do.
     maxWorkers: availableParallelism(),
     projects: [

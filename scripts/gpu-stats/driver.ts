@@ -43,7 +43,7 @@ function manifests(env: Readonly<Record<string, string | undefined>>, root: stri
   const named = [env.VK_DRIVER_FILES, env.VK_ICD_FILENAMES]
     .flatMap((list) => list?.split(delimiter) ?? [])
     .filter((path) => MANIFEST.test(path) && existsSync(path))
-  const folders = ['usr/local/share', 'usr/share', 'usr/local/etc', 'etc', 'opt/mesa/share']
+  const folders = ['usr/local/share', 'usr/share', 'usr/local/etc', 'etc']
   return [...named, ...folders.flatMap((folder) => filesIn(join(root, folder, 'vulkan/icd.d'), MANIFEST))]
 }
 

@@ -134,6 +134,16 @@ export interface CpuMemory {
   address(part: DeviceBuffer | BufferPart, bytes: number): number
 }
 
+/** What a device was asked to do since it was opened, for tests and benchmarks. */
+export interface Launches {
+  /** Times that commands were handed to the GPU. */
+  readonly submits: number
+  /** Compute passes run. */
+  readonly dispatches: number
+  /** Times that the host waited for memory of the GPU. */
+  readonly readbacks: number
+}
+
 /** Watching and stopping work while it runs. */
 export interface RunControl {
   /** Stops between slices of work; the promise is then rejected with the signal's reason. Default: none. */
@@ -157,6 +167,8 @@ export interface Device {
   readonly allocatedBytes: number
   /** @internal Bytes that stay with the device as long as it is open, whether or not they are allocated. */
   readonly heldBytes?: number
+  /** @internal Counted where there is a GPU to launch work on. */
+  readonly launches?: Launches
   /** @internal Puts bytes into a buffer. */
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset?: number): void
   /** @internal Bytes as they are after everything run before. */

@@ -16,6 +16,7 @@ import {
   type DeviceInfo,
   type DeviceLimits,
   type GpuTarget,
+  type Launches,
   partOf,
   type RunControl,
   type ShaderFeatures,
@@ -96,6 +97,7 @@ class WebGpuDevice implements Device, GpuTarget {
   readonly #pipelines: PipelineCache
   readonly #uniforms: UniformRing
   readonly #pacer: SubmitPacer
+  readonly #launches = { submits: 0, dispatches: 0, readbacks: 0 }
   readonly #buffers = new Set<GPUBuffer>()
   #allocated = 0
   /** Work is submitted in the order given, also where the first still compiles when the second is ready. */
@@ -133,6 +135,10 @@ class WebGpuDevice implements Device, GpuTarget {
 
   get allocatedBytes(): number {
     return this.#allocated
+  }
+
+  get launches(): Launches {
+    return { ...this.#launches }
   }
 
   get heldBytes(): number {
@@ -210,7 +216,8 @@ class WebGpuDevice implements Device, GpuTarget {
     try {
       const encoder = this.#gpu.createCommandEncoder()
       encoder.copyBufferToBuffer(source.buffer, source.offset, staging, 0, bytes)
-      this.#gpu.queue.submit([encoder.finish()])
+      this.#send(encoder)
+      this.#launches.readbacks++
       await staging.mapAsync(GPUMapMode.READ)
       const copy = staging.getMappedRange().slice(0, part.bytes)
       staging.unmap()
@@ -231,7 +238,7 @@ class WebGpuDevice implements Device, GpuTarget {
     const part = this.#native('clear', partOf(target))
     const encoder = this.#gpu.createCommandEncoder()
     encoder.clearBuffer(part.buffer, part.offset, part.size)
-    this.#gpu.queue.submit([encoder.finish()])
+    this.#send(encoder)
   }
 
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void {
@@ -240,7 +247,7 @@ class WebGpuDevice implements Device, GpuTarget {
     const target = this.#native('copy', partOf(to))
     const encoder = this.#gpu.createCommandEncoder()
     encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, source.size)
-    this.#gpu.queue.submit([encoder.finish()])
+    this.#send(encoder)
   }
 
   run(work: Work, control: RunControl = {}): Promise<void> {
@@ -299,9 +306,15 @@ class WebGpuDevice implements Device, GpuTarget {
       })
       recorder.setPipeline(pipeline)
       recorder.setBindGroup(0, this.#gpu.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }))
+      this.#launches.dispatches++
       recorder.dispatchWorkgroups(...(pass.groups as [number, number?, number?]))
     })
     recorder.end()
+    this.#send(encoder)
+  }
+
+  #send(encoder: GPUCommandEncoder): void {
+    this.#launches.submits++
     this.#gpu.queue.submit([encoder.finish()])
   }
 

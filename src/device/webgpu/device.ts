@@ -41,6 +41,8 @@ export interface WebGpuDeviceOptions {
   /** Bytes of vectors to keep before streaming them. */
   readonly memoryBytes?: number
   readonly reason?: string
+  /** How long one submit should take, in milliseconds. */
+  readonly submitMs?: number | undefined
   /** For tests only: new memory holds this byte instead of zero. */
   readonly fill?: number
 }
@@ -81,7 +83,7 @@ export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOpt
     features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
     limits,
   }
-  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options.tiled ?? !software, options.fill)
+  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options)
 }
 
 function describe(info: GPUAdapterInfo): string {
@@ -123,18 +125,18 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#failure ??= refusedError(event.error)
   }
 
-  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, tiled: boolean, fill: number | undefined) {
+  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, options: WebGpuDeviceOptions) {
     this.#gpu = gpu
-    this.#fill = fill
+    this.#fill = options.fill
     this.info = info
     this.features = features
-    this.tiled = tiled
+    this.tiled = options.tiled ?? !info.software
     this.#pipelines = new PipelineCache(gpu, features)
     this.#uniforms = new UniformRing(gpu)
     this.#groups = new BindGroupCache(gpu, this.#uniforms)
     this.#recorder = new CommandRecorder(gpu, this.#uniforms)
     this.#staging = new StagingPool(gpu)
-    this.#pacer = new SubmitPacer(gpu.queue)
+    this.#pacer = new SubmitPacer(gpu.queue, undefined, options.submitMs)
     gpu.addEventListener('uncapturederror', this.#onError)
     gpu.lost.then((lost) => {
       if (!this.#closed) this.#failure ??= lostError(lost)

@@ -13,6 +13,8 @@ export interface Pipeline {
 interface Module {
   readonly module: GPUShaderModule
   readonly layout: BindingLayout
+  /** What is wrong with the text, or with so many bindings. */
+  readonly problem: Promise<GPUError | null>
 }
 
 export class PipelineCache {
@@ -59,8 +61,8 @@ export class PipelineCache {
   }
 
   async #compile(key: string, pass: ComputePass): Promise<void> {
-    const { module, layout } = this.#moduleOf(pass.shader)
-    const compute = await this.#device.createComputePipelineAsync({
+    const { module, layout, problem } = this.#moduleOf(pass.shader)
+    const compiling = this.#device.createComputePipelineAsync({
       label: key,
       layout: layout.pipeline,
       compute: {
@@ -68,6 +70,11 @@ export class PipelineCache {
         ...(pass.entry === undefined ? {} : { entryPoint: pass.entry }),
         ...(pass.constants === undefined ? {} : { constants: pass.constants }),
       },
+    })
+    const compute = await compiling.catch(async (error) => {
+      // The pipeline knows only that there is something wrong with the shader.
+      const cause = await problem
+      throw cause ? new Error(cause.message, { cause: error }) : error
     })
     this.#pipelines.set(key, { compute, layout })
   }
@@ -77,12 +84,11 @@ export class PipelineCache {
     if (known) return known
     const code = shader.code(this.#features)
     const kinds = bindingKinds(shader.name, code)
-    // What is wrong with the text or with so many bindings shows again when the pipeline is made, and is reported there.
     this.#device.pushErrorScope('validation')
     const layout = this.#layouts.get(kinds)
     const module = this.#device.createShaderModule({ label: shader.name, code })
-    this.#device.popErrorScope().catch(() => {})
-    const made = { module, layout }
+    const problem = this.#device.popErrorScope().catch(() => null)
+    const made = { module, layout, problem }
     this.#modules.set(shader.name, made)
     return made
   }

@@ -53,6 +53,7 @@ function watched(
     },
     write: (...args) => device.write(...args),
     read: (part) => device.read(part),
+    stage: (part) => device.stage(part),
     clear: (part) => device.clear(part),
     copy: (from, to) => device.copy(from, to),
     run: (work, control) => device.run(work, control),

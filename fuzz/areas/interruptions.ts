@@ -184,6 +184,7 @@ function forwarding(device: Device): Device {
     allocate: (bytes, label) => device.allocate(bytes, label),
     write: (...args) => device.write(...args),
     read: (part) => device.read(part),
+    stage: (part) => device.stage(part),
     clear: (part) => device.clear(part),
     copy: (from, to) => device.copy(from, to),
     run: (work, control) => device.run(work, control),

@@ -5,13 +5,14 @@
  * stopping all consume what this generator yields.
  */
 import { repeatRounds, type StopReason } from '../core/rounds.ts'
+import type { TallyResult } from '../kernels/tally.ts'
 import { type Crew, finishUpdate, type Member, updateFromLabels } from './members.ts'
 import { mergeRounds, type PartialRound, type ShardValue, sumOf } from './partial.ts'
 import { refillEmpty } from './refill.ts'
 import { type Relocation, relocateClusters } from './relocation/relocate.ts'
 import { type NextRound, RelocationSchedule } from './relocation/schedule.ts'
 import { distortionOf, measureSquares, roundCenters, roundingCounts, tallyShard } from './resolution.ts'
-import type { Round, UpdateResult } from './run-state.ts'
+import { type Counted, countOf, type Round, type UpdateResult } from './run-state.ts'
 import { CenterSnapshots } from './snapshots.ts'
 
 export interface LoopOptions {
@@ -98,7 +99,7 @@ async function round(
   const { state, update, candidates } = members[0]
   const { points, control } = state
   let relocation: Relocation | undefined
-  let chosen: PartialRound
+  let statistics: readonly (() => Promise<PartialRound>)[]
   let swapped = false
   snapshots.forget()
   try {
@@ -119,8 +120,7 @@ async function round(
     }
     for (const part of points.parts) part.swapLabels()
     swapped = true
-    const partials = await team.everywhere((_state, owner) => chooseAndTake(members[owner], iteration))
-    chosen = partials.reduce(mergeRounds)
+    statistics = await team.everywhere((_state, owner) => chooseAndTake(members[owner], iteration))
   } catch (error) {
     if (swapped) for (const part of points.parts) part.swapLabels()
     snapshots.putBack()
@@ -128,8 +128,10 @@ async function round(
     if (!control.signal?.aborted) throw error
     return 'aborted'
   }
-  let squares = sumOf(chosen.squares)
   let result = await finishUpdate(crew)
+  // They came to the host with what the update has read.
+  const chosen = (await Promise.all(statistics.map((read) => read()))).reduce(mergeRounds)
+  let squares = sumOf(chosen.squares)
   const before = last?.distortion
   if (update.retreat && before !== undefined && distortionOf(state, Math.max(0, squares - result.gain)) > before) {
     squares = await retreat(crew)
@@ -154,28 +156,41 @@ async function round(
   }
 }
 
-/** The part of a round that happens on one device: its points choose, and what they chose is summed up. */
-async function chooseAndTake({ state, candidates, update }: Member, iteration: number): Promise<PartialRound> {
+/**
+ * The part of a round that happens on one device: its points choose, and what they chose is summed up. What is returned
+ * reads the statistics, for which nothing has to wait.
+ */
+async function chooseAndTake(
+  { state, candidates, update }: Member,
+  iteration: number,
+): Promise<() => Promise<PartialRound>> {
   const { points, parts, control } = state
-  const squares: ShardValue[] = []
-  let looked = 0
-  let moved = 0
+  const counts: Counted[] = []
+  const tallies: { readonly shard: number; read(): Promise<TallyResult> }[] = []
   await update.begin?.(state, candidates, iteration)
   update.reset?.(state)
   for (const part of parts) {
     const vectors = await points.vectors(part)
-    looked += await (update.drive
-      ? update.drive(state, candidates, part, vectors, iteration)
-      : candidates.assign(state, part, vectors, iteration))
+    counts.push(
+      await (update.drive
+        ? update.drive(state, candidates, part, vectors, iteration)
+        : candidates.assign(state, part, vectors, iteration)),
+    )
     await update.take(state, part, vectors)
-    for (const shard of part.shards) {
-      const { sum, different } = await tallyShard(part, shard)
-      squares.push({ shard: shard.index, value: sum })
-      moved += different
-    }
+    for (const shard of part.shards) tallies.push({ shard: shard.index, read: await tallyShard(part, shard) })
     control.signal?.throwIfAborted()
   }
-  return { squares, moved, looked }
+  return async () => {
+    const [looked, found] = await Promise.all([
+      Promise.all(counts.map(countOf)),
+      Promise.all(tallies.map(({ read }) => read())),
+    ])
+    return {
+      squares: found.map(({ sum }, i) => ({ shard: tallies[i].shard, value: sum })),
+      moved: found.reduce((sum, { different }) => sum + different, 0),
+      looked: looked.reduce((sum, count) => sum + count, 0),
+    }
+  }
 }
 
 /** Points go back to labels that cannot raise the objective, and are taken anew. Returns the sum of squares. */
@@ -188,7 +203,10 @@ async function retreat(crew: Crew): Promise<number> {
       const vectors = await points.vectors(part)
       await update.retreat?.(state, part, vectors)
       await update.take(state, part, vectors)
-      for (const shard of part.shards) own.push({ shard: shard.index, value: (await tallyShard(part, shard)).sum })
+      for (const shard of part.shards) {
+        const read = await tallyShard(part, shard)
+        own.push({ shard: shard.index, value: (await read()).sum })
+      }
     }
     return own
   })

@@ -5,7 +5,7 @@
  */
 import { BufferScope } from '../device/contract.ts'
 import { assignLists } from '../kernels/assign-lists.ts'
-import { type TallyResult, tally } from '../kernels/tally.ts'
+import { stageTally, type TallyResult } from '../kernels/tally.ts'
 import { type Frame, floatStep, type Inspection, intoFrame, isIdentity, outOfFrame } from '../vectors/frame.ts'
 import type { PartShard, PointPart } from '../vectors/point-part.ts'
 import { type ShardValue, sumOf } from './partial.ts'
@@ -55,7 +55,8 @@ async function measureOwn({ device, points, parts, centers }: RunState): Promise
       device.copy({ buffer: labels, offset: 0, bytes }, { buffer: own, offset: 0, bytes })
       const vectors = await points.vectors(part)
       await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
-      for (const shard of part.shards) squares.push({ shard: shard.index, value: (await tallyShard(part, shard)).sum })
+      for (const shard of part.shards)
+        squares.push({ shard: shard.index, value: (await (await tallyShard(part, shard))()).sum })
     }
     return squares
   } finally {
@@ -63,9 +64,12 @@ async function measureOwn({ device, points, parts, centers }: RunState): Promise
   }
 }
 
-/** Sum of weighted squared distances of a shard, and how many of its labels differ from those of the round before. */
-export function tallyShard(part: PointPart, { from, count }: PartShard): Promise<TallyResult> {
-  return tally(part.device, {
+/**
+ * Sum of weighted squared distances of a shard, and how many of its labels differ from those of the round before: what is
+ * returned reads that, see `Device.stage`.
+ */
+export function tallyShard(part: PointPart, { from, count }: PartShard): Promise<() => Promise<TallyResult>> {
+  return stageTally(part.device, {
     count: part.count,
     values: part.distances,
     weights: part.weights,

@@ -84,6 +84,13 @@ export interface ListsOfCenters {
   readonly looked: number
 }
 
+/** A number, or how to read it when it is wanted: what is read late is read with other things, see `Device.stage`. */
+export type Counted = number | (() => Promise<number>)
+
+export async function countOf(counted: Counted): Promise<number> {
+  return typeof counted === 'number' ? counted : counted()
+}
+
 /** What is not in centres, labels and statistics, and cannot be derived from the seed. */
 export interface Resumable {
   /** Called between rounds. */
@@ -95,7 +102,7 @@ export interface Resumable {
 /** Which centres a point looks at. Writes `labels` and `distances` of the part; `previous` holds the round before. */
 export interface CandidateSource extends Resumable {
   /** Returns how many pairs of a point and a centre were looked at. */
-  assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
+  assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<Counted>
   /**
    * Called after every round: false while other centres would be looked at next time, so that a round
    * without change (or gain) is no reason to stop. Default: true.
@@ -139,7 +146,13 @@ export interface Update extends Pick<Resumable, 'restore'> {
    * Lets the points of a part choose, where that is more than taking the nearest candidate. Writes
    * `labels` and `distances`; returns how many pairs of a point and a centre were looked at.
    */
-  drive?(state: RunState, source: CandidateSource, part: PointPart, vectors: DeviceRows, round: number): Promise<number>
+  drive?(
+    state: RunState,
+    source: CandidateSource,
+    part: PointPart,
+    vectors: DeviceRows,
+    round: number,
+  ): Promise<Counted>
   /**
    * Called when the objective rose: the points of a part go back to what cannot raise it. Writes `labels` and `distances`.
    * Only where points of several domains chose without knowing of each other.

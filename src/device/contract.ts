@@ -8,7 +8,8 @@
  *   new memory with other bytes, where results must be the same.
  * - A device that loses a thread or its GPU, or on which a kernel fails, does nothing any more: whatever it
  *   is asked to do ends in a CentroidalError `device-lost`.
- * - `run` resolves when the work is accepted, which for the CPU device is when it is done.
+ * - `run` resolves when the work is accepted, which for the CPU device is when it is done. A GPU gets what was accepted
+ *   together with what comes next, as far as that is not much and nothing has to be read in between.
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
 
@@ -95,6 +96,11 @@ export interface ComputePass {
   readonly operations?: number
   /** Share of the whole work that is done after this pass, where it is worth reporting. */
   readonly share?: number
+  /**
+   * Passes that do the same with other shaders, for a GPU that cannot compile this one's. They may have such passes
+   * themselves. Default: there are none, and the work fails.
+   */
+  otherwise?(): Iterable<ComputePass>
 }
 
 /** A WebAssembly function over a range of items, cut among the threads: fn(start, end, scratch, ...args). */
@@ -124,6 +130,8 @@ export interface GpuTarget {
   readonly tiled: boolean
   /** Operations one pass should stay under, so that a submit is short. Changes as the device is learned. */
   readonly operationsPerPass: number
+  /** False for a shader that could not be compiled here: `otherwise` of its passes was taken, and will be again. */
+  usable(shader: Shader): boolean
 }
 
 export interface CpuMemory {
@@ -132,6 +140,16 @@ export interface CpuMemory {
    * Throws if they do not lie in the buffer, or if it was freed.
    */
   address(part: DeviceBuffer | BufferPart, bytes: number): number
+}
+
+/** What a device was asked to do since it was opened, for tests and benchmarks. */
+export interface Launches {
+  /** Times that commands were handed to the GPU. */
+  readonly submits: number
+  /** Compute passes run. */
+  readonly dispatches: number
+  /** Times that the host waited for memory of the GPU. */
+  readonly readbacks: number
 }
 
 /** Watching and stopping work while it runs. */
@@ -157,16 +175,27 @@ export interface Device {
   readonly allocatedBytes: number
   /** @internal Bytes that stay with the device as long as it is open, whether or not they are allocated. */
   readonly heldBytes?: number
+  /** @internal Counted where there is a GPU to launch work on. */
+  readonly launches?: Launches
   /** @internal Puts bytes into a buffer. */
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset?: number): void
   /** @internal Bytes as they are after everything run before. */
   read(part: DeviceBuffer | BufferPart): Promise<ArrayBuffer>
+  /**
+   * @internal Like `read`, for numbers that are not needed at once: keeps bytes as they are now, after work that was
+   * awaited, and gives them when asked. What is kept comes to the host with the next read that is waited for.
+   */
+  stage(part: DeviceBuffer | BufferPart): () => Promise<ArrayBuffer>
   /** @internal Sets every byte to zero. */
   clear(part: DeviceBuffer | BufferPart): void
   /** @internal From one buffer to another. */
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void
   /** @internal Runs work in the form this device knows. */
   run(work: Work, control?: RunControl): Promise<void>
+  /** @internal Compiles what the work needs, all at the same time, and runs nothing. Absent where nothing is compiled. */
+  prepare?(work: Work): Promise<void>
+  /** @internal What a person who wonders about speed should know, such as shaders that could not be compiled. */
+  readonly notes?: readonly string[]
   /** Frees everything. The process can end by itself afterwards. */
   close(): Promise<void>
 }

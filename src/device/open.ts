@@ -5,6 +5,7 @@ import { CentroidalError } from '../core/errors.ts'
 import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
 import { openCpuDevice } from './cpu/device.ts'
 import { openWebGpuDevice } from './webgpu/device.ts'
+import { PAGE_SUBMIT_MS } from './webgpu/pacer.ts'
 
 /** Which device to open, and how. */
 export interface DeviceOptions {
@@ -88,7 +89,8 @@ async function open(asked: DeviceOptions, threads: { readonly grows?: boolean } 
   const { entry, whyNot } = await platform.findGpu({ software: kind === 'webgpu' })
   if (entry) {
     const reason = kind === 'auto' ? 'auto takes a hardware GPU where there is one' : 'asked for'
-    return openWebGpuDevice(entry, { ...asked, reason })
+    const submitMs = platform.name === 'browser' ? PAGE_SUBMIT_MS : undefined
+    return openWebGpuDevice(entry, { ...asked, reason, submitMs })
   }
   if (kind === 'webgpu') {
     throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use the CPU device.`)

@@ -11,14 +11,40 @@ const AT_ONCE = 32
 
 export type Moving = Omit<MoveBatch, 'order' | 'firstGroup' | 'count' | 'workspace'>
 
-/** About `batch` points propose their moves at a time. Returns how many pairs of a point and a cluster were looked at. */
+/**
+ * About `batch` points propose their moves at a time. What it returns reads how many pairs of a point and a cluster were
+ * looked at: see `Device.stage`.
+ */
+export async function moveAndCount(
+  device: Device,
+  work: Moving,
+  batch: number,
+  random: Random,
+  control: RunControl,
+): Promise<() => Promise<number>> {
+  const { groups } = work.groups
+  return throughBatches(device, work, batch, random, control, (workspace) => stagePairs(device, workspace, groups))
+}
+
+/** The same without counting. */
 export async function moveThrough(
   device: Device,
   work: Moving,
   batch: number,
   random: Random,
   control: RunControl,
-): Promise<number> {
+): Promise<void> {
+  await throughBatches(device, work, batch, random, control, () => undefined)
+}
+
+async function throughBatches<T>(
+  device: Device,
+  work: Moving,
+  batch: number,
+  random: Random,
+  control: RunControl,
+  after: (workspace: MoveWorkspace) => T,
+): Promise<T> {
   const { groups, largest } = work.groups
   const perGroup = work.points.rows / groups
   const size = Math.min(groups, Math.max(1, Math.floor(batch / perGroup)))
@@ -39,7 +65,7 @@ export async function moveThrough(
       control.signal?.throwIfAborted()
       control.onProgress?.(Math.min(1, (first + AT_ONCE) / batches.length))
     }
-    return await pairsLooked(device, workspace, groups)
+    return after(workspace)
   } finally {
     scope.free()
   }
@@ -67,8 +93,9 @@ export async function proposeAll(
     const order = scope.upload(shuffled, 'groups in random order')
     const workspace = createMoveWorkspace(device, scope, groups, groups * largest)
     await proposeMoves(device, { ...work, order, firstGroup: 0, count: groups, workspace }, { signal: control.signal })
+    const looked = stagePairs(device, workspace, groups)
     const targets = new Uint32Array(await device.read(workspace.proposals), 0, groups * largest)
-    return { order: shuffled, targets, looked: await pairsLooked(device, workspace, groups) }
+    return { order: shuffled, targets, looked: await looked() }
   } finally {
     scope.free()
   }
@@ -80,9 +107,9 @@ function shuffledGroups(groups: number, random: Random): Uint32Array {
   return shuffled
 }
 
-async function pairsLooked(device: Device, { looked }: MoveWorkspace, groups: number): Promise<number> {
-  const pairs = new Uint32Array(await device.read(looked), 0, groups)
-  return pairs.reduce((sum, count) => sum + count, 0)
+function stagePairs(device: Device, { looked }: MoveWorkspace, groups: number): () => Promise<number> {
+  const read = device.stage({ buffer: looked, offset: 0, bytes: groups * 4 })
+  return async () => new Uint32Array(await read()).reduce((sum, count) => sum + count, 0)
 }
 
 /** Points on a device, in parts. */

@@ -33,9 +33,15 @@ export function tallyWorkspaceBytes(count: number): number {
 
 /** Sums of blocks are 32-bit; adding the blocks happens in 64 bits on the host. */
 export async function tally(device: Device, args: TallyArgs): Promise<TallyResult> {
+  const read = await stageTally(device, args)
+  return read()
+}
+
+/** The same for numbers that are not needed at once: see `Device.stage`. */
+export async function stageTally(device: Device, args: TallyArgs): Promise<() => Promise<TallyResult>> {
   const { from, count } = rangeWithin(args.count, args.range)
   const { values, weights, left, right, sums, differences } = args
-  if (count === 0) return { sum: 0, different: 0 }
+  if (count === 0) return async () => ({ sum: 0, different: 0 })
   const blocks = Math.ceil(count / TALLY_BLOCK)
   const bytes = (from + count) * 4
   await device.run({
@@ -67,13 +73,14 @@ export async function tally(device: Device, args: TallyArgs): Promise<TallyResul
       }
     },
   })
-  const [sumBytes, differenceBytes] = await Promise.all([
-    device.read({ buffer: sums, offset: 0, bytes: blocks * 4 }),
-    device.read({ buffer: differences, offset: 0, bytes: blocks * 4 }),
-  ])
-  let sum = 0
-  for (const value of new Float32Array(sumBytes)) sum += value
-  let different = 0
-  for (const value of new Uint32Array(differenceBytes)) different += value
-  return { sum, different }
+  const readSums = device.stage({ buffer: sums, offset: 0, bytes: blocks * 4 })
+  const readDifferences = device.stage({ buffer: differences, offset: 0, bytes: blocks * 4 })
+  return async () => {
+    const [sumBytes, differenceBytes] = await Promise.all([readSums(), readDifferences()])
+    let sum = 0
+    for (const value of new Float32Array(sumBytes)) sum += value
+    let different = 0
+    for (const value of new Uint32Array(differenceBytes)) different += value
+    return { sum, different }
+  }
 }

@@ -3,7 +3,7 @@
  * are streamed through one buffer, part after part.
  */
 import { elementBytes, type VectorSource } from '../core/matrix.ts'
-import type { BufferScope, Device } from '../device/contract.ts'
+import { type BufferScope, type Device, slice } from '../device/contract.ts'
 import {
   allocateRows,
   allocateSparseRows,
@@ -66,6 +66,8 @@ export class PartVectors {
   async of(part: PointPart): Promise<DeviceRows> {
     if (this.resident) return this.#vectors[this.#parts.indexOf(part)]
     if (this.#loaded?.part !== part) {
+      // Work on the part before is waited for: parts that the device is not ready for would fill the host's memory.
+      if (this.#loaded) await this.#device.read(slice(this.#vectors[0].buffer, 0, 4))
       this.#loaded = undefined
       this.#loaded = { part, rows: await this.upload(part, this.#vectors[0]) }
     }

@@ -93,6 +93,14 @@ describe('the pacer', () => {
     }
   })
 
+  test('steers to another time where it is told', async () => {
+    const queue = new FakeQueue()
+    const pacer = new SubmitPacer(queue, () => queue.now, 16)
+    for (let i = 0; i < 40; i++) await submit(queue, pacer, pacer.operations / 1e8)
+    expect(pacer.operations / 1e8).toBeGreaterThan(14)
+    expect(pacer.operations / 1e8).toBeLessThan(18)
+  })
+
   test('keeps within its limits', async () => {
     const fast = start()
     for (let i = 0; i < 20; i++) await submit(fast.queue, fast.pacer, 0)

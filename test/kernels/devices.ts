@@ -137,6 +137,7 @@ function changed(device: Device, changes: Partial<Device>): Device {
     allocate: (bytes, label) => device.allocate(bytes, label),
     write: (buffer, data, offset) => device.write(buffer, data, offset),
     read: (target) => device.read(target),
+    stage: (target) => device.stage(target),
     clear: (target) => device.clear(target),
     copy: (from, to) => device.copy(from, to),
     run: (work, control) => device.run(work, control),

@@ -26,7 +26,14 @@ import type { DeviceRows } from '../../kernels/rows.ts'
 import { type PartitionTree, sharedTree } from '../../trees/partition-tree.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
 import { DomainLabels } from '../domain-labels.ts'
-import { type CandidateSource, type Round, type RunState, reportShare, type TreeUse } from '../run-state.ts'
+import {
+  type CandidateSource,
+  type Counted,
+  type Round,
+  type RunState,
+  reportShare,
+  type TreeUse,
+} from '../run-state.ts'
 import { allCandidates } from './all.ts'
 import { domainTree } from './domain-tree.ts'
 
@@ -67,7 +74,7 @@ class ClosureSource implements CandidateSource {
     this.#before = this.#use.rounds
   }
 
-  async assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number> {
+  async assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<Counted> {
     if (!state.labelled) return this.#everything.assign(state, part, vectors, round)
     const { device, centers, control } = state
     const trees = this.#visited(await this.#treesOf(state, part))
@@ -76,7 +83,7 @@ class ClosureSource implements CandidateSource {
     await prepareLeafCenters(device, centers, workspace)
     // A point's own centre is always a candidate: its label as a list of one.
     await assignLists(device, { points: vectors, centers, lists: previous, width: 1, labels, distances })
-    let looked = part.count
+    const looked: (() => Promise<ArrayBuffer>)[] = []
     for (const [index, tree] of trees.entries()) {
       control.signal?.throwIfAborted()
       if (part.isPartial) await this.#labels.exchange(part)
@@ -94,12 +101,17 @@ class ClosureSource implements CandidateSource {
         around: this.#labels.around(part),
       }
       await assignLeaves(device, args)
-      for (const pairs of new Uint32Array(await device.read(workspace.looked)).subarray(0, leaves)) looked += pairs
-      // Every tree looks at the own label again.
-      looked -= part.count
+      looked.push(device.stage({ buffer: workspace.looked, offset: 0, bytes: leaves * 4 }))
       reportShare(state, part, (index + 1) / trees.length)
     }
-    return looked
+    return async () => {
+      // Every tree looks at the own label again.
+      let pairs = (1 - trees.length) * part.count
+      for (const bytes of await Promise.all(looked.map((read) => read()))) {
+        for (const count of new Uint32Array(bytes)) pairs += count
+      }
+      return pairs
+    }
   }
 
   async groups(state: RunState, part: PointPart): Promise<PointGroups[]> {

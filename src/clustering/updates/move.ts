@@ -21,12 +21,20 @@ import type { DeviceBuffer } from '../../device/contract.ts'
 import { prepareMoves } from '../../kernels/apply-moves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
 import { createMovingClusters, type MovingClusters } from '../../kernels/move-gains.ts'
-import { type MeasuredPoints, measurePoints, moveThrough } from '../../kernels/move-through.ts'
+import { type MeasuredPoints, measurePoints, moveAndCount } from '../../kernels/move-through.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
 import { DomainLabels } from '../domain-labels.ts'
 import type { PartialSums } from '../partial.ts'
-import { type CandidateSource, type RunState, reportShare, type Update, type UpdateResult } from '../run-state.ts'
+import {
+  type CandidateSource,
+  type Counted,
+  countOf,
+  type RunState,
+  reportShare,
+  type Update,
+  type UpdateResult,
+} from '../run-state.ts'
 import { MovingCopy } from './moving-state.ts'
 import { moveTogether } from './shared-moves.ts'
 import { type ClusterSums, clusterSums } from './sums.ts'
@@ -70,7 +78,7 @@ class MoveUpdate implements Update {
     part: PointPart,
     vectors: DeviceRows,
     round: number,
-  ): Promise<number> {
+  ): Promise<Counted> {
     const { device, settings, control } = state
     const { clusters } = this
     // A start from centres: the first labels are the nearest.
@@ -84,18 +92,20 @@ class MoveUpdate implements Update {
     const all = around && (await this.#labels.exchange(part))
     const groupings = await source.groups(state, part, round)
     const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : (settings.batch as number)
-    let looked = 0
+    const looked: Counted[] = []
     for (const [turn, given] of groupings.entries()) {
       const groups = around ? { ...given, around } : given
       const work = { points: vectors, weights, labels, clusters, groups, first: this.#first }
       const onProgress = (share: number): void => reportShare(state, part, (turn + share) / groupings.length)
-      looked += all
-        ? await moveTogether({ state, part, work, random, labels: this.#labels, all })
-        : await moveThrough(device, work, batch, random, { signal: control.signal, onProgress })
+      looked.push(
+        all
+          ? await moveTogether({ state, part, work, random, labels: this.#labels, all })
+          : await moveAndCount(device, work, batch, random, { signal: control.signal, onProgress }),
+      )
     }
     if (this.#weightless) await followNearest(state, source, part, vectors, round, this.own)
     await this.measure(state, part, vectors)
-    return looked
+    return async () => (await Promise.all(looked.map(countOf))).reduce((sum, count) => sum + count, 0)
   }
 
   /** Distances to the centres as they stand now. */
@@ -168,7 +178,7 @@ class DomainMoves extends MoveUpdate {
     part: PointPart,
     vectors: DeviceRows,
     round: number,
-  ): Promise<number> {
+  ): Promise<Counted> {
     if (this.clusters && state.labelled) {
       this.#copy?.putBack()
       this.#driven = true

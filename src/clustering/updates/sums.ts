@@ -105,6 +105,8 @@ class MergedSums {
   readonly #sums: ExactArray
   readonly #totals: ExactArray
   #counts: Uint32Array
+  /** Counts of shards that were not added yet. */
+  #staged: (() => Promise<ArrayBuffer>)[] = []
 
   constructor(state: RunState, weighted: boolean) {
     const { points, k, largest, weights } = state
@@ -119,29 +121,41 @@ class MergedSums {
     this.#sums.clear()
     this.#totals.clear()
     this.#counts.fill(0)
+    this.#staged = []
   }
 
   /** Adds the sums of a shard. */
   async add({ sums, totals, counts }: ClusterSums['buffers']): Promise<void> {
     await this.#sums.add(sums, counts)
     await this.#totals.add(totals, counts)
-    const read = new Uint32Array(await this.#state.device.read(counts))
-    for (let cluster = 0; cluster < this.#counts.length; cluster++) this.#counts[cluster] += read[cluster]
+    this.#staged.push(this.#state.device.stage(counts))
   }
 
   async value(): Promise<PartialSums> {
-    return { exact: [await this.#sums.read(), await this.#totals.read()], counts: [this.#counts], values: [] }
+    const [sums, totals] = await Promise.all([this.#sums.read(), this.#totals.read(), this.#addCounts()])
+    return { exact: [sums, totals], counts: [this.#counts], values: [] }
   }
 
   absorb({ exact, counts }: PartialSums): void {
     this.#sums.write(exact[0])
     this.#totals.write(exact[1])
     this.#counts = counts[0].slice()
+    this.#staged = []
   }
 
   async write({ sums, totals, counts }: ClusterSums['buffers']): Promise<void> {
     await this.#sums.toFloats(sums)
     await this.#totals.toFloats(totals)
+    await this.#addCounts()
     this.#state.device.write(counts, this.#counts)
+  }
+
+  async #addCounts(): Promise<void> {
+    const staged = await Promise.all(this.#staged.map((read) => read()))
+    this.#staged = []
+    for (const bytes of staged) {
+      const read = new Uint32Array(bytes)
+      for (let cluster = 0; cluster < this.#counts.length; cluster++) this.#counts[cluster] += read[cluster]
+    }
   }
 }

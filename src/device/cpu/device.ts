@@ -192,6 +192,11 @@ class CpuDevice implements Device {
     return this.#view('read', partOf(target)).slice().buffer as ArrayBuffer
   }
 
+  stage(target: DeviceBuffer | BufferPart): () => Promise<ArrayBuffer> {
+    const bytes = this.#view('read', partOf(target)).slice().buffer as ArrayBuffer
+    return async () => bytes
+  }
+
   clear(target: DeviceBuffer | BufferPart): void {
     const part = partOf(target)
     this.requireOpen()

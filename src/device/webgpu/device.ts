@@ -1,10 +1,11 @@
 /**
  * The WebGPU device: Dawn in Node, navigator.gpu in a page.
  *
- * Passes are gathered into submits short enough that progress shows, a signal can stop the work and
- * no watchdog kills it; how many operations that is, the device learns from the time its submits take.
+ * Commands wait to be submitted together until something is read, until the event loop turns, or until they are enough
+ * for one submit. That is short enough for progress to show, for a signal to stop the work and for no watchdog to kill it;
+ * how many operations that is, the device learns from the time its submits take.
  */
-import { CentroidalError } from '../../core/errors.ts'
+import type { CentroidalError } from '../../core/errors.ts'
 import type { GpuEntry } from '../../platform/contract.ts'
 import {
   type BufferPart,
@@ -16,14 +17,20 @@ import {
   type DeviceInfo,
   type DeviceLimits,
   type GpuTarget,
+  type Launches,
   partOf,
   type RunControl,
+  type Shader,
   type ShaderFeatures,
   type Work,
 } from '../contract.ts'
 import { spareMemory } from '../spare-memory.ts'
+import { BindGroupCache } from './bind-groups.ts'
+import { closedError, lostError, memoryError, refusedError, tooLargeError } from './errors.ts'
 import { SubmitPacer } from './pacer.ts'
 import { PipelineCache } from './pipelines.ts'
+import { CommandRecorder, type NativePart } from './recorder.ts'
+import { type ReadBatch, StagingPool } from './staging.ts'
 import { UniformRing } from './uniforms.ts'
 
 export interface WebGpuDeviceOptions {
@@ -34,6 +41,8 @@ export interface WebGpuDeviceOptions {
   /** Bytes of vectors to keep before streaming them. */
   readonly memoryBytes?: number
   readonly reason?: string
+  /** How long one submit should take, in milliseconds. */
+  readonly submitMs?: number | undefined
   /** For tests only: new memory holds this byte instead of zero. */
   readonly fill?: number
 }
@@ -74,7 +83,7 @@ export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOpt
     features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
     limits,
   }
-  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options.tiled ?? !software, options.fill)
+  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options)
 }
 
 function describe(info: GPUAdapterInfo): string {
@@ -92,31 +101,42 @@ class WebGpuDevice implements Device, GpuTarget {
   readonly info: DeviceInfo
   readonly features: ShaderFeatures
   readonly tiled: boolean
+  readonly notes: string[] = []
   readonly #gpu: GPUDevice
   readonly #pipelines: PipelineCache
   readonly #uniforms: UniformRing
+  readonly #groups: BindGroupCache
+  readonly #recorder: CommandRecorder
+  readonly #staging: StagingPool
   readonly #pacer: SubmitPacer
+  readonly #launches = { submits: 0, dispatches: 0, readbacks: 0 }
   readonly #buffers = new Set<GPUBuffer>()
   #allocated = 0
-  /** Work is submitted in the order given, also where the first still compiles when the second is ready. */
+  /** Work is recorded in the order given, also where the first still compiles when the second is ready. */
   #turn: Promise<void> = Promise.resolve()
+  /** Resolves when the GPU is not too far behind. */
+  #behind: Promise<void> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
   #failure: CentroidalError | undefined
   readonly #fill: number | undefined
   #closed = false
   readonly #onError = (event: GPUUncapturedErrorEvent): void => {
     event.preventDefault()
-    this.#failure ??= explain(event.error)
+    this.#failure ??= refusedError(event.error)
   }
 
-  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, tiled: boolean, fill: number | undefined) {
+  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, options: WebGpuDeviceOptions) {
     this.#gpu = gpu
-    this.#fill = fill
+    this.#fill = options.fill
     this.info = info
     this.features = features
-    this.tiled = tiled
+    this.tiled = options.tiled ?? !info.software
     this.#pipelines = new PipelineCache(gpu, features)
     this.#uniforms = new UniformRing(gpu)
-    this.#pacer = new SubmitPacer(gpu.queue)
+    this.#groups = new BindGroupCache(gpu, this.#uniforms)
+    this.#recorder = new CommandRecorder(gpu, this.#uniforms)
+    this.#staging = new StagingPool(gpu)
+    this.#pacer = new SubmitPacer(gpu.queue, undefined, options.submitMs)
     gpu.addEventListener('uncapturederror', this.#onError)
     gpu.lost.then((lost) => {
       if (!this.#closed) this.#failure ??= lostError(lost)
@@ -135,21 +155,23 @@ class WebGpuDevice implements Device, GpuTarget {
     return this.#allocated
   }
 
+  get launches(): Launches {
+    return { ...this.#launches }
+  }
+
   get heldBytes(): number {
     return this.#allocated
+  }
+
+  usable(shader: Shader): boolean {
+    return this.#pipelines.failure(shader) === undefined
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {
     this.requireOpen()
     // Writes and copies come in multiples of 4 bytes, and a binding is never empty.
     const size = Math.max(16, Math.ceil(bytes / 4) * 4)
-    if (size > this.limits.bufferBytes) {
-      throw new CentroidalError(
-        'out-of-memory',
-        `${label} needs ${megabytes(size)} MB and this adapter's largest buffer is ${megabytes(this.limits.bufferBytes)} MB: ` +
-          'use fewer clusters or dimensions, bytes instead of floats, or the CPU device.',
-      )
-    }
+    if (size > this.limits.bufferBytes) throw tooLargeError(label, size, this.limits.bufferBytes)
     this.#gpu.pushErrorScope('out-of-memory')
     const buffer = this.#gpu.createBuffer({
       label,
@@ -178,7 +200,8 @@ class WebGpuDevice implements Device, GpuTarget {
       free: () => {
         if (!this.#buffers.delete(buffer)) return
         this.#allocated -= size
-        buffer.destroy()
+        this.#groups.forget(buffer)
+        if (this.#recorder.destroy(buffer)) this.#submit()
       },
     }
     return memory
@@ -193,54 +216,56 @@ class WebGpuDevice implements Device, GpuTarget {
       bytes = padded
     }
     const part = this.#native('write', { buffer, offset, bytes: bytes.length })
+    // The queue would write before commands that are not submitted yet.
+    if (this.#recorder.uses(part.buffer)) this.#submit()
     this.#gpu.queue.writeBuffer(part.buffer, part.offset, bytes)
   }
 
   async read(target: DeviceBuffer | BufferPart): Promise<ArrayBuffer> {
     await this.#turn
+    return this.stage(target)()
+  }
+
+  stage(target: DeviceBuffer | BufferPart): () => Promise<ArrayBuffer> {
     this.requireOpen()
     const part = partOf(target)
-    const bytes = Math.ceil(part.bytes / 4) * 4
-    const source = this.#native('read', { ...part, bytes })
-    const staging = this.#gpu.createBuffer({
-      label: `read ${part.buffer.label}`,
-      size: Math.max(4, bytes),
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    })
+    const source = this.#native('read', { ...part, bytes: Math.ceil(part.bytes / 4) * 4 })
+    const { batch, bytes } = this.#staging.stage(this.#recorder, source, part.bytes)
+    this.#submitSoon()
+    return async () => {
+      // Reads asked for in the same breath join the batch.
+      batch.done ??= Promise.resolve().then(() => this.#fetch(batch))
+      await batch.done
+      return bytes()
+    }
+  }
+
+  async #fetch(batch: ReadBatch): Promise<void> {
+    this.requireOpen()
+    // The copies may have been submitted before, with other commands.
+    this.#submit()
+    this.#launches.readbacks += batch.chunks.length
     try {
-      const encoder = this.#gpu.createCommandEncoder()
-      encoder.copyBufferToBuffer(source.buffer, source.offset, staging, 0, bytes)
-      this.#gpu.queue.submit([encoder.finish()])
-      await staging.mapAsync(GPUMapMode.READ)
-      const copy = staging.getMappedRange().slice(0, part.bytes)
-      staging.unmap()
-      this.requireOpen()
-      return copy
+      await this.#staging.fetch(batch)
     } catch (error) {
       // A lost device rejects the mapping first and says why only a moment later.
       await Promise.race([this.#gpu.lost, new Promise((resolve) => setTimeout(resolve, 100))])
       this.requireOpen()
       throw error
-    } finally {
-      staging.destroy()
     }
+    this.requireOpen()
   }
 
   clear(target: DeviceBuffer | BufferPart): void {
     this.requireOpen()
-    const part = this.#native('clear', partOf(target))
-    const encoder = this.#gpu.createCommandEncoder()
-    encoder.clearBuffer(part.buffer, part.offset, part.size)
-    this.#gpu.queue.submit([encoder.finish()])
+    this.#recorder.clear(this.#native('clear', partOf(target)))
+    this.#submitSoon()
   }
 
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void {
     this.requireOpen()
-    const source = this.#native('copy', partOf(from))
-    const target = this.#native('copy', partOf(to))
-    const encoder = this.#gpu.createCommandEncoder()
-    encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, source.size)
-    this.#gpu.queue.submit([encoder.finish()])
+    this.#recorder.copy(this.#native('copy', partOf(from)), this.#native('copy', partOf(to)))
+    this.#submitSoon()
   }
 
   run(work: Work, control: RunControl = {}): Promise<void> {
@@ -249,64 +274,112 @@ class WebGpuDevice implements Device, GpuTarget {
     return done
   }
 
-  async #runNow(work: Work, control: RunControl): Promise<void> {
+  async prepare(work: Work): Promise<void> {
+    this.requireOpen()
+    await Promise.all(Array.from(work.webgpu(this), (pass) => this.#pipelines.prepare(pass)))
+  }
+
+  async #runNow(work: Work, { signal, onProgress }: RunControl): Promise<void> {
+    await this.#behind
     this.requireOpen()
     let group: ComputePass[] = []
     let operations = 0
-    const flush = async (): Promise<void> => {
+    const flush = async (submit: boolean): Promise<void> => {
       if (group.length === 0) return
-      this.#submit(work.name, group)
-      await this.#pacer.submitted(operations)
-      this.requireOpen()
-      control.signal?.throwIfAborted()
-      if (group[group.length - 1].share !== undefined) control.onProgress?.(group[group.length - 1].share as number)
+      const passes = await this.#compiled(group)
+      for (const pass of passes) this.#record(work.name, pass)
+      const { share } = group[group.length - 1]
       group = []
       operations = 0
+      if (submit) {
+        this.#submit()
+        await this.#behind
+      } else this.#submitSoon()
+      this.requireOpen()
+      signal?.throwIfAborted()
+      if (share !== undefined) onProgress?.(share)
     }
     for (const pass of work.webgpu(this)) {
-      await this.#pipelines.prepare(pass)
       group.push(pass)
       operations += pass.operations ?? 0
-      if (operations >= this.#pacer.operations || this.#uniforms.isFull(group.length)) await flush()
+      const enough = this.#recorder.operations + operations >= this.#pacer.operations
+      if (enough || group.length >= this.#uniforms.room) await flush(true)
     }
-    await flush()
+    await flush(false)
+  }
+
+  /** The passes, or what does the same, when all their pipelines are there. */
+  async #compiled(passes: readonly ComputePass[]): Promise<ComputePass[]> {
+    const waiting = passes.map((pass) => this.#pipelines.prepare(pass)).filter((compiling) => compiling !== undefined)
+    if (waiting.length > 0) {
+      await Promise.all(waiting)
+      this.requireOpen()
+    }
+    const ready: ComputePass[] = []
+    for (const pass of passes) {
+      const failure = this.#pipelines.failure(pass.shader)
+      if (failure === undefined) ready.push(pass)
+      else if (pass.otherwise === undefined) throw failure
+      else {
+        this.#note(`${pass.shader.name} cannot be used on this GPU: ${failure.message.split('\n')[0]}`)
+        ready.push(...(await this.#compiled([...pass.otherwise()])))
+      }
+    }
+    return ready
+  }
+
+  #note(text: string): void {
+    if (!this.notes.includes(text)) this.notes.push(text)
+  }
+
+  #record(user: string, pass: ComputePass): void {
+    const { compute, layout } = this.#pipelines.get(pass)
+    const parts = pass.bindings.map((target) => this.#native(user, partOf(target)))
+    // Passes that stand in for others may be more than there was room for.
+    if (this.#uniforms.room === 0) this.#submit()
+    this.#launches.dispatches++
+    this.#recorder.dispatch({
+      pipeline: compute,
+      parts,
+      group: this.#groups.get(layout, parts),
+      params: layout.kinds.endsWith('u') ? pass.params : undefined,
+      groups: pass.groups,
+      operations: pass.operations ?? 0,
+    })
+  }
+
+  /** Submits what waits. */
+  #submit(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#recorder.isEmpty) return
+    this.#launches.submits++
+    this.#behind = this.#pacer.submitted(this.#recorder.submit())
+  }
+
+  /** Whoever goes on without reading leaves the GPU with something to do. */
+  #submitSoon(): void {
+    if (this.#recorder.isEmpty) return
+    this.#timer ??= setTimeout(() => this.#submit(), 0)
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    clearTimeout(this.#timer)
+    this.#recorder.discard()
     for (const buffer of this.#buffers) buffer.destroy()
     this.#buffers.clear()
     this.#allocated = 0
+    this.#staging.destroy()
+    this.#groups.clear()
     // Dawn would keep the listener, and with it this device, its pipelines and a thread, for as long as the process lives.
     this.#gpu.removeEventListener('uncapturederror', this.#onError)
     this.#gpu.destroy()
   }
 
-  #submit(name: string, passes: readonly ComputePass[]): void {
-    const offsets = this.#uniforms.write(passes.map((pass) => pass.params))
-    const encoder = this.#gpu.createCommandEncoder({ label: name })
-    const recorder = encoder.beginComputePass({ label: name })
-    passes.forEach((pass, index) => {
-      const pipeline = this.#pipelines.get(pass)
-      const entries: GPUBindGroupEntry[] = pass.bindings.map((target, binding) => ({
-        binding,
-        resource: this.#native(name, partOf(target)),
-      }))
-      entries.push({
-        binding: pass.bindings.length,
-        resource: this.#uniforms.binding(offsets[index], pass.params.length),
-      })
-      recorder.setPipeline(pipeline)
-      recorder.setBindGroup(0, this.#gpu.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }))
-      recorder.dispatchWorkgroups(...(pass.groups as [number, number?, number?]))
-    })
-    recorder.end()
-    this.#gpu.queue.submit([encoder.finish()])
-  }
-
   /** A part as WebGPU knows it; `user` is named if it does not lie in its buffer. */
-  #native(user: string, part: BufferPart): { buffer: GPUBuffer; offset: number; size: number } {
+  #native(user: string, part: BufferPart): NativePart {
     checkPart(user, part)
     const { gpu, owner } = part.buffer as GpuMemory
     if (owner !== this) throw new RangeError(`${user}: ${part.buffer.label} belongs to another device`)
@@ -314,37 +387,9 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   requireOpen(): void {
-    if (this.#closed)
-      throw new CentroidalError('device-lost', 'The device is closed: open another one with openDevice().')
+    if (this.#closed) throw closedError()
     if (this.#failure) throw this.#failure
   }
-}
-
-function explain(error: GPUError): CentroidalError {
-  const first = error.message.split('\n')[0]
-  return new CentroidalError(
-    'device-lost',
-    `The GPU refused work: ${first} Try the CPU device, and please report this.`,
-  )
-}
-
-function lostError(lost: GPUDeviceLostInfo): CentroidalError {
-  const why = lost.message.split('\n')[0] || lost.reason
-  return new CentroidalError(
-    'device-lost',
-    `The GPU device was lost while it worked (${why}): run again, resume from the last checkpoint, or use the CPU device.`,
-  )
-}
-
-function memoryError(label: string, size: number, allocated: number): CentroidalError {
-  return new CentroidalError(
-    'out-of-memory',
-    `The GPU has no room for ${label} (${megabytes(size)} MB, ${megabytes(allocated)} MB in use): set a smaller memoryBytes so that vectors are streamed, a smaller limits.partBytes, or use the CPU device.`,
-  )
-}
-
-function megabytes(bytes: number): number {
-  return Math.ceil(bytes / 1e6)
 }
 
 function ignore(): void {}

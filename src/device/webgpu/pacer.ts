@@ -1,9 +1,14 @@
 /**
  * Decides how much work one submit may carry. It begins small, watches how long submits take, and
- * steers towards a tenth of a second: short enough to stop between submits, long enough that
- * submitting costs nothing. At most two submits are under way, so that the queue never runs dry.
+ * steers towards a given time: short enough to stop between submits and, in a page, to draw between
+ * them, long enough that submitting costs nothing. At most two submits are under way, so that the
+ * queue never runs dry.
  */
-const TARGET_MS = 100
+
+/** Of one submit where nothing is drawn. */
+export const SUBMIT_MS = 100
+/** In a page, which shares the GPU: one frame. */
+export const PAGE_SUBMIT_MS = 16
 const FIRST_OPERATIONS = 2e8
 const SMALLEST = 2e7
 const LARGEST = 2e12
@@ -11,11 +16,17 @@ const LARGEST = 2e12
 export class SubmitPacer {
   readonly #queue: { onSubmittedWorkDone(): Promise<undefined> }
   readonly #now: () => number
+  readonly #target: number
   #operations = FIRST_OPERATIONS
   #previous: Promise<void> = Promise.resolve()
 
-  constructor(queue: { onSubmittedWorkDone(): Promise<undefined> }, now: () => number = () => performance.now()) {
+  constructor(
+    queue: { onSubmittedWorkDone(): Promise<undefined> },
+    now: () => number = () => performance.now(),
+    target = SUBMIT_MS,
+  ) {
     this.#queue = queue
+    this.#target = target
     this.#now = now
   }
 
@@ -39,7 +50,7 @@ export class SubmitPacer {
   #learn(operations: number, milliseconds: number): void {
     // A small submit says little about a large one.
     if (operations < this.#operations / 4) return
-    const factor = Math.min(4, Math.max(0.25, TARGET_MS / Math.max(milliseconds, 0.1)))
+    const factor = Math.min(4, Math.max(0.25, this.#target / Math.max(milliseconds, 0.1)))
     this.#operations = Math.min(LARGEST, Math.max(SMALLEST, this.#operations * Math.sqrt(factor)))
   }
 }

@@ -1,14 +1,15 @@
 /**
- * Parameter blocks of passes: one small uniform buffer, written anew before each submit. The queue
- * keeps writes and submits in order, so the same bytes can serve every submit.
+ * Parameter blocks of passes: one small uniform buffer, written anew before each submit and bound by dynamic offsets. The
+ * queue keeps writes and submits in order, so the same bytes can serve every submit.
  */
 const SLOT = 256
-const SLOTS = 256
+const SLOTS = 1024
 
 export class UniformRing {
   readonly #device: GPUDevice
   readonly #buffer: GPUBuffer
   readonly #words = new Uint32Array((SLOT * SLOTS) / 4)
+  #used = 0
 
   constructor(device: GPUDevice) {
     this.#device = device
@@ -19,20 +20,33 @@ export class UniformRing {
     })
   }
 
-  isFull(passes: number): boolean {
-    return passes >= SLOTS
+  /** Blocks there is room for before the next `write`. */
+  get room(): number {
+    return SLOTS - this.#used
   }
 
-  /** Writes the blocks and says at which byte each begins. */
-  write(blocks: readonly (readonly number[])[]): number[] {
-    blocks.forEach((block, index) => {
-      this.#words.set(block, (index * SLOT) / 4)
-    })
-    this.#device.queue.writeBuffer(this.#buffer, 0, this.#words, 0, (blocks.length * SLOT) / 4)
-    return blocks.map((_, index) => index * SLOT)
+  /** Takes a block for the next submit; the result is its dynamic offset. */
+  add(block: readonly number[]): number {
+    if (block.length > SLOT / 4)
+      throw new RangeError(`A pass has ${block.length} parameters, and at most ${SLOT / 4} fit`)
+    const offset = this.#used * SLOT
+    this.#words.set(block, offset / 4)
+    this.#used++
+    return offset
   }
 
-  binding(offset: number, words: number): GPUBufferBinding {
-    return { buffer: this.#buffer, offset, size: Math.ceil(words / 4) * 16 }
+  /** Writes the blocks that were added. */
+  write(): void {
+    if (this.#used > 0) this.#device.queue.writeBuffer(this.#buffer, 0, this.#words, 0, (this.#used * SLOT) / 4)
+    this.#used = 0
+  }
+
+  /** What a bind group holds: one block, wherever the dynamic offset says. */
+  get binding(): GPUBufferBinding {
+    return { buffer: this.#buffer, size: SLOT }
+  }
+
+  destroy(): void {
+    this.#buffer.destroy()
   }
 }

@@ -1,0 +1,69 @@
+/** How often a round asks something of the GPU: on hardware that costs more than the work of small kernels. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Launches } from '../../src/device/contract.ts'
+import { blobs, type ClusterOptions, clusterSteps, type Device, openDevice } from '../../src/index.ts'
+
+let device: Device
+beforeAll(async () => {
+  device = await openDevice({ kind: 'webgpu' })
+})
+afterAll(() => device.close())
+
+/** What each round launched. */
+async function roundsOf(rows: number, options: Omit<ClusterOptions, 'device'>): Promise<Launches[]> {
+  const { vectors } = blobs({ rows, cols: 8, clusters: 24, seed: 5 })
+  const rounds: Launches[] = []
+  let before = device.launches as Launches
+  const settings = { seed: 1, tolerance: 0, relocate: false, ...options, device }
+  for await (const _ of clusterSteps(vectors, settings)) {
+    const { submits, dispatches, readbacks } = device.launches as Launches
+    rounds.push({
+      submits: submits - before.submits,
+      dispatches: dispatches - before.dispatches,
+      readbacks: readbacks - before.readbacks,
+    })
+    before = device.launches as Launches
+  }
+  return rounds
+}
+
+describe('a round', () => {
+  test('of lloyd reads once', async () => {
+    const rounds = await roundsOf(3000, { k: 20, method: 'lloyd', start: 'random', empty: 'keep', iterations: 5 })
+    expect(rounds.length).toBe(5)
+    // In the first, pipelines were compiled.
+    for (const { submits, dispatches, readbacks } of rounds.slice(1)) {
+      expect(readbacks).toBe(1)
+      expect(submits).toBeLessThanOrEqual(3)
+      expect(dispatches).toBeLessThanOrEqual(26)
+    }
+  })
+
+  test('of lloyd over several shards reads sizes of clusters besides', async () => {
+    const parts = await openDevice({ kind: 'webgpu', limits: { partBytes: 32_768 } })
+    const { vectors } = blobs({ rows: 3000, cols: 8, clusters: 24, seed: 5 })
+    const settings = { k: 20, method: 'lloyd', start: 'random', empty: 'keep', relocate: false, tolerance: 0 } as const
+    const readbacks: number[] = []
+    for await (const _ of clusterSteps(vectors, { ...settings, iterations: 4, device: parts })) {
+      readbacks.push((parts.launches as Launches).readbacks)
+    }
+    await parts.close()
+    expect(readbacks.slice(1).map((count, i) => count - readbacks[i])).toEqual([2, 2, 2])
+  })
+
+  /** What grows with n are batches of 4,096 points: 245 for each of three trees at a million points. */
+  test('of closures-sharp reads once, and grows by what its batches take', async () => {
+    const steady = async (rows: number): Promise<Launches> => {
+      const rounds = await roundsOf(rows, { k: 40, method: 'closures-sharp', trees: 1, iterations: 3 })
+      return rounds[rounds.length - 1]
+    }
+    // Leaves of 16 points: 2 and 8 batches.
+    const [small, large] = [await steady(8192), await steady(32_768)]
+    for (const { submits, readbacks } of [small, large]) {
+      expect(readbacks).toBeLessThanOrEqual(2)
+      expect(submits).toBeLessThanOrEqual(3)
+    }
+    expect(large.dispatches - small.dispatches).toBeLessThanOrEqual(6 * 3)
+    expect(small.dispatches).toBeLessThanOrEqual(2 * 3 + 20)
+  })
+})

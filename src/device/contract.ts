@@ -11,6 +11,7 @@
  * - `run` resolves when the work is accepted, which for the CPU device is when it is done.
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
+import type { KernelForms } from './forms.ts'
 
 /** A GPU (or a program that acts as one) through WebGPU, or all cores through WebAssembly. */
 export type DeviceKind = 'webgpu' | 'cpu'
@@ -122,6 +123,8 @@ export interface GpuTarget {
   readonly features: ShaderFeatures
   /** Hardware wants tiles in workgroup memory; a software adapter is many times faster without barriers. */
   readonly tiled: boolean
+  /** Forms chosen by name, by a test or by tuning. */
+  readonly forms: KernelForms
   /** Operations one pass should stay under, so that a submit is short. Changes as the device is learned. */
   readonly operationsPerPass: number
 }

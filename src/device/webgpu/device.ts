@@ -21,6 +21,7 @@ import {
   type ShaderFeatures,
   type Work,
 } from '../contract.ts'
+import type { KernelForms } from '../forms.ts'
 import { spareMemory } from '../spare-memory.ts'
 import { SubmitPacer } from './pacer.ts'
 import { PipelineCache } from './pipelines.ts'
@@ -29,6 +30,8 @@ import { UniformRing } from './uniforms.ts'
 export interface WebGpuDeviceOptions {
   /** Takes the kernels with workgroup memory (hardware) or without barriers (software). Default: by adapter. */
   readonly tiled?: boolean
+  /** Forms of kernels, by name. Default: as `tiled` suggests. */
+  readonly forms?: KernelForms
   /** Smaller limits than the adapter's, to try out how work is cut. */
   readonly limits?: Partial<DeviceLimits>
   /** Bytes of vectors to keep before streaming them. */
@@ -74,7 +77,7 @@ export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOpt
     features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
     limits,
   }
-  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options.tiled ?? !software, options.fill)
+  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, { ...options, tiled: options.tiled ?? !software })
 }
 
 function describe(info: GPUAdapterInfo): string {
@@ -92,6 +95,7 @@ class WebGpuDevice implements Device, GpuTarget {
   readonly info: DeviceInfo
   readonly features: ShaderFeatures
   readonly tiled: boolean
+  readonly forms: KernelForms
   readonly #gpu: GPUDevice
   readonly #pipelines: PipelineCache
   readonly #uniforms: UniformRing
@@ -108,12 +112,13 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#failure ??= explain(event.error)
   }
 
-  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, tiled: boolean, fill: number | undefined) {
+  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, options: WebGpuDeviceOptions) {
     this.#gpu = gpu
-    this.#fill = fill
+    this.#fill = options.fill
     this.info = info
     this.features = features
-    this.tiled = tiled
+    this.tiled = options.tiled ?? true
+    this.forms = options.forms ?? {}
     this.#pipelines = new PipelineCache(gpu, features)
     this.#uniforms = new UniformRing(gpu)
     this.#pacer = new SubmitPacer(gpu.queue)

@@ -1,0 +1,72 @@
+/** How the hardware forms of assign divide the workspace and the centres. Pure. */
+import { SCALAR } from '../../shaders/assign-scalar.ts'
+
+/** Workgroups that fill a large GPU. With fewer, centres are divided among several workgroups. */
+const ENOUGH_GROUPS = 1024
+/** Bindings begin at multiples of this in any adapter. */
+const ALIGNMENT = 256
+/** Lanes with fewer centres read points more often, which costs about this much. */
+const PER_LANE = [
+  { perLane: 4, cost: 1 },
+  { perLane: 2, cost: 1.03 },
+  { perLane: 1, cost: 1.1 },
+]
+
+export interface PackedCenters {
+  /** Centres of a lane. */
+  readonly perLane: number
+  /** Centres of a block: what all lanes own together. */
+  readonly block: number
+  /** Centres with padding, whole blocks. */
+  readonly padded: number
+}
+
+/** Centres of a lane so that padding costs least. */
+export function packedCenters(centers: number): PackedCenters {
+  const choices = PER_LANE.map(({ perLane, cost }) => {
+    const block = SCALAR.threads * perLane
+    const padded = Math.ceil(centers / block) * block
+    return { perLane, block, padded, cost: cost * padded }
+  })
+  return choices.reduce((best, choice) => (choice.cost < best.cost ? choice : best))
+}
+
+/** How many workgroups share the centres of a point, and how many centres each of them scores: whole blocks. */
+export function splitCenters(
+  rows: number,
+  form: { readonly points: number; readonly centers: number; readonly block: number },
+): { splits: number; each: number } {
+  // Results of splits are kept for as many points as `ENOUGH_GROUPS` of the scalar form have.
+  const wanted = Math.floor((ENOUGH_GROUPS * SCALAR.points) / (Math.ceil(rows / form.points) * form.points))
+  const blocks = Math.ceil(form.centers / form.block)
+  const each = Math.ceil(blocks / Math.max(1, Math.min(wanted, blocks)))
+  return { splits: Math.ceil(blocks / each), each: each * form.block }
+}
+
+export interface WorkspaceRange {
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** Where the parts of the workspace lie, for centres of this padding. */
+export function packedLayout(padded: number, stride: number) {
+  let end = 0
+  const next = (bytes: number): WorkspaceRange => {
+    const offset = end
+    end = Math.ceil((offset + bytes) / ALIGNMENT) * ALIGNMENT
+    return { offset, bytes }
+  }
+  const packed = next(padded * stride * 4)
+  const starts = next(padded * 4)
+  // Best score and centre of every point of each split.
+  const partials = next(padded > SCALAR.threads ? ENOUGH_GROUPS * SCALAR.points * 8 : 8)
+  return { packed, starts, partials, bytes: end }
+}
+
+/** Bytes of the workspace for up to `rows` centres, however they are cut. */
+export function packedBytes({ rows, stride }: { rows: number; stride: number }): number {
+  const { threads } = SCALAR
+  const padded =
+    rows <= 2 * threads ? Math.ceil(rows / threads) * threads : Math.ceil(rows / (4 * threads)) * 4 * threads
+  return packedLayout(padded, stride).bytes
+}

@@ -11,7 +11,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { Shader } from '../src/device/contract.ts'
-import { assignDeclarations } from './assign-pieces.ts'
+import { assignDeclarations, UNSURE } from './assign-pieces.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
@@ -20,7 +20,7 @@ export const SCALAR = { points: 16, threads: 64 } as const
 const POINTS = SCALAR.points
 const LANES = SCALAR.threads
 
-/** `perLane`: centres of a lane, 1, 2 or 4. */
+/** `perLane`: centres of a lane, 1, 2 or 4. `listed`: points come from a list of rows instead of a range. */
 export const assignScalar = (type: ElementType, perLane: number, listed = false): Shader => ({
   name: `assign-scalar-${type}-${perLane}${listed ? '-listed' : ''}`,
   code: ({ subgroups }) => {
@@ -30,7 +30,7 @@ export const assignScalar = (type: ElementType, perLane: number, listed = false)
 #if ${subgroups}
 enable subgroups;
 #endif
-${assignDeclarations(type, listed)}
+${assignDeclarations(type, listed ? 'listed' : 'split')}
 @group(0) @binding(5) var<storage, read_write> packed: array<vec4f>;  // [quads][padded]
 @group(0) @binding(6) var<storage, read_write> starts: array<f32>;    // [padded]
 @group(0) @binding(7) var<uniform> params: Params;
@@ -51,12 +51,12 @@ fn main(
   let quads = params.quads;
   let first = (workgroup.y * groups.x + workgroup.x) * ${POINTS}u;
 #if ${listed}
-  let count = min(unsure[params.firstRow], params.rows);
+  let count = min(unsure[params.counter], params.rows);
   let end = select(0u, params.padded, first < count);  // No early return: barriers need all threads.
   let begin = 0u;
   // The next pass counts from zero.
-  if (first == 0u && local == 0u) { unsure[params.firstRow ^ 1u] = 0u; }
-${unroll(POINTS, (p) => `  let row${p} = unsure[2u + min(first + ${p}u, max(count, 1u) - 1u)];`)}
+  if (first == 0u && local == 0u) { unsure[params.counter ^ 1u] = 0u; }
+${unroll(POINTS, (p) => `  let row${p} = unsure[${UNSURE.rows}u + min(first + ${p}u, max(count, 1u) - 1u)];`)}
 #else
   let count = params.rows;
   let begin = workgroup.z * params.splitCenters;
@@ -104,7 +104,7 @@ ${unroll(POINTS, (p) => `  slotScores[local * ${POINTS}u + ${p}u] = best${p}; sl
       winner = prefer(winner, Best(slotScores[s * ${POINTS}u + local], slotIndices[s * ${POINTS}u + local]));
     }
 #if ${listed}
-    settle(unsure[2u + first + local], winner.index);
+    settle(unsure[${UNSURE.rows}u + first + local], winner.index);
 #else
     if (params.splits == 1u) {
       settle(params.firstRow + first + local, winner.index);
@@ -122,7 +122,7 @@ ${unroll(POINTS, (p) => `  slotScores[local * ${POINTS}u + ${p}u] = best${p}; sl
 export const mergeSplits = (type: ElementType): Shader => ({
   name: `assign-merge-splits-${type}`,
   code: () => wgsl`
-${assignDeclarations(type, false)}
+${assignDeclarations(type, 'split')}
 @group(0) @binding(5) var<uniform> params: Params;
 ${threadNumber}
 

@@ -37,7 +37,7 @@ export const assignWideTiles = (type: ElementType): Shader => ({
 #if ${subgroups}
 enable subgroups;
 #endif
-${assignDeclarations(type, false)}
+${assignDeclarations(type, 'split')}
 @group(0) @binding(5) var<storage, read_write> starts: array<f32>;
 @group(0) @binding(6) var<uniform> params: Params;
 

@@ -1,5 +1,6 @@
 /** The passes of assign on WebGPU, for the nearest centre of dense rows: one generator for each form. */
 import { assignBlocks, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
+import { assignBytes, BYTES, packCenterBytes, sampleMean } from '../../shaders/assign-bytes.ts'
 import { packCenters } from '../../shaders/assign-pack.ts'
 import { assignScalar, mergeSplits, SCALAR } from '../../shaders/assign-scalar.ts'
 import { assignWideTiles, WIDE_TILE } from '../../shaders/assign-wide-tiles.ts'
@@ -8,9 +9,21 @@ import { type BufferPart, type ComputePass, type GpuTarget, type Shader, slice }
 import type { AssignForm } from '../device/forms.ts'
 import { alignmentRows, cutForBinding, cutRows, gridFor, type Range, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
-import { packedCenters, packedLayout, splitCenters, type WorkspaceRange } from './assign-workspace.ts'
+import {
+  BYTES_FROM,
+  BYTES_MOST_STRIDE,
+  bytesLayout,
+  packedCenters,
+  packedLayout,
+  splitCenters,
+  unsureRows,
+  type WorkspaceRange,
+} from './assign-workspace.ts'
 import { rowCuts, rowPasses } from './row-passes.ts'
 import { denseType } from './rows.ts'
+
+/** Fewer points of bytes do not fill a GPU; the scalar form divides the centres then. */
+const BYTES_DEFAULT_ROWS = 16_384
 
 type Passes = Generator<ComputePass>
 
@@ -25,13 +38,14 @@ interface Bound {
   readonly merge: number
 }
 
-const FORMS: Record<Exclude<AssignForm, 'bytes'>, (gpu: GpuTarget, bound: Bound) => Passes> = {
+const FORMS: Record<AssignForm, (gpu: GpuTarget, bound: Bound) => Passes> = {
   blocks: (gpu, bound) =>
     unpacked(gpu, bound, { shader: assignBlocks(denseType(bound.args.points)), points: THREADS * BLOCK_POINTS }),
   tiles: (gpu, bound) =>
     unpacked(gpu, bound, { shader: assignTiles(denseType(bound.args.points)), points: TILE.points }),
   'wide-tiles': wideTiles,
   scalar,
+  bytes,
 }
 
 export function* assignNearestPasses(gpu: GpuTarget, args: AssignArgs): Passes {
@@ -49,18 +63,23 @@ export function* assignNearestPasses(gpu: GpuTarget, args: AssignArgs): Passes {
   }
 }
 
-/** The form asked for, or the default of the device, where it applies. */
-function formFor(gpu: GpuTarget, { centers }: AssignArgs): Exclude<AssignForm, 'bytes'> {
-  const wanted = gpu.forms.assign ?? (gpu.tiled ? 'scalar' : 'blocks')
-  const form = wanted === 'bytes' ? 'scalar' : wanted
-  // A block of packed centres must fit a binding.
-  const fits = SCALAR.threads * 4 * centers.stride * 4 <= gpu.limits.bindingBytes
-  return form === 'scalar' && !fits ? 'tiles' : form
+/** The form asked for, or the default of the device; where it does not apply, the next one. */
+function formFor(gpu: GpuTarget, { points, centers }: AssignArgs): AssignForm {
+  let form = gpu.forms.assign ?? (!gpu.tiled ? 'blocks' : points.rows < BYTES_DEFAULT_ROWS ? 'scalar' : 'bytes')
+  if (form === 'bytes') {
+    const few = centers.rows < BYTES_FROM.centers || points.stride < BYTES_FROM.stride
+    if (points.type !== 'u8' || few || points.stride > BYTES_MOST_STRIDE) form = 'scalar'
+  }
+  // A block of packed centres must fit a binding, and so must the longest list of unsure points.
+  const fits = (bytes: number) => bytes <= gpu.limits.bindingBytes
+  if (form === 'bytes' && !fits(bytesLayout(4 * BYTES.centers, points.stride).unsure.bytes)) form = 'scalar'
+  if ((form === 'scalar' || form === 'bytes') && !fits(BYTES.centers * centers.stride * 4)) form = 'tiles'
+  return form
 }
 
 function centerRanges(gpu: GpuTarget, { centers }: AssignArgs, form: AssignForm): Range[] {
   const rowBytes = centers.stride * 4
-  if (form !== 'scalar') return cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')
+  if (form !== 'scalar' && form !== 'bytes') return cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')
   // Whole blocks, because padding is bound too.
   const most = rowsWithin(gpu.limits.bindingBytes, rowBytes, 'centres')
   const align = alignmentRows(rowBytes, gpu.limits.bindingAlignment)
@@ -133,6 +152,52 @@ function* wideTiles(gpu: GpuTarget, bound: Bound): Passes {
   })
 }
 
+/** Integer scores; then the exact form for the points that they leave unsure. How many, the host need not know. */
+function* bytes(gpu: GpuTarget, bound: Bound): Passes {
+  const { points, labels, distances, workspace } = bound.args
+  const here = centersOf(bound)
+  const padded = Math.ceil(here / BYTES.centers) * BYTES.centers
+  const quads = points.stride / 4
+  const layout = bytesLayout(padded, points.stride)
+  const part = ({ offset, bytes }: WorkspaceRange) => slice(workspace, offset, bytes)
+  const [packed, starts, mean, unsure] = [layout.packed, layout.starts, layout.mean, layout.unsure].map(part)
+  const [bytePacked, byteStarts] = [layout.bytePacked, layout.byteStarts].map(part)
+  yield packPass(gpu, bound, packed, starts)
+  yield {
+    shader: sampleMean,
+    bindings: [bound.part, mean, unsure],
+    params: [here, quads],
+    groups: gridFor(quads, THREADS, gpu.limits.workgroups),
+  }
+  yield {
+    shader: packCenterBytes,
+    bindings: [bound.part, mean, bytePacked, byteStarts, unsure],
+    params: [here, quads, padded],
+    groups: gridFor(padded, THREADS, gpu.limits.workgroups),
+    operations: padded * points.stride,
+  }
+  const exact = assignScalar('u8', BYTES.centers / SCALAR.threads, true)
+  const perRow = 2 * here * points.stride
+  let counter = 0
+  const atLeast = BYTES.points * 4
+  for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast, most: unsureRows(padded) })) {
+    const params = [...commonParams(bound, first, count), padded, padded, 1, counter]
+    const common = [points.buffer, bound.part, labels, distances, unsure]
+    const groups = gridFor(count, BYTES.points, gpu.limits.workgroups)
+    const share = shareDone(bound, first + count)
+    yield {
+      shader: assignBytes,
+      bindings: [...common, bytePacked, byteStarts, mean],
+      params,
+      groups,
+      operations: count * perRow,
+    }
+    // As many workgroups as if all were unsure; most find nothing to do.
+    yield { shader: exact, bindings: [...common, packed, starts], params, groups, share }
+    counter = 1 - counter
+  }
+}
+
 interface SplitForm {
   readonly shader: Shader
   /** Points of a workgroup. */
@@ -152,7 +217,7 @@ function* splitPasses(gpu: GpuTarget, bound: Bound, form: SplitForm): Passes {
   const perRow = 2 * centersOf(bound) * points.stride
   for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast: form.points * 4 })) {
     const { splits, each } = splitCenters(count, form)
-    const params = [...commonParams(bound, first, count), form.centers, each, splits]
+    const params = [...commonParams(bound, first, count), form.centers, each, splits, 0]
     const common = [points.buffer, bound.part, labels, distances, form.partials]
     const [x, y] = gridFor(count, form.points, gpu.limits.workgroups)
     const share = shareDone(bound, first + count)

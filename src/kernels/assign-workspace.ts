@@ -1,4 +1,5 @@
 /** How the hardware forms of assign divide the workspace and the centres. Pure. */
+import { UNSURE } from '../../shaders/assign-pieces.ts'
 import { SCALAR } from '../../shaders/assign-scalar.ts'
 
 /** Workgroups that fill a large GPU. With fewer, centres are divided among several workgroups. */
@@ -11,6 +12,10 @@ const PER_LANE = [
   { perLane: 2, cost: 1.03 },
   { perLane: 1, cost: 1.1 },
 ]
+
+/** From here on bytes are scored as integers, which then pays for a second packing. More columns could overflow. */
+export const BYTES_FROM = { centers: 2 * SCALAR.threads + 1, stride: 16 }
+export const BYTES_MOST_STRIDE = 65536
 
 export interface PackedCenters {
   /** Centres of a lane. */
@@ -50,17 +55,40 @@ export interface WorkspaceRange {
 
 /** Where the parts of the workspace lie, for centres of this padding. */
 export function packedLayout(padded: number, stride: number) {
+  const [packed, starts, partials] = oneAfterAnother([
+    padded * stride * 4,
+    padded * 4,
+    // Best score and centre of every point of each split.
+    padded > SCALAR.threads ? ENOUGH_GROUPS * SCALAR.points * 8 : 8,
+  ])
+  return { packed, starts, partials, bytes: partials.offset + partials.bytes }
+}
+
+/** The same with centres as bytes: `starts` of both kinds, and a list of unsure points. */
+export function bytesLayout(padded: number, stride: number) {
+  const [packed, starts, bytePacked, byteStarts, mean, unsure] = oneAfterAnother([
+    padded * stride * 4,
+    padded * 4,
+    padded * Math.ceil(stride / 16) * 16,
+    padded * 4,
+    stride * 4,
+    (UNSURE.rows + unsureRows(padded)) * 4,
+  ])
+  return { packed, starts, bytePacked, byteStarts, mean, unsure, bytes: unsure.offset + unsure.bytes }
+}
+
+function oneAfterAnother(sizes: readonly number[]): WorkspaceRange[] {
   let end = 0
-  const next = (bytes: number): WorkspaceRange => {
-    const offset = end
-    end = Math.ceil((offset + bytes) / ALIGNMENT) * ALIGNMENT
+  return sizes.map((bytes) => {
+    const offset = Math.ceil(end / ALIGNMENT) * ALIGNMENT
+    end = offset + bytes
     return { offset, bytes }
-  }
-  const packed = next(padded * stride * 4)
-  const starts = next(padded * 4)
-  // Best score and centre of every point of each split.
-  const partials = next(padded > SCALAR.threads ? ENOUGH_GROUPS * SCALAR.points * 8 : 8)
-  return { packed, starts, partials, bytes: end }
+  })
+}
+
+/** Points of a pass in bytes, all of which may be unsure. More where centres take more memory than the list. */
+export function unsureRows(padded: number): number {
+  return Math.min(2 ** 18, padded * 256)
 }
 
 /** Bytes of the workspace for up to `rows` centres, however they are cut. */
@@ -68,5 +96,8 @@ export function packedBytes({ rows, stride }: { rows: number; stride: number }):
   const { threads } = SCALAR
   const padded =
     rows <= 2 * threads ? Math.ceil(rows / threads) * threads : Math.ceil(rows / (4 * threads)) * 4 * threads
-  return packedLayout(padded, stride).bytes
+  const floats = packedLayout(padded, stride).bytes
+  return rows < BYTES_FROM.centers || stride < BYTES_FROM.stride
+    ? floats
+    : Math.max(floats, bytesLayout(padded, stride).bytes)
 }

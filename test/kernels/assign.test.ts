@@ -146,6 +146,7 @@ function split(c: Rows, at: number): [Rows, Rows] {
 const FORMS = [
   withForms({ assign: 'tiles' }),
   withForms({ assign: 'wide-tiles' }),
+  withForms({ assign: 'bytes' }),
   withForms({ assign: 'scalar' }, { ...SMALL_LIMITS, workgroups: 65535 }),
 ]
 

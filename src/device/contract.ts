@@ -12,6 +12,7 @@
  *   together with what comes next, as far as that is not much and nothing has to be read in between.
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
+import type { KernelForms } from './forms.ts'
 
 /** A GPU (or a program that acts as one) through WebGPU, or all cores through WebAssembly. */
 export type DeviceKind = 'webgpu' | 'cpu'
@@ -128,6 +129,8 @@ export interface GpuTarget {
   readonly features: ShaderFeatures
   /** Hardware wants tiles in workgroup memory; a software adapter is many times faster without barriers. */
   readonly tiled: boolean
+  /** Forms chosen by name, by a test or by tuning. */
+  readonly forms: KernelForms
   /** Operations one pass should stay under, so that a submit is short. Changes as the device is learned. */
   readonly operationsPerPass: number
   /** False for a shader that could not be compiled here: `otherwise` of its passes was taken, and will be again. */

@@ -6,7 +6,6 @@
  * (centre the data if it lies far from zero); the distance of the winner is exact to rounding.
  * Cost: 2 n k d operations.
  */
-import { assignBlocks, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
 import { assignMany } from '../../shaders/assign-many.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { badOption } from '../core/errors.ts'
@@ -21,7 +20,9 @@ import {
   slice,
 } from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
+import { assignNearestPasses, startsPass } from './assign-forms.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
+import { packedBytes } from './assign-workspace.ts'
 import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
@@ -55,8 +56,8 @@ const QUANTIZED_CHUNK = 128
 /** `sparse`: for points that are sparse rows. */
 export function assignWorkspaceBytes(centers: { rows: number; stride: number }, sparse = false): number {
   if (sparse) return sparseWorkspaceBytes(centers)
-  // The CPU packs centres into panels of 8; the GPU needs only their norms.
-  return panelsBytes(centers) + quantizedBytes(centers)
+  // The CPU packs centres into panels of 8. A GPU needs their norms; the hardware forms pack them too.
+  return Math.max(panelsBytes(centers) + quantizedBytes(centers), packedBytes(centers))
 }
 
 function quantizedBytes({ rows, stride }: { rows: number; stride: number }): number {
@@ -72,41 +73,37 @@ export function assign(device: Device, args: AssignArgs, control?: RunControl): 
   const sparse = args.points.type === 'csr'
   const work = {
     name: 'assign',
-    webgpu: (gpu: GpuTarget) => (sparse ? assignSparsePasses(gpu, args, m) : assignPasses(gpu, args, m)),
+    webgpu: (gpu: GpuTarget) =>
+      sparse
+        ? assignSparsePasses(gpu, args, m)
+        : m > 1
+          ? assignManyPasses(gpu, args, m)
+          : assignNearestPasses(gpu, args),
     cpu: (memory: CpuMemory) => (sparse ? assignSparseJobs(memory, args, m) : assignJobs(memory, args, m)),
   }
   return device.run(work, control)
 }
 
-function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
+/** The m nearest, one thread per point. */
+function* assignManyPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
   const firstLabel = args.firstLabel ?? 0
-  const quads = points.stride / 4
-  const type = denseType(points)
-  const shader = m > 1 ? assignMany(type, listCapacity(m)) : gpu.tiled ? assignTiles(type) : assignBlocks(type)
-  const pointsPerGroup = m > 1 ? THREADS : gpu.tiled ? TILE.points : THREADS * BLOCK_POINTS
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
     const here = range.end - range.start
     const part = slice(centers.buffer, range.start * rowBytes, here * rowBytes)
     const starts = slice(workspace, 0, here * 4)
-    yield {
-      shader: centerStarts,
-      bindings: [part, starts],
-      params: [here, quads],
-      groups: gridFor(here, THREADS, gpu.limits.workgroups),
-      operations: here * centers.stride,
-    }
+    yield startsPass(gpu, part, centers.stride, starts)
     const merge = range.start > 0 || args.merge ? 1 : 0
     yield* rowPasses(gpu, {
       rows: points.rows,
       perRow: 2 * here * points.stride,
-      atLeast: pointsPerGroup * 4,
+      atLeast: THREADS * 4,
       pass: (row, rows) => ({
-        shader,
+        shader: assignMany(denseType(points), listCapacity(m)),
         bindings: [points.buffer, part, starts, labels, distances],
-        params: [row, rows, quads, here, firstLabel + range.start, merge, ...(m > 1 ? [m] : [])],
-        groups: gridFor(rows, pointsPerGroup, gpu.limits.workgroups),
+        params: [row, rows, points.stride / 4, here, firstLabel + range.start, merge, m],
+        groups: gridFor(rows, THREADS, gpu.limits.workgroups),
         share: (range.start + (here * (row + rows)) / points.rows) / centers.rows,
       }),
     })

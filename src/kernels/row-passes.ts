@@ -11,10 +11,20 @@ export interface RowWork {
   pass(first: number, count: number): ComputePass
 }
 
-export function* rowPasses(gpu: GpuTarget, { rows, perRow, atLeast, pass }: RowWork): Generator<ComputePass> {
+export function* rowPasses(gpu: GpuTarget, work: RowWork): Generator<ComputePass> {
+  for (const { first, count } of rowCuts(gpu, work)) {
+    yield { operations: count * work.perRow, ...work.pass(first, count) }
+  }
+}
+
+/** Rows cut as `rowPasses` cuts them, for work that takes several passes for the same rows. */
+export function* rowCuts(
+  gpu: GpuTarget,
+  { rows, perRow, atLeast, most = rows }: Pick<RowWork, 'rows' | 'perRow' | 'atLeast'> & { readonly most?: number },
+): Generator<{ readonly first: number; readonly count: number }> {
   for (let first = 0; first < rows; ) {
-    const count = Math.min(rows - first, rowsWithinOperations(gpu.operationsPerPass, perRow, atLeast))
-    yield { operations: count * perRow, ...pass(first, count) }
+    const count = Math.min(rows - first, most, rowsWithinOperations(gpu.operationsPerPass, perRow, atLeast))
+    yield { first, count }
     first += count
   }
 }

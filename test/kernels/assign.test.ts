@@ -11,7 +11,7 @@ import {
   isAbsent,
   scoreBound,
 } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, SMALL_LIMITS, withForms } from './devices.ts'
 import { countOf, lengthOf, longest, NONE, type Rows, ranking, squaredDistance } from './oracles.ts'
 import { anySeed, centers, checkProperty, EXACT, exactFlavour, points, ROUGH, roughFlavour, size } from './vectors.ts'
 
@@ -142,7 +142,15 @@ function split(c: Rows, at: number): [Rows, Rows] {
   return [part(c.data.subarray(0, cut)), part(c.data.subarray(cut))]
 }
 
-onEveryDevice((opened) => {
+/** The default of `tiled` is the scalar form. With small limits centres are cut into several bindings. */
+const FORMS = [
+  withForms({ assign: 'tiles' }),
+  withForms({ assign: 'wide-tiles' }),
+  withForms({ assign: 'bytes' }),
+  withForms({ assign: 'scalar' }, { ...SMALL_LIMITS, workgroups: 65535 }),
+]
+
+onDevices([...DEVICES, ...FORMS], (opened) => {
   describe('the nearest', () => {
     test.each(SHAPES)('is exact on whole numbers, %i points, %i centres, %i columns', async (n, k, d) => {
       for (const flavour of EXACT) {

@@ -9,6 +9,7 @@ import type { VectorData } from '../../src/core/matrix.ts'
 import { elementType } from '../../src/core/matrix.ts'
 import { BufferScope, type Device, type DeviceBuffer, type DeviceLimits } from '../../src/device/contract.ts'
 import { openCpuDevice } from '../../src/device/cpu/device.ts'
+import type { KernelForms } from '../../src/device/forms.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { openWebGpuDevice, type WebGpuDeviceOptions } from '../../src/device/webgpu/device.ts'
 import { allocateRows, type DeviceRows, paddedCols, writeRows } from '../../src/kernels/rows.ts'
@@ -73,6 +74,13 @@ export interface OpenedDevice {
   readonly runs: number
   /** Runs a case and frees its buffers, whatever comes of it. */
   use<T>(work: (buffers: CaseBuffers) => Promise<T>): Promise<T>
+}
+
+/** A device with the hardware form of a kernel. */
+export function withForms(forms: KernelForms, limits?: Partial<DeviceLimits>): TestDevice {
+  const name = `webgpu with ${Object.entries(forms).map((entry) => entry.join(' in '))}`
+  const options = { tiled: true, forms, ...(limits ? { limits } : {}) }
+  return { name: limits ? `${name} and small limits` : name, runs: 6, open: () => openFilledWebGpu(0xff, options) }
 }
 
 /** The same tests once for each of the devices; each is opened once and closed at the end. */

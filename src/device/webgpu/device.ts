@@ -24,6 +24,7 @@ import {
   type ShaderFeatures,
   type Work,
 } from '../contract.ts'
+import type { KernelForms } from '../forms.ts'
 import { spareMemory } from '../spare-memory.ts'
 import { BindGroupCache } from './bind-groups.ts'
 import { closedError, lostError, memoryError, refusedError, tooLargeError } from './errors.ts'
@@ -36,6 +37,8 @@ import { UniformRing } from './uniforms.ts'
 export interface WebGpuDeviceOptions {
   /** Takes the kernels with workgroup memory (hardware) or without barriers (software). Default: by adapter. */
   readonly tiled?: boolean
+  /** Forms of kernels, by name. Default: as `tiled` suggests. */
+  readonly forms?: KernelForms
   /** Smaller limits than the adapter's, to try out how work is cut. */
   readonly limits?: Partial<DeviceLimits>
   /** Bytes of vectors to keep before streaming them. */
@@ -102,6 +105,7 @@ class WebGpuDevice implements Device, GpuTarget {
   readonly features: ShaderFeatures
   readonly tiled: boolean
   readonly notes: string[] = []
+  readonly forms: KernelForms
   readonly #gpu: GPUDevice
   readonly #pipelines: PipelineCache
   readonly #uniforms: UniformRing
@@ -131,6 +135,7 @@ class WebGpuDevice implements Device, GpuTarget {
     this.info = info
     this.features = features
     this.tiled = options.tiled ?? !info.software
+    this.forms = options.forms ?? {}
     this.#pipelines = new PipelineCache(gpu, features)
     this.#uniforms = new UniformRing(gpu)
     this.#groups = new BindGroupCache(gpu, this.#uniforms)

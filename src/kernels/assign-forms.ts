@@ -1,0 +1,272 @@
+/** The passes of assign on WebGPU, for the nearest centre of dense rows: one generator for each form. */
+import { assignBlocks, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
+import { assignBytes, BYTES, packCenterBytes, sampleMean } from '../../shaders/assign-bytes.ts'
+import { packCenters } from '../../shaders/assign-pack.ts'
+import { assignScalar, mergeSplits, SCALAR } from '../../shaders/assign-scalar.ts'
+import { assignWideTiles, WIDE_TILE } from '../../shaders/assign-wide-tiles.ts'
+import { THREADS } from '../../shaders/pieces.ts'
+import { type BufferPart, type ComputePass, type GpuTarget, type Shader, slice } from '../device/contract.ts'
+import type { AssignForm } from '../device/forms.ts'
+import { alignmentRows, cutForBinding, cutRows, gridFor, type Range, rowsWithin } from '../device/plan.ts'
+import type { AssignArgs } from './assign.ts'
+import {
+  BYTES_FROM,
+  BYTES_MOST_STRIDE,
+  bytesLayout,
+  packedCenters,
+  packedLayout,
+  splitCenters,
+  unsureRows,
+  type WorkspaceRange,
+} from './assign-workspace.ts'
+import { rowCuts, rowPasses } from './row-passes.ts'
+import { denseType } from './rows.ts'
+
+/** Fewer points of bytes do not fill a GPU; the scalar form divides the centres then. */
+const BYTES_DEFAULT_ROWS = 16_384
+
+type Passes = Generator<ComputePass>
+
+/** Centres that are bound at once. */
+interface Bound {
+  readonly args: AssignArgs
+  readonly range: Range
+  readonly part: BufferPart
+  /** Label of the first of them. */
+  readonly firstLabel: number
+  /** 1 where earlier results are kept unless a centre is strictly nearer. */
+  readonly merge: number
+}
+
+const FORMS: Record<AssignForm, (gpu: GpuTarget, bound: Bound) => Passes> = {
+  blocks: (gpu, bound) =>
+    unpacked(gpu, bound, { shader: assignBlocks(denseType(bound.args.points)), points: THREADS * BLOCK_POINTS }),
+  tiles: (gpu, bound) =>
+    unpacked(gpu, bound, { shader: assignTiles(denseType(bound.args.points)), points: TILE.points }),
+  'wide-tiles': wideTiles,
+  scalar,
+  bytes,
+}
+
+export function* assignNearestPasses(gpu: GpuTarget, args: AssignArgs): Passes {
+  const { centers } = args
+  const form = formFor(gpu, args)
+  const rowBytes = centers.stride * 4
+  for (const range of centerRanges(gpu, args, form)) {
+    yield* FORMS[form](gpu, {
+      args,
+      range,
+      part: slice(centers.buffer, range.start * rowBytes, (range.end - range.start) * rowBytes),
+      firstLabel: (args.firstLabel ?? 0) + range.start,
+      merge: range.start > 0 || args.merge ? 1 : 0,
+    })
+  }
+}
+
+/** The form asked for, or the default of the device; where it does not apply, the next one. */
+function formFor(gpu: GpuTarget, { points, centers }: AssignArgs): AssignForm {
+  let form = gpu.forms.assign ?? (!gpu.tiled ? 'blocks' : points.rows < BYTES_DEFAULT_ROWS ? 'scalar' : 'bytes')
+  if (form === 'bytes') {
+    const few = centers.rows < BYTES_FROM.centers || points.stride < BYTES_FROM.stride
+    if (points.type !== 'u8' || few || points.stride > BYTES_MOST_STRIDE) form = 'scalar'
+  }
+  // A block of packed centres must fit a binding, and so must the longest list of unsure points.
+  const fits = (bytes: number) => bytes <= gpu.limits.bindingBytes
+  if (form === 'bytes' && !fits(bytesLayout(4 * BYTES.centers, points.stride).unsure.bytes)) form = 'scalar'
+  if ((form === 'scalar' || form === 'bytes') && !fits(BYTES.centers * centers.stride * 4)) form = 'tiles'
+  return form
+}
+
+function centerRanges(gpu: GpuTarget, { centers }: AssignArgs, form: AssignForm): Range[] {
+  const rowBytes = centers.stride * 4
+  if (form !== 'scalar' && form !== 'bytes') return cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')
+  // Whole blocks, because padding is bound too.
+  const most = rowsWithin(gpu.limits.bindingBytes, rowBytes, 'centres')
+  const align = alignmentRows(rowBytes, gpu.limits.bindingAlignment)
+  return cutRows(centers.rows, most, Math.max(SCALAR.threads * 4, align))
+}
+
+/** Forms that read centres as they are. */
+function* unpacked(
+  gpu: GpuTarget,
+  bound: Bound,
+  { shader, points: perGroup }: { shader: Shader; points: number },
+): Passes {
+  const { points, labels, distances, workspace } = bound.args
+  const here = centersOf(bound)
+  const starts = slice(workspace, 0, here * 4)
+  yield startsPass(gpu, bound.part, points.stride, starts)
+  yield* rowPasses(gpu, {
+    rows: points.rows,
+    perRow: 2 * here * points.stride,
+    atLeast: perGroup * 4,
+    pass: (row, rows) => ({
+      shader,
+      bindings: [points.buffer, bound.part, starts, labels, distances],
+      params: commonParams(bound, row, rows),
+      groups: gridFor(rows, perGroup, gpu.limits.workgroups),
+      share: shareDone(bound, row + rows),
+    }),
+  })
+}
+
+/** starts: -|c|^2 / 2 of the centres of a binding. */
+export function startsPass(gpu: GpuTarget, centers: BufferPart, stride: number, starts: BufferPart): ComputePass {
+  const count = starts.bytes / 4
+  return {
+    shader: centerStarts,
+    bindings: [centers, starts],
+    params: [count, stride / 4],
+    groups: gridFor(count, THREADS, gpu.limits.workgroups),
+    operations: count * stride,
+  }
+}
+
+function* scalar(gpu: GpuTarget, bound: Bound): Passes {
+  const { points } = bound.args
+  const { perLane, block, padded } = packedCenters(centersOf(bound))
+  const { packed, starts, partials } = workspaceParts(bound, padded)
+  yield packPass(gpu, bound, packed, starts)
+  yield* splitPasses(gpu, bound, {
+    shader: assignScalar(denseType(points), perLane),
+    points: SCALAR.points,
+    centers: padded,
+    block,
+    partials,
+    prepared: [packed, starts],
+  })
+}
+
+function* wideTiles(gpu: GpuTarget, bound: Bound): Passes {
+  const { points } = bound.args
+  const { packed, partials } = workspaceParts(bound, packedCenters(centersOf(bound)).padded)
+  const starts = slice(packed, 0, centersOf(bound) * 4)
+  yield startsPass(gpu, bound.part, points.stride, starts)
+  yield* splitPasses(gpu, bound, {
+    shader: assignWideTiles(denseType(points)),
+    points: WIDE_TILE.points,
+    centers: centersOf(bound),
+    block: WIDE_TILE.centers,
+    partials,
+    prepared: [starts],
+  })
+}
+
+/** Integer scores; then the exact form for the points that they leave unsure. How many, the host need not know. */
+function* bytes(gpu: GpuTarget, bound: Bound): Passes {
+  const { points, labels, distances, workspace } = bound.args
+  const here = centersOf(bound)
+  const padded = Math.ceil(here / BYTES.centers) * BYTES.centers
+  const quads = points.stride / 4
+  const layout = bytesLayout(padded, points.stride)
+  const part = ({ offset, bytes }: WorkspaceRange) => slice(workspace, offset, bytes)
+  const [packed, starts, mean, unsure] = [layout.packed, layout.starts, layout.mean, layout.unsure].map(part)
+  const [bytePacked, byteStarts] = [layout.bytePacked, layout.byteStarts].map(part)
+  yield packPass(gpu, bound, packed, starts)
+  yield {
+    shader: sampleMean,
+    bindings: [bound.part, mean, unsure],
+    params: [here, quads],
+    groups: gridFor(quads, THREADS, gpu.limits.workgroups),
+  }
+  yield {
+    shader: packCenterBytes,
+    bindings: [bound.part, mean, bytePacked, byteStarts, unsure],
+    params: [here, quads, padded],
+    groups: gridFor(padded, THREADS, gpu.limits.workgroups),
+    operations: padded * points.stride,
+  }
+  const exact = assignScalar('u8', BYTES.centers / SCALAR.threads, true)
+  const perRow = 2 * here * points.stride
+  let counter = 0
+  const atLeast = BYTES.points * 4
+  for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast, most: unsureRows(padded) })) {
+    const params = [...commonParams(bound, first, count), padded, padded, 1, counter]
+    const common = [points.buffer, bound.part, labels, distances, unsure]
+    const groups = gridFor(count, BYTES.points, gpu.limits.workgroups)
+    const share = shareDone(bound, first + count)
+    yield {
+      shader: assignBytes,
+      bindings: [...common, bytePacked, byteStarts, mean],
+      params,
+      groups,
+      operations: count * perRow,
+    }
+    // As many workgroups as if all were unsure; most find nothing to do.
+    yield { shader: exact, bindings: [...common, packed, starts], params, groups, share }
+    counter = 1 - counter
+  }
+}
+
+interface SplitForm {
+  readonly shader: Shader
+  /** Points of a workgroup. */
+  readonly points: number
+  /** Centres to score, padding included where they are padded. */
+  readonly centers: number
+  /** Centres that a workgroup scores at once. */
+  readonly block: number
+  readonly partials: BufferPart
+  /** Bindings of its own. */
+  readonly prepared: readonly BufferPart[]
+}
+
+/** Rows by rows; where few rows leave a GPU idle, centres are divided among workgroups and the best are merged. */
+function* splitPasses(gpu: GpuTarget, bound: Bound, form: SplitForm): Passes {
+  const { points, labels, distances } = bound.args
+  const perRow = 2 * centersOf(bound) * points.stride
+  for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast: form.points * 4 })) {
+    const { splits, each } = splitCenters(count, form)
+    const params = [...commonParams(bound, first, count), form.centers, each, splits, 0]
+    const common = [points.buffer, bound.part, labels, distances, form.partials]
+    const [x, y] = gridFor(count, form.points, gpu.limits.workgroups)
+    const share = shareDone(bound, first + count)
+    yield {
+      shader: form.shader,
+      bindings: [...common, ...form.prepared],
+      params,
+      groups: [x, y, splits],
+      operations: count * perRow,
+      ...(splits === 1 ? { share } : {}),
+    }
+    if (splits === 1) continue
+    yield {
+      shader: mergeSplits(denseType(points)),
+      bindings: common,
+      params,
+      groups: gridFor(count, THREADS, gpu.limits.workgroups),
+      operations: count * (splits + 3 * points.stride),
+      share,
+    }
+  }
+}
+
+function packPass(gpu: GpuTarget, bound: Bound, packed: BufferPart, starts: BufferPart): ComputePass {
+  const { stride } = bound.args.centers
+  const padded = starts.bytes / 4
+  return {
+    shader: packCenters,
+    bindings: [bound.part, packed, starts],
+    params: [centersOf(bound), stride / 4, padded],
+    groups: gridFor(padded, THREADS, gpu.limits.workgroups),
+    operations: padded * stride,
+  }
+}
+
+function workspaceParts({ args }: Bound, padded: number) {
+  const { packed, starts, partials } = packedLayout(padded, args.points.stride)
+  const part = ({ offset, bytes }: WorkspaceRange) => slice(args.workspace, offset, bytes)
+  return { packed: part(packed), starts: part(starts), partials: part(partials) }
+}
+
+function commonParams(bound: Bound, first: number, rows: number): number[] {
+  return [first, rows, bound.args.points.stride / 4, centersOf(bound), bound.firstLabel, bound.merge]
+}
+
+function centersOf({ range }: Bound): number {
+  return range.end - range.start
+}
+
+function shareDone({ args, range }: Bound, rows: number): number {
+  return (range.start + ((range.end - range.start) * rows) / args.points.rows) / args.centers.rows
+}

@@ -14,6 +14,7 @@ import { addQueryCommand } from './commands/query.ts'
 import { addReportCommand } from './commands/report.ts'
 import { addSearchCommand } from './commands/search.ts'
 import { addSweepCommand } from './commands/sweep.ts'
+import { addTuneCommand } from './commands/tune.ts'
 import { addVocabularyCommand } from './commands/vocabulary.ts'
 import type { Session } from './session.ts'
 
@@ -57,6 +58,7 @@ Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
   addBenchCommand(program, session)
   addConvertCommand(program, session)
   addInfoCommand(program, session)
+  addTuneCommand(program, session)
   return program
 }
 

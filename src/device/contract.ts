@@ -172,6 +172,8 @@ export interface Device {
   readonly info: DeviceInfo
   /** @internal Throws if the device was closed or lost. */
   requireOpen?(): void
+  /** @internal Forms of kernels to use from now on, for tuning. Only devices whose kernels have several forms have it. */
+  useForms?(forms: KernelForms): void
   /** @internal Memory that the caller frees. It is zero at first. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */

@@ -5,6 +5,8 @@
 export const KERNEL_FORMS = {
   /** `blocks` has no barriers; the others are for hardware. `bytes` applies to points of bytes only. */
   assign: ['blocks', 'tiles', 'wide-tiles', 'scalar', 'bytes'],
+  /** Of points of bytes, in place of `assign`. */
+  assignBytes: ['blocks', 'tiles', 'wide-tiles', 'scalar', 'bytes'],
 } as const
 
 /** The form to use of each kernel. Default: chosen by the kernel. */

@@ -4,6 +4,7 @@ import { choice, flag, type OptionChecks, optionGroup, optionsOf, whole } from '
 import { CentroidalError } from '../core/errors.ts'
 import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
 import { openCpuDevice } from './cpu/device.ts'
+import { rememberedForms } from './remembered-forms.ts'
 import { openWebGpuDevice } from './webgpu/device.ts'
 import { PAGE_SUBMIT_MS } from './webgpu/pacer.ts'
 
@@ -28,6 +29,8 @@ export interface DeviceOptions {
   readonly limits?: Partial<DeviceLimits>
   /** For comparing kernels: tiles in workgroup memory or none. Default: as suits the adapter, tiles on hardware and none on software. */
   readonly tiled?: boolean
+  /** False: kernels of a WebGPU device keep their default forms, whatever {@link tune} found for its adapter. Default true. */
+  readonly tune?: boolean
   /** For trying out the CPU device as a page without cross-origin isolation has it: false. Default: shared where it can be. */
   readonly shared?: boolean
 }
@@ -52,28 +55,11 @@ export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
     bindingAlignment: whole(1, LARGEST_ALIGNMENT),
   }),
   tiled: flag,
+  tune: flag,
   shared: flag,
 }
 
-/**
- * Opens a device of your own, to decide yourself when it is closed; close() it afterwards. Calls that are given none share
- * one that the library opens and closes.
- *
- * @example
- * ```ts
- * import { blobs, cluster, openDevice } from 'centroidal'
- *
- * const { vectors } = blobs({ rows: 200, cols: 4, clusters: 3 })
- * const device = await openDevice({ kind: 'cpu', threads: 2 })
- * try {
- *   const model = await cluster(vectors, { k: 3, device })
- *   await model.predict(vectors, { device })
- * } finally {
- *   await device.close()
- * }
- * device.info.kind // => 'cpu'
- * ```
- */
+/** Opens a device with the forms of kernels that are remembered for its adapter. */
 export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
   return open(optionsOf('openDevice', options, DEVICE_CHECKS))
 }
@@ -90,7 +76,10 @@ async function open(asked: DeviceOptions, threads: { readonly grows?: boolean } 
   if (entry) {
     const reason = kind === 'auto' ? 'auto takes a hardware GPU where there is one' : 'asked for'
     const submitMs = platform.name === 'browser' ? PAGE_SUBMIT_MS : undefined
-    return openWebGpuDevice(entry, { ...asked, reason, submitMs })
+    const device = await openWebGpuDevice(entry, { ...asked, reason, submitMs })
+    const forms = asked.tune === false || asked.tiled !== undefined ? undefined : rememberedForms(device.info.name)
+    if (forms) device.useForms?.(forms)
+    return device
   }
   if (kind === 'webgpu') {
     throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use the CPU device.`)

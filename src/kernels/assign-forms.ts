@@ -65,7 +65,8 @@ export function* assignNearestPasses(gpu: GpuTarget, args: AssignArgs): Passes {
 
 /** The form asked for, or the default of the device; where it does not apply, the next one. */
 function formFor(gpu: GpuTarget, { points, centers }: AssignArgs): AssignForm {
-  let form = gpu.forms.assign ?? (!gpu.tiled ? 'blocks' : points.rows < BYTES_DEFAULT_ROWS ? 'scalar' : 'bytes')
+  const chosen = (points.type === 'u8' ? gpu.forms.assignBytes : undefined) ?? gpu.forms.assign
+  let form = chosen ?? (!gpu.tiled ? 'blocks' : points.rows < BYTES_DEFAULT_ROWS ? 'scalar' : 'bytes')
   if (form === 'bytes') {
     const few = centers.rows < BYTES_FROM.centers || points.stride < BYTES_FROM.stride
     if (points.type !== 'u8' || few || points.stride > BYTES_MOST_STRIDE) form = 'scalar'

@@ -132,7 +132,8 @@ export async function measurePoints(device: Device, { cols, parts }: PartedPoint
     device.clear(zero.buffer)
     const labels = scope.allocate(most * 4, 'labels of no use')
     const distances = scope.allocate(most * 4, 'squared lengths')
-    const workspace = scope.allocate(assignWorkspaceBytes(zero, true), 'zero, prepared')
+    const bytes = Math.max(assignWorkspaceBytes(zero), assignWorkspaceBytes(zero, true))
+    const workspace = scope.allocate(bytes, 'zero, prepared')
     let longest = 0
     let type: RowType = 'f32'
     for (const part of parts) {

@@ -3,6 +3,9 @@ import { CentroidalError } from '../core/errors.ts'
 import { openBlobOrUrl } from './browser-files.ts'
 import type { Platform, Thread } from './contract.ts'
 
+/** Names in the storage of a page are shared with the page. */
+const STORED = 'centroidal/'
+
 export const platform: Platform = {
   name: 'browser',
   hardwareThreads: () => navigator.hardwareConcurrency || 1,
@@ -19,6 +22,20 @@ export const platform: Platform = {
     if (!adapter) return { whyNot: 'the browser found no WebGPU adapter' }
     if (adapter.info.isFallbackAdapter && !software) return { whyNot: 'the browser offers only a software adapter' }
     return { entry: { gpu: navigator.gpu, adapter, origin: 'the browser' } }
+  },
+  recall(name) {
+    try {
+      return globalThis.localStorage?.getItem(STORED + name) ?? undefined
+    } catch {
+      return undefined
+    }
+  },
+  remember(name, text) {
+    try {
+      globalThis.localStorage?.setItem(STORED + name, text)
+    } catch {
+      // Workers have no such storage, and pages may be denied it.
+    }
   },
   openBytes: openBlobOrUrl,
   createBytes: refuseToWrite,

@@ -8,6 +8,7 @@ import { disk } from './disk.ts'
 import { memoryLimit } from './memory-limit.ts'
 import { createFile, explain, openFile } from './node-files.ts'
 import { findNodeGpu } from './node-gpu.ts'
+import { readPrivateFile, writePrivateFile } from './private-folder.ts'
 
 export const platform: Platform = {
   name: 'node',
@@ -21,6 +22,20 @@ export const platform: Platform = {
   },
   startThread,
   findGpu: findNodeGpu,
+  recall(name) {
+    try {
+      return readPrivateFile(name)
+    } catch {
+      return undefined
+    }
+  },
+  remember(name, text) {
+    try {
+      writePrivateFile(name, text)
+    } catch {
+      // Without a folder of its own there is nowhere to keep it.
+    }
+  },
   openBytes(location) {
     if (location instanceof Blob) {
       throw new CentroidalError('bad-file', 'A Blob cannot be opened in Node: give the path of a file.')

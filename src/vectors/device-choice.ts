@@ -6,8 +6,10 @@ import { choice, optionsOf } from '../core/arguments.ts'
 import { badArgument } from '../core/errors.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
 import type { Device } from '../device/contract.ts'
-import { DEVICE_CHECKS, DEVICE_KINDS, type DeviceOptions, openDevice } from '../device/open.ts'
+import { isDevice } from '../device/is-device.ts'
+import { DEVICE_CHECKS, DEVICE_KINDS, type DeviceOptions, openDevice as openPlainDevice } from '../device/open.ts'
 import { type DeviceLease, SHARED_BYTES, sharedDevices } from '../device/shared.ts'
+import { ensureTuned } from './tuning.ts'
 
 /** An open device, which stays open; or what to open, or share with calls that ask for the same; undefined is `auto`. */
 export type DeviceChoice = Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu' | undefined
@@ -39,7 +41,39 @@ export async function acquireDevice(choice: DeviceChoice, inputs: readonly Sized
     return { device: choice, release: async () => {} }
   }
   if (inputs.reduce((sum, input) => sum + bytesOf(input), 0) > SHARED_BYTES) return openOwn(choice)
-  return sharedDevices.acquire(typeof choice === 'string' ? { kind: choice } : choice)
+  const options = optionsOfChoice(choice)
+  const lease = await sharedDevices.acquire(options)
+  await ensureTuned(lease.device, options)
+  return lease
+}
+
+/**
+ * Opens a device of your own, to decide yourself when it is closed; close() it afterwards. Calls that are given none share
+ * one that the library opens and closes.
+ *
+ * @example
+ * ```ts
+ * import { blobs, cluster, openDevice } from 'centroidal'
+ *
+ * const { vectors } = blobs({ rows: 200, cols: 4, clusters: 3 })
+ * const device = await openDevice({ kind: 'cpu', threads: 2 })
+ * try {
+ *   const model = await cluster(vectors, { k: 3, device })
+ *   await model.predict(vectors, { device })
+ * } finally {
+ *   await device.close()
+ * }
+ * device.info.kind // => 'cpu'
+ * ```
+ */
+export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
+  const device = await openPlainDevice(options)
+  await ensureTuned(device, options)
+  return device
+}
+
+function optionsOfChoice(choice: Exclude<DeviceChoice, Device>): DeviceOptions {
+  return typeof choice === 'string' ? { kind: choice } : (choice ?? {})
 }
 
 /** All of `devices`, each of which is another one, or the one of `device`. */
@@ -64,7 +98,7 @@ export async function acquireDevices(
 }
 
 async function openOwn(choice: Exclude<DeviceChoice, Device>): Promise<DeviceLease> {
-  const device = await openDevice(typeof choice === 'string' ? { kind: choice } : choice)
+  const device = await openDevice(optionsOfChoice(choice))
   return { device, release: () => device.close() }
 }
 
@@ -84,9 +118,4 @@ export async function withDevice<T>(
 /** At most: bytes and codes are taken for floats. */
 function bytesOf({ rows, cols, sparse }: Sized): number {
   return 4 * (sparse ? 2 * sparse.values.length : rows * cols)
-}
-
-function isDevice(value: unknown): value is Device {
-  const device = value as Device | undefined
-  return typeof device?.run === 'function' && typeof device.allocate === 'function' && typeof device.info === 'object'
 }

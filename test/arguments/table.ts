@@ -187,6 +187,8 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
       },
     ],
     listDevices: 'internal',
+    // It measures for seconds on a software adapter: see test/vectors/tuning.test.ts.
+    tune: 'internal',
     openDevice: [
       {
         call: async (o) => (await library.openDevice(o)).close(),
@@ -200,6 +202,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
                 memoryBytes: 'whole',
                 limits: 'options',
                 tiled: 'flag',
+                tune: 'flag',
                 shared: 'flag',
               },
             ),

@@ -8,6 +8,8 @@ export interface DeviceFlags {
   readonly device?: 'auto' | 'webgpu' | 'cpu'
   readonly threads?: number
   readonly deviceMemory?: number
+  /** False for --no-tune. */
+  readonly tune?: boolean
 }
 
 const DEVICE_GROUP = 'Device:'
@@ -38,6 +40,11 @@ export function addDeviceOptions(command: Command): Command {
         .argParser(wholeNumber('--device-memory', 'megabytes', 1))
         .helpGroup(DEVICE_GROUP),
     )
+    .addOption(
+      new Option('--no-tune', 'use the default forms of GPU kernels, not those measured to be the fastest').helpGroup(
+        DEVICE_GROUP,
+      ),
+    )
 }
 
 /** The device that the flags ask for; the command closes it. */
@@ -45,10 +52,11 @@ export function openChosenDevice(flags: DeviceFlags): Promise<Device> {
   return withQuietDrivers(() => openDevice(deviceOptions(flags)))
 }
 
-function deviceOptions({ device, threads, deviceMemory }: DeviceFlags): DeviceOptions {
+function deviceOptions({ device, threads, deviceMemory, tune }: DeviceFlags): DeviceOptions {
   return {
     ...(device === undefined ? {} : { kind: device }),
     ...(threads === undefined ? {} : { threads }),
+    ...(tune === false ? { tune } : {}),
     ...(deviceMemory === undefined ? {} : { memoryBytes: deviceMemory * MEGABYTE }),
   }
 }

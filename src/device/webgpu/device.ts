@@ -105,7 +105,7 @@ class WebGpuDevice implements Device, GpuTarget {
   readonly features: ShaderFeatures
   readonly tiled: boolean
   readonly notes: string[] = []
-  readonly forms: KernelForms
+  forms: KernelForms
   readonly #gpu: GPUDevice
   readonly #pipelines: PipelineCache
   readonly #uniforms: UniformRing
@@ -170,6 +170,10 @@ class WebGpuDevice implements Device, GpuTarget {
 
   usable(shader: Shader): boolean {
     return this.#pipelines.failure(shader) === undefined
+  }
+
+  useForms(forms: KernelForms): void {
+    this.forms = forms
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {

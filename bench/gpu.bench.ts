@@ -5,7 +5,7 @@
  *
  * Calls of the library run on a device that times each kernel by itself. GFLOP/s follow from the operations a kernel
  * states, GB/s from the bytes of its buffers, and both are compared with the adapter's peak, as measured by two calibration
- * kernels. The same calls run on the CPU device; exact assignment is also compared with TensorFlow.js on the same adapter.
+ * kernels; "-" where a dispatch takes less time than a submit and its wait. The same calls run on the CPU device; exact assignment is also compared with TensorFlow.js on the same adapter.
  * Prints tables and writes bench/results/gpu.json, gpu.svg and gpu.html. A software adapter gets smaller sizes by default.
  */
 import { parseArgs } from 'node:util'
@@ -38,7 +38,8 @@ const size = `${sizes.rows.toLocaleString('en')} x ${sizes.cols}, k = ${sizes.k.
 const peak = await measurePeak(gpu)
 const summary =
   `${adapter}: ${peak.gflops.toPrecision(3)} GFLOP/s of multiply-adds, ${peak.gigabytes.toPrecision(3)} GB/s, ` +
-  `${(peak.overheadSeconds * 1e3).toPrecision(2)} ms for a submit and its wait. Data: ${size}.`
+  `${(peak.overheadSeconds * 1e3).toPrecision(2)} ms for a submit and its wait. Data: ${size}. Operations are those ` +
+  'that kernels state, which are estimates; bytes are those of their buffers, each counted once in a call.'
 console.log(summary)
 
 const chosen = workloads(sizes).filter(({ name }) => name.includes(flags.only))
@@ -83,13 +84,14 @@ async function compareAssign(...devices: Device[]): Promise<Record<string, Cell>
 
 function report({ gflops, gigabytes }: Peak): void {
   const kernels = onGpu
-    .map(({ kernel, work, calls, dispatches, seconds, largest }) => {
-      const arithmetic = largest.operations / largest.seconds / 1e9 / gflops
-      const bandwidth = largest.bytes / largest.seconds / 1e9 / gigabytes
-      return { kernel, work, calls, dispatches, seconds, largest, arithmetic, bandwidth }
+    .map(({ samples: _, ...times }) => {
+      const { operations, bytes, seconds } = times.largest
+      const rates = { gflops: operations / seconds / 1e9, gigabytes: bytes / seconds / 1e9 }
+      const shares = { arithmetic: rates.gflops / gflops, bandwidth: rates.gigabytes / gigabytes }
+      return { ...times, ...(times.measurable ? { rates, shares } : {}) }
     })
     .sort((a, b) => b.seconds - a.seconds)
-  const rows = kernels.map(({ kernel, work, calls, dispatches, seconds, largest, arithmetic, bandwidth }) => ({
+  const rows = kernels.map(({ kernel, work, calls, dispatches, seconds, largest, rates, shares }) => ({
     kernel,
     work,
     calls,
@@ -98,20 +100,21 @@ function report({ gflops, gigabytes }: Peak): void {
     'M operations': largest.operations / 1e6,
     MB: largest.bytes / 1e6,
     ms: largest.seconds * 1e3,
-    'GFLOP/s': largest.operations / largest.seconds / 1e9,
-    'GB/s': largest.bytes / largest.seconds / 1e9,
-    '% of peak': Math.max(arithmetic, bandwidth) * 100,
+    'GFLOP/s': rates?.gflops ?? '-',
+    'GB/s': rates?.gigabytes ?? '-',
+    '% of peak': shares ? Math.max(shares.arithmetic, shares.bandwidth) * 100 : '-',
   }))
   const works = compareWorks()
   const bars = best(
-    kernels.map(({ kernel, arithmetic, bandwidth }) => ({
-      kernel,
-      share: Math.max(arithmetic, bandwidth),
-      of: arithmetic >= bandwidth ? 'arithmetic' : 'bandwidth',
-    })),
+    kernels.flatMap(({ kernel, shares }): Bar[] => {
+      if (!shares) return []
+      const { arithmetic, bandwidth } = shares
+      const of = arithmetic >= bandwidth ? 'arithmetic' : 'bandwidth'
+      return [{ kernel, share: Math.max(arithmetic, bandwidth), of }]
+    }),
   )
   const titles = {
-    kernels: `Kernels on ${adapter}, ${size}; from "M operations" on: the largest call`,
+    kernels: 'Kernels; from "M operations" on: the largest call',
     works: 'The same work on both devices, all calls',
     assignment: `Exact assignment, ${size}`,
   }

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
-import type { Cell } from '../table.ts'
+import { type Cell, readable } from '../table.ts'
 
 export interface Bar {
   readonly kernel: string
@@ -17,10 +17,10 @@ export function barChart(bars: readonly Bar[], title: string): string {
   const figure = Plot.plot({
     document,
     width: 760,
-    height: 60 + 16 * sorted.length,
+    height: 90 + 16 * sorted.length,
     marginLeft: 200,
     marginRight: 48,
-    marginTop: 44,
+    marginTop: 64,
     style: { background: 'white', fontSize: '12px' },
     x: {
       label: '% of measured peak',
@@ -42,7 +42,7 @@ export function barChart(bars: readonly Bar[], title: string): string {
       ...(['arithmetic', 'bandwidth'] as const).map((of, i) =>
         Plot.text([of], { text: (name) => name, fill: (name) => name, frameAnchor: 'bottom-right', dy: -16 * i }),
       ),
-      Plot.text([title], { frameAnchor: 'top-left', dx: -190, dy: -36, fontWeight: 'bold' }),
+      Plot.text([title], { frameAnchor: 'top-left', dx: -190, dy: -56, fontWeight: 'bold' }),
     ],
   })
   return figure.outerHTML.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" ')
@@ -65,7 +65,7 @@ export function writePage(file: string, title: string, summary: string, svg: str
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 960px; margin: 2rem auto; padding: 0 1rem; color: #1b1e23; background: #fff }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; margin: 1rem 0 2rem }
 th, td { padding: 2px 10px; border-bottom: 1px solid #e2e5ea; text-align: right }
-th:first-child, td:first-child { text-align: left }
+th:first-child, td:first-child { text-align: left; white-space: nowrap }
 svg { max-width: 100%; height: auto }
 </style>
 <h1>${escapeHtml(title)}</h1>
@@ -79,8 +79,7 @@ ${tables.map(tableHtml).join('\n')}
 
 function tableHtml({ title, rows }: Table): string {
   const columns = Object.keys(rows[0] ?? {})
-  const cell = (value: Cell): string =>
-    typeof value === 'number' ? (Number.isInteger(value) ? value.toLocaleString('en') : value.toPrecision(3)) : value
+  const cell = (value: Cell): string => (typeof value === 'number' ? readable(value) : value)
   const line = (tag: string, cells: readonly string[]): string =>
     `<tr>${cells.map((text) => `<${tag}>${escapeHtml(text)}</${tag}>`).join('')}</tr>`
   const body = rows.map((row) =>

@@ -3,6 +3,7 @@
  * waited for. On the CPU a piece of work is timed as a whole.
  */
 import type { Device } from '../../src/index.ts'
+import { median } from '../table.ts'
 
 type Work = Parameters<Device['run']>[0]
 type GpuTarget = Parameters<Work['webgpu']>[0]
@@ -27,8 +28,12 @@ export interface KernelTimes {
   calls: number
   dispatches: number
   seconds: number
-  /** The call with most operations, and the fastest of those. */
+  /** A call with most operations; its seconds are the median of all calls with so many. */
   largest: KernelCall
+  /** Seconds of these calls. */
+  samples: number[]
+  /** False if a dispatch takes less time than submitting it and waiting for it, so that rates would be noise. */
+  measurable: boolean
 }
 
 export interface TimedDevice extends Device {
@@ -76,7 +81,7 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
       const began = performance.now()
       await runPass(device, pass, work.name)
       await finished(device, marker)
-      const seconds = Math.max(1e-6, (performance.now() - began) / 1000 - overheadSeconds)
+      const seconds = Math.max(0, (performance.now() - began) / 1000 - overheadSeconds)
       const call = calls.get(name) ?? { dispatches: 0, seconds: 0, operations: 0, bytes: 0, parts: new Map() }
       calls.set(name, call)
       call.dispatches++
@@ -98,13 +103,25 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
 
   function add(kernel: string, work: string, call: KernelCall): void {
     const key = `${work} ${kernel}`
-    const known = times.get(key) ?? { kernel, work, calls: 0, dispatches: 0, seconds: 0, largest: call }
+    const known: KernelTimes = times.get(key) ?? {
+      kernel,
+      work,
+      calls: 0,
+      dispatches: 0,
+      seconds: 0,
+      largest: call,
+      samples: [],
+      measurable: false,
+    }
     times.set(key, known)
     known.calls++
     known.dispatches += call.dispatches
     known.seconds += call.seconds
-    const { operations, seconds } = known.largest
-    if (call.operations > operations || (call.operations === operations && call.seconds < seconds)) known.largest = call
+    if (call.operations > known.largest.operations) known.samples = []
+    if (call.operations < known.largest.operations) return
+    known.samples.push(call.seconds)
+    known.largest = { ...call, seconds: median(known.samples) }
+    known.measurable = known.largest.seconds > overheadSeconds * call.dispatches
   }
 
   // Work is done in the order it was given, and reads wait for all work before them.

@@ -5,6 +5,7 @@ import {
   cluster,
   createRandom,
   type Device,
+  InvertedFile,
   type Matrix,
   METHODS,
   type MethodName,
@@ -47,6 +48,10 @@ export function workloads({ rows, cols, k }: Sizes): Workload[] {
     const options = { method, k, iterations: ROUNDS, seed: 1 }
     list.push({ name: `${method}, bytes`, run: (device) => cluster(bytes, { ...options, device }) })
   }
+  const shards = { k, method: 'lloyd', shards: 2, iterations: ROUNDS, seed: 1 } as const
+  list.push({ name: 'lloyd, shards', run: (device) => cluster(floats, { ...shards, device }) })
+  const overlap = { method: 'egm', criterion: 'overlap', iterations: ROUNDS, seed: 1 } as const
+  list.push({ name: 'egm, overlap', run: (device) => cluster(few, { ...overlap, device }) })
   for (const method of SPARSE) {
     const options = { method, k: Math.min(k, 64), iterations: ROUNDS, seed: 1 }
     list.push({ name: `${method}, sparse`, run: (device) => cluster(sparse, { ...options, device }) })
@@ -61,6 +66,7 @@ export function workloads({ rows, cols, k }: Sizes): Workload[] {
   for (const type of ['pq', 'ck'] as const) {
     list.push({ name: `quantizer ${type}`, run: (device) => quantize(type, floats, device) })
   }
+  list.push({ name: 'inverted file', run: (device) => searchLists(floats, device) })
   return list
 }
 
@@ -71,6 +77,15 @@ async function quantize(type: 'pq' | 'ck', vectors: Matrix, device: Device): Pro
   await index.add(vectors, { device })
   const queries = matrix(vectors.data.slice(0, 64 * vectors.cols), 64, vectors.cols)
   await index.search(queries, { nearest: 10, device })
+}
+
+async function searchLists(vectors: Matrix, device: Device): Promise<void> {
+  const model = await cluster(vectors, { k: 16, method: 'lloyd', iterations: ROUNDS, device })
+  const codewords = Math.min(256, vectors.rows >> 3)
+  const file = await InvertedFile.train(vectors, model, { type: 'pq', m: 8, codewords, iterations: ROUNDS, device })
+  await file.add(vectors, { device })
+  const queries = matrix(vectors.data.slice(0, 64 * vectors.cols), 64, vectors.cols)
+  await file.search(queries, { nearest: 10, probe: 4, device })
 }
 
 function toBytes({ data, rows, cols }: Matrix): Matrix {

@@ -17,13 +17,13 @@ export function barChart(bars: readonly Bar[], title: string): string {
   const figure = Plot.plot({
     document,
     width: 760,
-    height: 90 + 16 * sorted.length,
+    height: 74 + 16 * sorted.length,
     marginLeft: 200,
     marginRight: 48,
-    marginTop: 64,
+    marginTop: 48,
     style: { background: 'white', fontSize: '12px' },
     x: {
-      label: '% of measured peak',
+      label: null,
       axis: 'top',
       grid: true,
       domain: [0, Math.max(1, ...bars.map(({ share }) => share)) * 100],
@@ -42,7 +42,7 @@ export function barChart(bars: readonly Bar[], title: string): string {
       ...(['arithmetic', 'bandwidth'] as const).map((of, i) =>
         Plot.text([of], { text: (name) => name, fill: (name) => name, frameAnchor: 'bottom-right', dy: -16 * i }),
       ),
-      Plot.text([title], { frameAnchor: 'top-left', dx: -190, dy: -56, fontWeight: 'bold' }),
+      Plot.text([title], { frameAnchor: 'top-left', dx: -190, dy: -40, fontWeight: 'bold' }),
     ],
   })
   return figure.outerHTML.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" ')

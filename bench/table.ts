@@ -25,7 +25,7 @@ export function printTable(title: string, rows: readonly Record<string, Cell>[])
   }
 }
 
-function readable(value: number): string {
+export function readable(value: number): string {
   if (Number.isInteger(value)) return value.toLocaleString('en')
   return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3)
 }

@@ -53,7 +53,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'respond/respondAllShader': [form('f32', 16), form('f32', 64), form('u8', 16)],
   'respond/respondListsShader': [form('f32', 16), form('f32', 64), form('u8', 16)],
   'scan-codes/scanTasksShader': [form(false), form(true)],
-  'search-tree/searchTreeShader': [form('f32', 32), form('f32', 256), form('u8', 32), form('u8', 256)],
+  'search-tree/searchTreeShader': [form('f32', 32), form('f32', 128), form('f32', 256), form('u8', 128)],
   'shares/sharesOfAllShader': TYPES,
   'shares/sharesOfListsShader': TYPES,
   'sketch-rows/sketchRowsShader': TYPES,

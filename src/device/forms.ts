@@ -5,6 +5,10 @@
 export const KERNEL_FORMS = {
   /** `blocks` has no barriers; the others are for hardware. `bytes` applies to points of bytes only. */
   assign: ['blocks', 'tiles', 'wide-tiles', 'scalar', 'bytes'],
+  /** `blocks` has no barriers; `tiles` are for hardware. */
+  matmul: ['blocks', 'tiles'],
+  gram: ['blocks', 'tiles'],
+  distances: ['blocks', 'tiles'],
 } as const
 
 /** The form to use of each kernel. Default: chosen by the kernel. */

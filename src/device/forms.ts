@@ -9,6 +9,8 @@ export const KERNEL_FORMS = {
   matmul: ['blocks', 'tiles'],
   gram: ['blocks', 'tiles'],
   distances: ['blocks', 'tiles'],
+  /** `respondAll`; lists have one form. */
+  respond: ['blocks', 'tiles'],
 } as const
 
 /** The form to use of each kernel. Default: chosen by the kernel. */

@@ -44,6 +44,38 @@ fn writeList(base: u32) {
 }
 `
 
+/** The list of a point and the evidence of what was put into it, on top of an earlier list with `merge`. */
+export const answerList = (capacity: number): string => wgsl`
+${list(capacity)}
+
+var<private> top: f32;  // largest rank so far
+var<private> sum: f32;  // of exp(rank - top)
+
+fn beginList(row: u32, merge: bool) {
+  held = 0u;
+  top = LOWEST;
+  sum = 0.0;
+  if (!merge) { return; }
+  for (var place = 0u; place < params.m; place++) {
+    let component = best[row * params.m + place];
+    if (component == NONE) { break; }
+    insert(logs[row * params.m + place], component);
+  }
+  top = evidence[row];
+  sum = 1.0;
+}
+
+fn answer(rank: f32, component: u32) {
+  insert(rank, component);
+  if (rank > top) {
+    sum = sum * exp(max(top - rank, -80.0)) + 1.0;
+    top = rank;
+  } else {
+    sum += exp(max(rank - top, -80.0));
+  }
+}
+`
+
 /** The best of those a point had, under their new numbers, and of those just found, with their distances. */
 export const respondListsShader = (type: ElementType, capacity: number): Shader => ({
   name: `respond-lists-${type}-${capacity}`,
@@ -112,7 +144,7 @@ ${rowsBinding(0, type)}
 @group(0) @binding(5) var<storage, read_write> evidence: array<f32>;
 @group(0) @binding(6) var<uniform> params: Params;
 ${threadNumber}
-${list(capacity)}
+${answerList(capacity)}
 
 @compute @workgroup_size(${THREADS})
 fn main(${threadBuiltins}) {
@@ -121,17 +153,7 @@ fn main(${threadBuiltins}) {
   let row = params.firstRow + number;
   let quads = params.quads;
   let base = row * params.m;
-  held = 0u;
-  var top = LOWEST;
-  var sum = 0.0;
-  if (params.merge == 1u) {
-    for (var place = 0u; place < params.m; place++) {
-      if (best[base + place] == NONE) { break; }
-      insert(logs[base + place], best[base + place]);
-    }
-    top = evidence[row];
-    sum = 1.0;
-  }
+  beginList(row, params.merge == 1u);
   for (var j = 0u; j < params.count; j++) {
     var distance = 0.0;
     for (var t = 0u; t < quads; t++) {
@@ -139,14 +161,7 @@ fn main(${threadBuiltins}) {
       distance += dot(gap, gap);
     }
     let scale = scales[params.first + j];
-    let rank = scale.x - distance * scale.y;
-    insert(rank, params.first + j);
-    if (rank > top) {
-      sum = sum * exp(max(top - rank, -80.0)) + 1.0;
-      top = rank;
-    } else {
-      sum += exp(max(rank - top, -80.0));
-    }
+    answer(scale.x - distance * scale.y, params.first + j);
   }
   writeList(base);
   evidence[row] = top + log(sum);

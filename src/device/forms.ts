@@ -7,6 +7,12 @@ export const KERNEL_FORMS = {
   assign: ['blocks', 'tiles', 'wide-tiles', 'scalar', 'bytes'],
   /** Of points of bytes, in place of `assign`. */
   assignBytes: ['blocks', 'tiles', 'wide-tiles', 'scalar', 'bytes'],
+  /** `blocks` has no barriers; `tiles` are for hardware. */
+  matmul: ['blocks', 'tiles'],
+  gram: ['blocks', 'tiles'],
+  distances: ['blocks', 'tiles'],
+  /** `respondAll`; lists have one form. */
+  respond: ['blocks', 'tiles'],
 } as const
 
 /** The form to use of each kernel. Default: chosen by the kernel. */

@@ -3,12 +3,15 @@
  * summed over the rows). Both repeat bit for bit. Cost: 2 n p q operations.
  */
 import { gramSlabsShader, gramSumShader, matmulRowsShader } from '../../shaders/matmul.ts'
+import { gramTilesShader, matmulTilesShader } from '../../shaders/matmul-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
+import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { gridFor, rowsWithinOperations } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { tilesOf, usesTiles } from './tiles.ts'
 
 export interface MatmulArgs {
   /** n x d */
@@ -33,15 +36,18 @@ export async function matmul(device: Device, { a, b, out, upper }: MatmulArgs): 
       name: 'matmul',
       *webgpu(gpu) {
         const outQuads = out.stride / 4
+        const tiled = usesTiles(gpu.forms.matmul, gpu, out.stride)
         yield* rowPasses(gpu, {
           rows: a.rows,
           perRow: 2 * b.rows * a.stride,
-          atLeast: THREADS,
+          atLeast: tiled ? PRODUCT_TILE.rows : THREADS,
           pass: (first, count) => ({
-            shader: matmulRowsShader(denseType(a)),
+            shader: (tiled ? matmulTilesShader : matmulRowsShader)(denseType(a)),
             bindings: [a.buffer, b.buffer, out.buffer],
             params: [first, count, a.stride / 4, b.rows, outQuads],
-            groups: gridFor(Math.ceil(count / 4) * outQuads, THREADS, gpu.limits.workgroups),
+            groups: tiled
+              ? gridFor(tilesOf(count) * tilesOf(out.stride), 1, gpu.limits.workgroups)
+              : gridFor(Math.ceil(count / 4) * outQuads, THREADS, gpu.limits.workgroups),
           }),
         })
       },
@@ -88,11 +94,21 @@ const SLAB_ROWS = 1024
 /** Columns of A that a CPU item takes. */
 const GRAM_COLUMNS = 64
 
+/** A hardware GPU is filled by this many workgroups; each needs a tile of memory. */
+const HARDWARE_GROUPS = 512
+const MOST_PARTIAL_BYTES = 16 * 2 ** 20
+
+function hardwareSlabs(p: number, q: number): number {
+  const wanted = Math.ceil(HARDWARE_GROUPS / (tilesOf(p) * tilesOf(q)))
+  return Math.max(MOST_SLABS, Math.min(wanted, Math.floor(MOST_PARTIAL_BYTES / (p * q * 4))))
+}
+
 export async function gram(device: Device, { a, b, out, upper }: GramArgs): Promise<void> {
   const n = a.rows
   // A kernel sees the products of all slabs in one binding; wide rows leave room for few.
   const fitting = Math.max(1, Math.floor(device.info.limits.bindingBytes / (a.stride * b.stride * 4)))
-  const slabs = Math.min(MOST_SLABS, fitting, Math.ceil(n / SLAB_ROWS))
+  const most = device.info.kind === 'webgpu' && !device.info.software ? hardwareSlabs(a.stride, b.stride) : MOST_SLABS
+  const slabs = Math.min(most, fitting, Math.ceil(n / SLAB_ROWS))
   const slabRows = Math.ceil(n / slabs)
   const scope = new BufferScope(device)
   try {
@@ -102,14 +118,20 @@ export async function gram(device: Device, { a, b, out, upper }: GramArgs): Prom
       *webgpu(gpu) {
         const quadsA = a.stride / 4
         const quadsB = b.stride / 4
-        for (let slab = 0; slab < slabs; slab++) {
+        const tiled = usesTiles(gpu.forms.gram, gpu, Math.min(a.stride, b.stride))
+        const perSlab = 2 * slabRows * a.stride * b.stride
+        for (let slab = 0; slab < slabs; ) {
+          const count = gpu.tiled ? Math.min(slabs - slab, rowsWithinOperations(gpu.operationsPerPass, perSlab, 1)) : 1
           yield {
-            shader: gramSlabsShader(denseType(a), denseType(b)),
+            shader: (tiled ? gramTilesShader : gramSlabsShader)(denseType(a), denseType(b)),
             bindings: [a.buffer, b.buffer, partials],
-            params: [n, slabRows, slab, 1, quadsA, quadsB],
-            groups: gridFor(quadsA * quadsB, THREADS, gpu.limits.workgroups),
-            operations: 2 * slabRows * a.stride * b.stride,
+            params: [n, slabRows, slab, count, quadsA, quadsB],
+            groups: tiled
+              ? gridFor(count * tilesOf(a.stride) * tilesOf(b.stride), 1, gpu.limits.workgroups)
+              : gridFor(count * quadsA * quadsB, THREADS, gpu.limits.workgroups),
+            operations: count * perSlab,
           }
+          slab += count
         }
         const size = a.stride * quadsB
         yield {

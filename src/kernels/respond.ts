@@ -12,11 +12,23 @@
  */
 import { THREADS } from '../../shaders/pieces.ts'
 import { respondAllShader, respondListsShader } from '../../shaders/respond.ts'
+import { listRanksShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
+import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { badOption } from '../core/errors.ts'
-import { type Device, type DeviceBuffer, type RunControl, slice, type Work } from '../device/contract.ts'
-import { cutForBinding, gridFor } from '../device/plan.ts'
-import { rowPasses } from './row-passes.ts'
+import {
+  BufferScope,
+  type ComputePass,
+  type Device,
+  type DeviceBuffer,
+  type GpuTarget,
+  type RunControl,
+  slice,
+  type Work,
+} from '../device/contract.ts'
+import { cutForBinding, gridFor, rowsWithin } from '../device/plan.ts'
+import { rowCuts, rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { tilesOf, usesTiles } from './tiles.ts'
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
 export const MOST_ANSWERS = 256
@@ -85,38 +97,16 @@ export function respondLists(device: Device, args: RespondListsArgs, control?: R
   return device.run(work, control)
 }
 
-export function respondAll(device: Device, args: RespondAllArgs, control?: RunControl): Promise<void> {
+export async function respondAll(device: Device, args: RespondAllArgs, control?: RunControl): Promise<void> {
   const { points, centers, scales, m, best, logs, evidence } = args
   requireAnswers(m)
   const k = centers.rows
-  const rowBytes = centers.stride * 4
-  return device.run(
-    {
+  const scope = new BufferScope(device)
+  try {
+    const work: Work = {
       name: 'respond-all',
-      *webgpu(gpu) {
-        for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'centres')) {
-          const here = end - start
-          yield* rowPasses(gpu, {
-            rows: points.rows,
-            perRow: 3 * here * points.stride,
-            atLeast: THREADS,
-            pass: (first, count) => ({
-              shader: respondAllShader(denseType(points), capacityFor(m)),
-              bindings: [
-                points.buffer,
-                slice(centers.buffer, start * rowBytes, here * rowBytes),
-                scales,
-                best,
-                logs,
-                evidence,
-              ],
-              params: [first, count, points.stride / 4, m, start, here, start > 0 ? 1 : 0],
-              groups: gridFor(count, THREADS, gpu.limits.workgroups),
-              share: (start + (here * (first + count)) / points.rows) / k,
-            }),
-          })
-        }
-      },
+      webgpu: (gpu) =>
+        usesTiles(gpu.forms.respond, gpu, k) ? respondTilePasses(gpu, args, scope) : respondAllPasses(gpu, args),
       *cpu(memory) {
         yield {
           entry: 'respondAll',
@@ -135,9 +125,74 @@ export function respondAll(device: Device, args: RespondAllArgs, control?: RunCo
           scratchBytes: m * 8 + k * 4,
         }
       },
-    },
-    control,
-  )
+    }
+    await device.run(work, control)
+  } finally {
+    scope.free()
+  }
+}
+
+/** One thread per point. */
+function* respondAllPasses(gpu: GpuTarget, args: RespondAllArgs): Generator<ComputePass> {
+  const { points, centers, scales, m, best, logs, evidence } = args
+  const rowBytes = centers.stride * 4
+  for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
+    const here = end - start
+    const part = slice(centers.buffer, start * rowBytes, here * rowBytes)
+    yield* rowPasses(gpu, {
+      rows: points.rows,
+      perRow: 3 * here * points.stride,
+      atLeast: THREADS,
+      pass: (first, count) => ({
+        shader: respondAllShader(denseType(points), capacityFor(m)),
+        bindings: [points.buffer, part, scales, best, logs, evidence],
+        params: [first, count, points.stride / 4, m, start, here, start > 0 ? 1 : 0],
+        groups: gridFor(count, THREADS, gpu.limits.workgroups),
+        share: (start + (here * (first + count)) / points.rows) / centers.rows,
+      }),
+    })
+  }
+}
+
+/** Bytes of ranks that are kept at a time. */
+const RANKS_BYTES = 32 * 2 ** 20
+
+/** Ranks of all components for some rows, then the lists of those rows. */
+function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferScope): Generator<ComputePass> {
+  const { points, centers, scales, m, best, logs, evidence } = args
+  const rowBytes = centers.stride * 4
+  const ranksBytes = Math.min(RANKS_BYTES, gpu.limits.bindingBytes)
+  // Components so few that a tile of rows fits the ranks.
+  const most = rowsWithin(ranksBytes, PRODUCT_TILE.rows * 4, 'ranks')
+  const bound = { ...gpu.limits, bindingBytes: Math.min(gpu.limits.bindingBytes, most * rowBytes) }
+  const ranges = cutForBinding(centers.rows, rowBytes, bound, 'centres')
+  const largest = ranges[0].end - ranges[0].start
+  const mostRows = Math.max(1, Math.floor(ranksBytes / (largest * 4)))
+  const ranks = scope.allocate(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
+  for (const { start, end } of ranges) {
+    const here = end - start
+    const part = slice(centers.buffer, start * rowBytes, here * rowBytes)
+    const perRow = 3 * here * points.stride
+    const cuts = rowCuts(gpu, { rows: points.rows, perRow, atLeast: PRODUCT_TILE.rows, most: mostRows })
+    for (const { first, count } of cuts) {
+      const ranked = slice(ranks, 0, count * here * 4)
+      yield {
+        shader: rankTilesShader(denseType(points)),
+        bindings: [points.buffer, part, scales, ranked],
+        params: [first, count, points.stride / 4, start, here],
+        groups: gridFor(tilesOf(count) * tilesOf(here), 1, gpu.limits.workgroups),
+        operations: count * perRow,
+      }
+      yield {
+        shader: listRanksShader(capacityFor(m)),
+        bindings: [ranked, best, logs, evidence],
+        params: [first, count, m, start, here, start > 0 ? 1 : 0],
+        groups: gridFor(count, THREADS, gpu.limits.workgroups),
+        operations: count * here * 16,
+        share: (start + (here * (first + count)) / points.rows) / centers.rows,
+      }
+    }
+  }
 }
 
 function requireAnswers(m: number): void {

@@ -15,7 +15,14 @@ interface Found {
   readonly unsure: number
 }
 
-async function run(opened: OpenedDevice, x: Rows, c: Rows, before?: Omit<Found, 'unsure'>): Promise<Found> {
+/** `lastBound`: centres of the last binding. */
+async function run(
+  opened: OpenedDevice,
+  x: Rows,
+  c: Rows,
+  before?: Omit<Found, 'unsure'>,
+  lastBound = countOf(c),
+): Promise<Found> {
   return opened.use(async (buffers) => {
     const from = buffers.rows(x.data, x.cols)
     const to = buffers.rows(c.data, c.cols)
@@ -30,7 +37,7 @@ async function run(opened: OpenedDevice, x: Rows, c: Rows, before?: Omit<Found, 
       workspace: workspace.buffer,
       merge: before !== undefined,
     })
-    const { offset } = bytesLayout(Math.ceil(to.rows / 256) * 256, paddedCols(c.cols)).unsure
+    const { offset } = bytesLayout(Math.ceil(lastBound / 256) * 256, paddedCols(c.cols)).unsure
     const counters = new Uint32Array((await workspace.bytes()).buffer, offset, 2)
     expect(Math.min(...counters), 'one of the counters is ready for the next pass').toBe(0)
     return { labels: await labels.words(), distances: await distances.floats(), unsure: Math.max(...counters) }
@@ -145,5 +152,20 @@ onDevices([withForms({ assign: 'bytes' })], (opened) => {
       expectSame(found.labels, expected.labels)
       expectSame(found.distances, expected.distances)
     })
+  })
+})
+
+onDevices([withForms({ assign: 'bytes' }, { bindingBytes: 2 ** 21 })], (opened) => {
+  test('bytes scored by integers are exact where centres are cut into several bindings', async () => {
+    const [n, k, d] = [33, 600, 1024]
+    const x = { data: bytes(n * d, 8, 12), cols: d }
+    const c = { data: numbers(k * d, 8, 0.25, 13), cols: d }
+    c.data.copyWithin(599 * d, 5 * d, 6 * d)
+    x.data.set(Uint8Array.from(c.data.subarray(5 * d, 6 * d), Math.round))
+    const found = await run(opened, x, c, undefined, 600 - 512)
+    const expected = nearest(x, c)
+    expect(expected.labels[0]).toBe(5)
+    expectSame(found.labels, expected.labels)
+    expectSame(found.distances, expected.distances)
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { distances } from '../../src/kernels/distances.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, withForms } from './devices.ts'
 import { distanceMatrix, type Rows } from './oracles.ts'
 import { anySeed, centers, checkProperty, EXACT, exactFlavour, points, ROUGH, roughFlavour, size } from './vectors.ts'
 
@@ -32,7 +32,7 @@ async function run(opened: OpenedDevice, x: Rows, c: Rows): Promise<Float32Array
   })
 }
 
-onEveryDevice((opened) => {
+onDevices([...DEVICES, withForms({ distances: 'tiles' })], (opened) => {
   describe('distances', () => {
     test.each(SHAPES)('are exact on whole numbers, %i points, %i centres, %i columns', async (n, k, d) => {
       for (const flavour of EXACT) {

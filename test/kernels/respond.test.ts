@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { respondAll, respondLists } from '../../src/kernels/respond.ts'
 import { expectClose, expectSame } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, SMALL_LIMITS, withForms } from './devices.ts'
 import { allOf, bestAnswers, laidOut, logSumExp, type MixtureCase, makeMixture, rankOf } from './mixtures.ts'
 import { countOf, NONE, squaredDistance } from './oracles.ts'
 import { anySeed, checkProperty, EXACT, exactFlavour, size } from './vectors.ts'
@@ -106,7 +106,10 @@ async function checkAll(opened: OpenedDevice, given: MixtureCase, m: number): Pr
   expectClose(result.evidence, evidence, (i) => 1e-5 * (1 + Math.abs(evidence[i])))
 }
 
-onEveryDevice((opened) => {
+/** With small limits few components fit at once, and lists are merged. */
+const TILES = [withForms({ respond: 'tiles' }), withForms({ respond: 'tiles' }, { ...SMALL_LIMITS, workgroups: 65535 })]
+
+onDevices([...DEVICES, ...TILES], (opened) => {
   describe('respond', () => {
     test.each([
       [1, 1, 1, 1, 1],

@@ -1,4 +1,5 @@
 /** A run's devices with what the method keeps on each: the steps of a round that all of them take part in. */
+import { rehearse } from '../device/rehearsal.ts'
 import { mergeSums } from './partial.ts'
 import type { CandidateSource, RunState, Update, UpdateResult } from './run-state.ts'
 import type { Team } from './team.ts'
@@ -16,6 +17,24 @@ export interface Member extends Updating {
 export interface Crew<M extends Updating = Member> {
   readonly team: Team
   readonly members: readonly M[]
+}
+
+/**
+ * Begins to compile what rounds will need, while the run still looks for its first centres. Vectors that are streamed may
+ * not be there yet, and are not asked for.
+ */
+export async function rehearseRounds({ members }: Crew): Promise<void> {
+  await Promise.all(
+    members.map(async ({ state, candidates, update }) => {
+      const { device, points, parts } = state
+      const rehearsal = rehearse(device)
+      if (rehearsal === undefined || parts.length === 0 || !points.resident) return
+      const vectors = await points.vectors(parts[0])
+      await update.rehearse?.(state, rehearsal.device, parts[0], vectors)
+      await candidates.rehearse?.(state, rehearsal.device, parts[0], vectors)
+      await rehearsal.ready()
+    }),
+  )
 }
 
 /** The update takes all points as they are labelled now, and centres become what follows from that. */

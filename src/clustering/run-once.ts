@@ -9,7 +9,7 @@ import type { IterationStats, StopReason } from '../models/stats.ts'
 import { type Frame, intoFrame } from '../vectors/frame.ts'
 import type { PointStore } from '../vectors/points.ts'
 import { iterate } from './loop.ts'
-import { type Crew, updateFromLabels } from './members.ts'
+import { type Crew, rehearseRounds, updateFromLabels } from './members.ts'
 import type { ClusterOptions, ResolvedOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts'
@@ -108,6 +108,7 @@ export async function* runOnce(
     if (from) takeOver(state, from)
     else {
       const started = elapsed()
+      rehearseRounds(crew).catch(() => {})
       if (!(await prepare(crew, resolved, options, { restart, start, mixture }))) return undefined
       startSeconds = elapsed() - started
     }

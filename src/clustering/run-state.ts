@@ -99,8 +99,14 @@ export interface Resumable {
   restore?(state: RunState, saved: ResumeArrays): void
 }
 
+/** Compiles ahead what its rounds will need. */
+export interface Rehearsed {
+  /** Calls kernels on a device that only compiles them: see device/rehearsal.ts. */
+  rehearse?(state: RunState, rehearsal: Device, part: PointPart, vectors: DeviceRows): Promise<void>
+}
+
 /** Which centres a point looks at. Writes `labels` and `distances` of the part; `previous` holds the round before. */
-export interface CandidateSource extends Resumable {
+export interface CandidateSource extends Resumable, Rehearsed {
   /** Returns how many pairs of a point and a centre were looked at. */
   assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<Counted>
   /**
@@ -133,7 +139,7 @@ export interface Round {
 }
 
 /** What happens when points have chosen. */
-export interface Update extends Pick<Resumable, 'restore'> {
+export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
   /** Called between rounds on the leading device, with the updates of the others. */
   save?(state: RunState, others: readonly Update[]): ResumeArrays | Promise<ResumeArrays>
   /** On the leading device, before the points choose: centres move ahead of that. When the round is stopped they are put back. */

@@ -12,6 +12,7 @@ export function meanUpdate(state: RunState, weighted = true): Update {
     partial: () => sums.partial(),
     absorb: (_state, merged) => sums.absorb(merged),
     finish: () => sums.finish(),
+    rehearse: (_state, rehearsal, part, vectors) => sums.rehearse(rehearsal, part, vectors),
   }
 }
 

@@ -17,7 +17,7 @@
  * only the sums move, and centres stay those of the beginning anyway.
  */
 import { stream } from '../../core/streams.ts'
-import type { DeviceBuffer } from '../../device/contract.ts'
+import type { Device, DeviceBuffer } from '../../device/contract.ts'
 import { prepareMoves } from '../../kernels/apply-moves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
 import { createMovingClusters, type MovingClusters } from '../../kernels/move-gains.ts'
@@ -114,6 +114,10 @@ class MoveUpdate implements Update {
     const { labels, distances } = part
     device.copy(labels, { buffer: this.own, offset: 0, bytes: part.count * 4 })
     return assignLists(device, { points: vectors, centers, lists: this.own, width: 1, labels, distances })
+  }
+
+  rehearse(_state: RunState, rehearsal: Device, part: PointPart, vectors: DeviceRows): Promise<void> {
+    return this.#sums.rehearse(rehearsal, part, vectors)
   }
 
   reset(): void {

@@ -2,8 +2,8 @@
  * Sums, weights and counts of clusters over the shards that a device owns. Each shard is summed by itself; with several
  * shards these sums are added exactly, so that it does not matter which device owns which.
  */
-import type { DeviceBuffer } from '../../device/contract.ts'
-import { accumulate, createAccumulateWorkspace } from '../../kernels/accumulate.ts'
+import type { Device, DeviceBuffer } from '../../device/contract.ts'
+import { type AccumulateArgs, accumulate, createAccumulateWorkspace } from '../../kernels/accumulate.ts'
 import { means } from '../../kernels/means.ts'
 import type { DeviceRows, RowRange } from '../../kernels/rows.ts'
 import { tally, tallyWorkspaceBytes } from '../../kernels/tally.ts'
@@ -27,6 +27,8 @@ export interface ClusterSums {
   settle(): Promise<void>
   /** The same, and centres become the means. */
   finish(): Promise<UpdateResult>
+  /** Runs nothing, on a device that compiles what the rest will need: see device/rehearsal.ts. */
+  rehearse(rehearsal: Device, part: PointPart, vectors: DeviceRows): Promise<void>
 }
 
 /** So many bytes, each at most 255, add up to less than 2^24: whole numbers that floats hold exactly. */
@@ -63,12 +65,30 @@ export function clusterSums(state: RunState, weighted = true): ClusterSums {
   const workspace = createAccumulateWorkspace(device, scope, points.largestPart, stride, k, sparse)
   const merging = points.layout.shards.length > 1 ? new MergedSums(state, weighted) : undefined
   const settle = async (): Promise<void> => merging?.write(buffers)
+  const argsOf = ({ labels, weights: own }: PointPart, vectors: DeviceRows): AccumulateArgs => {
+    const weights = weighted ? own : undefined
+    return { points: vectors, labels, weights, k, ...buffers, workspace }
+  }
+  const moveCenters = async (on: Device): Promise<UpdateResult> => {
+    const { sums, totals, counts } = buffers
+    await means(on, { sums, totals, centers: state.centers, gains, unit: state.unit })
+    const { sum, different } = await tally(on, {
+      count: k,
+      values: gains,
+      // No weight is a zero as no points are: a cluster whose points weigh nothing is empty.
+      left: state.weights ? totals : counts,
+      sums: gainSums,
+      differences: empties,
+    })
+    return { gain: sum, empty: different }
+  }
   return {
     buffers,
     reset: () => merging?.reset(),
-    async take({ labels, weights: own, shards }, vectors) {
-      const weights = weighted ? own : undefined
-      const args = { points: vectors, labels, weights, k, ...buffers, workspace }
+    async take(part, vectors) {
+      const { shards } = part
+      const args = argsOf(part, vectors)
+      const { weights } = args
       if (merging === undefined) return accumulate(device, args)
       const exactRows = vectors.type === 'u8' && weights === undefined ? EXACT_ROWS : 0
       for (const range of summedTogether(shards, exactRows)) {
@@ -84,17 +104,11 @@ export function clusterSums(state: RunState, weighted = true): ClusterSums {
     settle,
     async finish() {
       await settle()
-      const { sums, totals, counts } = buffers
-      await means(device, { sums, totals, centers: state.centers, gains, unit: state.unit })
-      const { sum, different } = await tally(device, {
-        count: k,
-        values: gains,
-        // No weight is a zero as no points are: a cluster whose points weigh nothing is empty.
-        left: state.weights ? totals : counts,
-        sums: gainSums,
-        differences: empties,
-      })
-      return { gain: sum, empty: different }
+      return moveCenters(device)
+    },
+    async rehearse(rehearsal, part, vectors) {
+      await accumulate(rehearsal, argsOf(part, vectors))
+      await moveCenters(rehearsal)
     },
   }
 }

@@ -11,7 +11,6 @@ import {
   type BufferPart,
   type ComputePass,
   checkPart,
-  DEFAULT_PART_BYTES,
   type Device,
   type DeviceBuffer,
   type DeviceInfo,
@@ -25,7 +24,7 @@ import {
   type Work,
 } from '../contract.ts'
 import type { KernelForms } from '../forms.ts'
-import { spareMemory } from '../spare-memory.ts'
+import { type RequestedGpu, requestGpu, type WebGpuDeviceOptions } from './adapter.ts'
 import { BindGroupCache } from './bind-groups.ts'
 import { closedError, lostError, memoryError, refusedError, tooLargeError } from './errors.ts'
 import { SubmitPacer } from './pacer.ts'
@@ -34,65 +33,10 @@ import { CommandRecorder, type NativePart } from './recorder.ts'
 import { type ReadBatch, StagingPool } from './staging.ts'
 import { UniformRing } from './uniforms.ts'
 
-export interface WebGpuDeviceOptions {
-  /** Takes the kernels with workgroup memory (hardware) or without barriers (software). Default: by adapter. */
-  readonly tiled?: boolean
-  /** Forms of kernels, by name. Default: as `tiled` suggests. */
-  readonly forms?: KernelForms
-  /** Smaller limits than the adapter's, to try out how work is cut. */
-  readonly limits?: Partial<DeviceLimits>
-  /** Bytes of vectors to keep before streaming them. */
-  readonly memoryBytes?: number
-  readonly reason?: string
-  /** How long one submit should take, in milliseconds. */
-  readonly submitMs?: number | undefined
-  /** For tests only: new memory holds this byte instead of zero. */
-  readonly fill?: number
-}
-
-/** WebGPU does not say how much memory a GPU has; this is what a modest one can spare. */
-const DEFAULT_MEMORY = 2 * 2 ** 30
+export type { WebGpuDeviceOptions } from './adapter.ts'
 
 export async function openWebGpuDevice(entry: GpuEntry, options: WebGpuDeviceOptions = {}): Promise<Device> {
-  const { adapter, origin } = entry
-  const subgroups = adapter.features.has('subgroups')
-  const gpu = await adapter.requestDevice({
-    label: 'centroidal',
-    requiredFeatures: subgroups ? ['subgroups'] : [],
-    requiredLimits: {
-      maxBufferSize: adapter.limits.maxBufferSize,
-      maxStorageBufferBindingSize: adapter.limits.maxStorageBufferBindingSize,
-      maxComputeWorkgroupStorageSize: adapter.limits.maxComputeWorkgroupStorageSize,
-      maxStorageBuffersPerShaderStage: adapter.limits.maxStorageBuffersPerShaderStage,
-    },
-  })
-  // The memory of a software adapter is that of the process.
-  const software = adapter.info.isFallbackAdapter
-  const limits: DeviceLimits = {
-    bufferBytes: gpu.limits.maxBufferSize,
-    // Bindings are addressed in 32-bit words by 32-bit indices, and must be a multiple of 4.
-    bindingBytes: Math.floor(gpu.limits.maxStorageBufferBindingSize / 256) * 256,
-    memoryBytes: options.memoryBytes ?? (software ? spareMemory(DEFAULT_MEMORY) : DEFAULT_MEMORY),
-    partBytes: DEFAULT_PART_BYTES,
-    workgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
-    bindingAlignment: gpu.limits.minStorageBufferOffsetAlignment,
-    ...options.limits,
-  }
-  const info: DeviceInfo = {
-    kind: 'webgpu',
-    name: `${describe(adapter.info)} (${origin})`,
-    reason: options.reason ?? 'asked for',
-    software,
-    features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
-    limits,
-  }
-  return new WebGpuDevice(gpu, info, { subgroups, f16: false }, options)
-}
-
-function describe(info: GPUAdapterInfo): string {
-  return (
-    [info.vendor, info.architecture, info.description || info.device].filter(Boolean).join(' ') || 'unnamed adapter'
-  )
+  return new WebGpuDevice(await requestGpu(entry, options), options)
 }
 
 interface GpuMemory extends DeviceBuffer {
@@ -129,7 +73,7 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#failure ??= refusedError(event.error)
   }
 
-  constructor(gpu: GPUDevice, info: DeviceInfo, features: ShaderFeatures, options: WebGpuDeviceOptions) {
+  constructor({ gpu, info, features }: RequestedGpu, options: WebGpuDeviceOptions) {
     this.#gpu = gpu
     this.#fill = options.fill
     this.info = info

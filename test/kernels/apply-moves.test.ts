@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { moveBatches } from '../../src/kernels/apply-moves.ts'
 import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { expectClose, expectSame, expectSameBits, UNIT } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, TILES_WITH_SMALL_LIMITS, unpadded } from './devices.ts'
 import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
 import { type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size } from './vectors.ts'
@@ -135,7 +135,7 @@ const shapes: fc.Arbitrary<MoveShape> = fc
   })
   .map((shape) => ({ ...shape, n: fitting(shape.n, shape.d) }))
 
-onEveryDevice((opened) => {
+onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
   describe('apply-moves', () => {
     test.each(COLUMNS)('does what pays, one after the other, in %i columns', async (d) => {
       for (const [i, kind] of KINDS.entries()) {

@@ -67,6 +67,13 @@ export const DEVICES: readonly TestDevice[] = [
   },
 ]
 
+/** Kernels for hardware where grids fold early and new memory is not zero: for kernels with a hardware form of their own. */
+export const TILES_WITH_SMALL_LIMITS: TestDevice = {
+  name: 'webgpu in tiles with small limits and filled memory',
+  runs: 6,
+  open: () => openFilledWebGpu(0xff, { tiled: true, limits: SMALL_LIMITS }),
+}
+
 /** An open device that the tests of a block share. */
 export interface OpenedDevice {
   readonly device: Device

@@ -78,13 +78,23 @@ export interface MoveWorkspace {
   readonly gpu?: { readonly batch: DeviceBuffer; readonly candidates: DeviceBuffer }
 }
 
-/** Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. */
-export function createMoveWorkspace(device: Device, scope: BufferScope, groups: number, places: number): MoveWorkspace {
+/**
+ * Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. With room to
+ * collect `collected` places, batches that follow each other are collected in one pass.
+ */
+export function createMoveWorkspace(
+  device: Device,
+  scope: BufferScope,
+  groups: number,
+  places: number,
+  collected = places,
+): MoveWorkspace {
   const proposals = scope.allocate(places * 4, 'proposed moves')
   const looked = scope.allocate(groups * 4, 'pairs looked at')
   if (device.info.kind === 'cpu') return { proposals, looked }
-  const batch = scope.allocate(places * 16, 'points of a batch')
-  return { proposals, looked, gpu: { batch, candidates: scope.allocate(places * 4, 'candidates of a batch') } }
+  const room = collected * 16 <= device.info.limits.bindingBytes ? collected : places
+  const batch = scope.allocate(room * 16, 'points of a batch')
+  return { proposals, looked, gpu: { batch, candidates: scope.allocate(room * 4, 'candidates of a batch') } }
 }
 
 /** Scaled lengths stay under this: see wasm/quantized.ts. */

@@ -71,7 +71,8 @@ export const DEVICES: readonly TestDevice[] = [
 export const TILES_WITH_SMALL_LIMITS: TestDevice = {
   name: 'webgpu in tiles with small limits and filled memory',
   runs: 6,
-  open: () => openFilledWebGpu(0xff, { tiled: true, limits: SMALL_LIMITS }),
+  // A workgroup for each leaf or group takes more of them.
+  open: () => openFilledWebGpu(0xff, { tiled: true, limits: { ...SMALL_LIMITS, workgroups: 20 } }),
 }
 
 /** An open device that the tests of a block share. */

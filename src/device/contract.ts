@@ -170,6 +170,8 @@ export interface RunControl {
 export interface Device {
   /** What it is. */
   readonly info: DeviceInfo
+  /** @internal As in {@link GpuTarget}, for work whose steps on the host depend on it. */
+  readonly tiled?: boolean
   /** @internal Throws if the device was closed or lost. */
   requireOpen?(): void
   /** @internal Forms of kernels to use from now on, for tuning. Only devices whose kernels have several forms have it. */

@@ -18,7 +18,9 @@ import {
   sumPieces,
 } from '../../shaders/accumulate.ts'
 import { THREADS } from '../../shaders/pieces.ts'
+import { countTiles, SORT_TILE, scanWhole, scatterTiles } from '../../shaders/sort-tiled.ts'
 import {
+  type BufferPart,
   type BufferScope,
   type ComputePass,
   type CpuJob,
@@ -163,9 +165,10 @@ export function* sortPasses(gpu: GpuTarget, sorting: LabelSort): Generator<Compu
   const { from, count: n, labels, k, workspace } = sorting
   const sort = workspace.sort
   if (sort === undefined) throw new Error('The workspace was made for another device')
+  const { tiled } = gpu
   // Without any labels one empty run still writes the ranges.
-  const runs = Math.max(1, Math.ceil(n / RUN))
-  const grid = gridFor(runs, THREADS, gpu.limits.workgroups)
+  const runs = Math.max(1, Math.ceil(n / (tiled ? SORT_TILE : RUN)))
+  const grid = gridFor(runs, tiled ? 1 : THREADS, gpu.limits.workgroups)
   // Points without a cluster get key k and end up behind all others.
   const passes = Math.ceil(Math.log2(k + 1) / 8) || 1
   let keys = labels
@@ -176,15 +179,15 @@ export function* sortPasses(gpu: GpuTarget, sorting: LabelSort): Generator<Compu
     const nextKeys = sort.keys[pass % 2]
     const nextValues = (passes - pass) % 2 === 1 ? workspace.order : sort.values
     yield {
-      shader: sortCount(first),
+      shader: tiled ? countTiles(first) : sortCount(first),
       bindings: [keys, sort.digits],
       params,
       groups: grid,
       operations: n * 8,
     }
-    yield* scanPasses(gpu, slice(sort.digits, 0, DIGITS * runs * 4), DIGITS * runs, sort.scan)
+    yield* prefixSums(gpu, slice(sort.digits, 0, DIGITS * runs * 4), DIGITS * runs, sort.scan)
     yield {
-      shader: sortScatter(first),
+      shader: tiled ? scatterTiles(first) : sortScatter(first),
       bindings: [keys, sort.digits, nextKeys, nextValues, ...(values ? [values] : [])],
       params,
       groups: grid,
@@ -201,7 +204,20 @@ export function* sortPasses(gpu: GpuTarget, sorting: LabelSort): Generator<Compu
     groups: gridFor(k + 1, THREADS, gpu.limits.workgroups),
     operations: k * 64,
   }
-  yield* scanPasses(gpu, pieces, k + 1, sort.scan)
+  yield* prefixSums(gpu, pieces, k + 1, sort.scan)
+}
+
+/** More values than this are scanned by many workgroups, in several passes. */
+const SCANNED_BY_ONE = 2 ** 18
+
+function* prefixSums(
+  gpu: GpuTarget,
+  values: BufferPart,
+  count: number,
+  workspace: DeviceBuffer,
+): Generator<ComputePass> {
+  if (!gpu.tiled || count > SCANNED_BY_ONE) return yield* scanPasses(gpu, values, count, workspace)
+  yield { shader: scanWhole, bindings: [values], params: [count], groups: [1], operations: count * 16 }
 }
 
 /** The same on the CPU, and where it leaves the tables. */

@@ -4,6 +4,7 @@
  * get worse, and no cluster loses its last point. Cost: about 12 d operations a proposed move.
  */
 import { applyMovesShader, prepareMovesShader } from '../../shaders/apply-moves.ts'
+import { applyMovesTiled } from '../../shaders/apply-moves-tiled.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import {
   BufferScope,
@@ -18,22 +19,30 @@ import {
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import {
+  collectPass,
   createMoveWorkspace,
+  gpuWorkspace,
+  isTiled,
   type MoveBatch,
   type MovingClusters,
   moveGainsJobs,
   moveGainsPasses,
+  tiledGainsPasses,
 } from './move-gains.ts'
 import { applySparseJob, applySparsePass, prepareSparseJob, prepareSparsePasses } from './moves-sparse.ts'
 import { quantizedLayout } from './quantized-centers.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
-/** Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. */
-export function moveBatches(device: Device, batches: Iterable<MoveBatch>, control?: RunControl): Promise<void> {
+/**
+ * Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. Batches of
+ * one call share workspace and groups, and have no points in common.
+ */
+export function moveBatches(device: Device, batches: readonly MoveBatch[], control?: RunControl): Promise<void> {
   return device.run(
     {
       name: 'move',
       *webgpu(gpu) {
+        if (canCollectAtOnce(gpu, batches)) return yield* collectedBatches(gpu, batches)
         for (const batch of batches) {
           yield* moveGainsPasses(gpu, batch)
           yield applyMovesPass(gpu, batch)
@@ -48,6 +57,40 @@ export function moveBatches(device: Device, batches: Iterable<MoveBatch>, contro
     },
     control,
   )
+}
+
+/** Groups from the first of the first batch to the last of the last one, if batches follow each other. */
+function runOf(batches: readonly MoveBatch[]): { firstGroup: number; count: number } | undefined {
+  let end = batches[0]?.firstGroup ?? 0
+  for (const { firstGroup, count } of batches) {
+    if (firstGroup !== end) return undefined
+    end += count
+  }
+  return batches.length > 0 ? { firstGroup: batches[0].firstGroup, count: end - batches[0].firstGroup } : undefined
+}
+
+/** The points and candidates of all batches fit the workspace. */
+function canCollectAtOnce(gpu: GpuTarget, batches: readonly MoveBatch[]): boolean {
+  const run = runOf(batches)
+  if (run === undefined || !isTiled(gpu, batches[0])) return false
+  const { groups, workspace } = batches[0]
+  const places = run.count * groups.largest
+  return places * 16 <= gpuWorkspace(workspace).batch.bytes
+}
+
+/**
+ * One collecting pass for all batches, then two passes a batch. Labels of a group are still those of the beginning when its
+ * batch comes, because only its own batch changes them.
+ */
+function* collectedBatches(gpu: GpuTarget, batches: readonly MoveBatch[]): Generator<ComputePass> {
+  const run = runOf(batches)
+  if (run === undefined) return
+  yield collectPass(gpu, batches[0], run)
+  for (const batch of batches) {
+    const firstPlace = (batch.firstGroup - run.firstGroup) * batch.groups.largest
+    yield* tiledGainsPasses(gpu, batch, firstPlace)
+    yield applyMovesPass(gpu, batch, firstPlace)
+  }
 }
 
 /** The proposals of a batch alone, for moves that are applied elsewhere. */
@@ -118,24 +161,26 @@ function placeOf(batch: Uint32Array, point: number): Uint32Array {
   return batch
 }
 
-function applyMovesPass(gpu: GpuTarget, batch: MoveBatch): ComputePass {
+/** `firstPlace`: of the batch among the places that were collected. */
+function applyMovesPass(gpu: GpuTarget, batch: MoveBatch, firstPlace = 0): ComputePass {
   if (batch.points.type === 'csr') return applySparsePass(gpu, batch)
   const { points, weights, labels, clusters, groups, count, workspace } = batch
   const { centers, masses, unit } = clusters
-  if (workspace.gpu === undefined) throw new Error('this workspace was made for another device')
   const places = count * groups.largest
+  const flags = [points.stride / 4, unit ? 1 : 0, weights ? 1 : 0]
+  const tiled = isTiled(gpu, batch)
   return {
-    shader: applyMovesShader(denseType(points)),
+    shader: tiled ? applyMovesTiled(denseType(points)) : applyMovesShader(denseType(points)),
     bindings: [
       points.buffer,
       centers.buffer,
       masses,
-      workspace.gpu.batch,
+      gpuWorkspace(workspace).batch,
       workspace.proposals,
       labels,
       weights ?? workspace.proposals,
     ],
-    params: [places, points.stride / 4, unit ? 1 : 0, weights ? 1 : 0],
+    params: tiled ? [places, firstPlace, ...flags] : [places, ...flags],
     groups: [1],
     operations: places * points.stride,
   }

@@ -9,8 +9,10 @@
  * Cost: 3 d operations for each pair of a point and a different label in its leaf.
  */
 import { assignLeavesShader, collectLeafLabels } from '../../shaders/assign-leaves.ts'
+import { assignLeavesTiled, LARGEST_LEAF } from '../../shaders/assign-leaves-tiled.ts'
+import { centerTiles } from '../../shaders/leaf-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import type { Device, DeviceBuffer } from '../device/contract.ts'
+import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { type Around, domainArgs, domainOf, shareOf } from './around.ts'
 import { quantizedLayout } from './quantized-centers.ts'
@@ -90,6 +92,7 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
   return device.run({
     name: 'assign-leaves',
     *webgpu(gpu) {
+      if (gpu.tiled && largest <= LARGEST_LEAF) return yield* tiledPasses(gpu, args)
       yield {
         shader: collectLeafLabels,
         bindings: [members, offsets, domain.labels, workspace.candidates, workspace.ranges, workspace.looked],
@@ -133,5 +136,32 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
         scratchBytes: largest * (32 + Math.ceil(points.stride / 8) * 16) + 64,
       }
     },
+  })
+}
+
+/** Fewest leaves worth a dispatch. */
+const LEAVES_AT_LEAST = 64
+
+/** One workgroup per leaf, which collects the candidates itself. */
+function* tiledPasses(gpu: GpuTarget, args: AssignLeavesArgs): Generator<ComputePass> {
+  const { points, centers, members, offsets, leaves, largest, labels, distances, around, workspace } = args
+  const domain = domainOf(points, labels, around)
+  const shader = assignLeavesTiled({
+    type: denseType(points),
+    tiles: centerTiles(largest),
+    around: around !== undefined,
+  })
+  const bindings = [points.buffer, centers.buffer, members, offsets, labels, distances, workspace.looked]
+  if (around) bindings.push(around.labels)
+  yield* rowPasses(gpu, {
+    rows: leaves,
+    perRow: largest * (largest + shareOf(points, domain) * 3 * largest * points.stride),
+    atLeast: LEAVES_AT_LEAST,
+    pass: (first, count) => ({
+      shader,
+      bindings,
+      params: [first, count, points.stride / 4, domain.from, points.rows],
+      groups: gridFor(count, 1, gpu.limits.workgroups),
+    }),
   })
 }

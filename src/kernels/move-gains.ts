@@ -6,9 +6,10 @@
  * u32 [groups + 1]; a batch is a run of `order`, which lists the groups. Cost: 3 d operations a pair.
  * With `around` members may be rows that this device does not hold: nothing is proposed for those.
  */
+import { centerTiles, TILE_ROWS } from '../../shaders/leaf-tiles.ts'
 import { collectMoves, moveGainsShader } from '../../shaders/move-gains.ts'
+import { collectGroups, moveGainsTiled } from '../../shaders/move-gains-tiled.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-
 import {
   type BufferScope,
   type ComputePass,
@@ -77,13 +78,23 @@ export interface MoveWorkspace {
   readonly gpu?: { readonly batch: DeviceBuffer; readonly candidates: DeviceBuffer }
 }
 
-/** Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. */
-export function createMoveWorkspace(device: Device, scope: BufferScope, groups: number, places: number): MoveWorkspace {
+/**
+ * Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. With room to
+ * collect `collected` places, batches that follow each other are collected in one pass.
+ */
+export function createMoveWorkspace(
+  device: Device,
+  scope: BufferScope,
+  groups: number,
+  places: number,
+  collected = places,
+): MoveWorkspace {
   const proposals = scope.allocate(places * 4, 'proposed moves')
   const looked = scope.allocate(groups * 4, 'pairs looked at')
   if (device.info.kind === 'cpu') return { proposals, looked }
-  const batch = scope.allocate(places * 16, 'points of a batch')
-  return { proposals, looked, gpu: { batch, candidates: scope.allocate(places * 4, 'candidates of a batch') } }
+  const room = collected * 16 <= device.info.limits.bindingBytes ? collected : places
+  const batch = scope.allocate(room * 16, 'points of a batch')
+  return { proposals, looked, gpu: { batch, candidates: scope.allocate(room * 4, 'candidates of a batch') } }
 }
 
 /** Scaled lengths stay under this: see wasm/quantized.ts. */
@@ -110,23 +121,27 @@ export function createMovingClusters(
   return { centers, masses, quantized, unit }
 }
 
+/** Groups whose points and candidates are collected for the GPU: a run of `order`. */
+interface GroupRun {
+  readonly firstGroup: number
+  readonly count: number
+}
+
+/** Hardware takes one workgroup per group. */
+export function isTiled(gpu: GpuTarget, { points }: MoveBatch): boolean {
+  return gpu.tiled && points.type !== 'csr'
+}
+
 /** The passes of one batch, to be run among others. */
 export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<ComputePass> {
-  const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
+  yield collectPass(gpu, batch, batch)
+  if (isTiled(gpu, batch)) return yield* tiledGainsPasses(gpu, batch, 0)
+  const { points, weights, labels, clusters, groups, count, workspace } = batch
   const { centers, masses, unit } = clusters
-  const { members, offsets, largest, among } = groups
+  const { largest, among } = groups
   const domain = domainOf(points, labels, groups.around)
-  const work = workspace.gpu
-  if (work === undefined) throw new Error('this workspace was made for another device')
+  const work = gpuWorkspace(workspace)
   const mode = modeOf(among)
-  const width = widthOf(among, centers.rows, 0)
-  yield {
-    shader: collectMoves,
-    bindings: [members, offsets, order, domain.labels, work.batch, work.candidates, workspace.looked],
-    params: [firstGroup, count, largest, mode, width, domain.from, points.rows],
-    groups: gridFor(count, THREADS, gpu.limits.workgroups),
-    operations: count * largest * largest,
-  }
   if (points.type === 'csr') {
     const looked = widthOf(among, centers.rows, largest)
     return yield* sparseGainsPasses(gpu, batch, { mode, width: looked })
@@ -152,6 +167,69 @@ export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<Co
       groups: gridFor(rows, THREADS, gpu.limits.workgroups),
     }),
   })
+}
+
+/** Points and candidates of a run of groups, which may be those of several batches: labels of a group then must not change in between. */
+export function collectPass(gpu: GpuTarget, batch: MoveBatch, { firstGroup, count }: GroupRun): ComputePass {
+  const { points, labels, clusters, groups, order, workspace } = batch
+  const { members, offsets, largest, among } = groups
+  const domain = domainOf(points, labels, groups.around)
+  const work = gpuWorkspace(workspace)
+  const tiled = isTiled(gpu, batch)
+  return {
+    shader: tiled ? collectGroups : collectMoves,
+    bindings: [members, offsets, order, domain.labels, work.batch, work.candidates, workspace.looked],
+    params: [
+      firstGroup,
+      count,
+      largest,
+      modeOf(among),
+      widthOf(among, clusters.centers.rows, 0),
+      domain.from,
+      points.rows,
+    ],
+    groups: gridFor(count, tiled ? 1 : THREADS, gpu.limits.workgroups),
+    operations: count * largest * largest,
+  }
+}
+
+/** Fewest groups worth a dispatch. */
+const GROUPS_AT_LEAST = 64
+
+/** Proposals of a batch whose first place is `firstPlace` of those that were collected. */
+export function* tiledGainsPasses(gpu: GpuTarget, batch: MoveBatch, firstPlace: number): Generator<ComputePass> {
+  const { points, weights, labels, clusters, groups, count, workspace } = batch
+  const { centers, masses, unit } = clusters
+  const { largest, among } = groups
+  const domain = domainOf(points, labels, groups.around)
+  const work = gpuWorkspace(workspace)
+  const width = widthOf(among, centers.rows, largest)
+  const flags = [unit ? 1 : 0, batch.first ? 1 : 0, weights ? 1 : 0]
+  yield* rowPasses(gpu, {
+    rows: count,
+    perRow: largest * (1 + shareOf(points, domain) * 3 * (width + 1) * points.stride),
+    atLeast: GROUPS_AT_LEAST,
+    pass: (first, rows) => ({
+      shader: moveGainsTiled(denseType(points), centerTiles(width)),
+      bindings: [
+        points.buffer,
+        centers.buffer,
+        masses,
+        work.batch,
+        typeof among === 'object' ? among.lists : work.candidates,
+        labels,
+        weights ?? masses,
+        workspace.proposals,
+      ],
+      params: [first, rows, largest, firstPlace, points.stride / 4, modeOf(among), ...flags],
+      groups: gridFor(rows * Math.ceil(largest / TILE_ROWS), 1, gpu.limits.workgroups),
+    }),
+  })
+}
+
+export function gpuWorkspace({ gpu }: MoveWorkspace): NonNullable<MoveWorkspace['gpu']> {
+  if (gpu === undefined) throw new Error('this workspace was made for another device')
+  return gpu
 }
 
 export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<CpuJob> {

@@ -52,7 +52,8 @@ async function throughBatches<T>(
   const scope = new BufferScope(device)
   try {
     const order = scope.upload(shuffled, 'groups in random order')
-    const workspace = createMoveWorkspace(device, scope, groups, size * largest)
+    const atOnce = Math.min(groups, AT_ONCE * size)
+    const workspace = createMoveWorkspace(device, scope, groups, size * largest, atOnce * largest)
     const batches = Array.from({ length: Math.ceil(groups / size) }, (_, i) => ({
       ...work,
       order,

@@ -4,14 +4,15 @@
  * members: u32 [n], points node by node. nodes: u32 [count][3], for each node of the level its first
  * member, its end, and the member at which to split. Directions come from a sample; splitting is a
  * selection, not a sort, and equal projections go by number, so duplicates and constant data still
- * split where they should. On WebGPU selection happens on the host: it is sequential by nature.
+ * split where they should. On a GPU the device selects; on software adapters for WebGPU the host does, which is faster there.
  */
 
 import { principalDirectionsShader } from '../../shaders/partition-tree.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
+import { nodeOwners, splitNodes } from '../../shaders/split-nodes.ts'
+import type { BufferScope, ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
-import { project } from './project.ts'
+import { project, projectPasses } from './project.ts'
 import { allocateRows, type DeviceRows, denseType, rowArgs, rowBytesOf } from './rows.ts'
 
 export interface GrowArgs {
@@ -33,7 +34,15 @@ export interface GrowWorkspace {
   /** f32 [n], where each point lies along its node's direction. */
   readonly along: DeviceBuffer
   /** WebGPU only: directions [nodes][stride], sums [nodes][2][stride], and the node of each point. */
-  readonly gpu?: { readonly directions: DeviceRows; readonly notes: DeviceBuffer; readonly nodeOf: DeviceBuffer }
+  readonly gpu?: GpuGrowWorkspace
+}
+
+interface GpuGrowWorkspace {
+  readonly directions: DeviceRows
+  readonly notes: DeviceBuffer
+  readonly nodeOf: DeviceBuffer
+  /** u32 [n], members on their way from one order to the next. */
+  readonly moved: DeviceBuffer
 }
 
 export function createGrowWorkspace(
@@ -46,12 +55,15 @@ export function createGrowWorkspace(
   if (device.info.kind === 'cpu') return { along }
   const directions = allocateRows(scope, widestLevel, points.cols, 'f32', 'tree directions')
   const notes = scope.allocate(widestLevel * points.stride * 8, 'tree sums')
-  return { along, gpu: { directions, notes, nodeOf: scope.allocate(points.rows * 4, 'tree node of each point') } }
+  const nodeOf = scope.allocate(points.rows * 4, 'tree node of each point')
+  return { along, gpu: { directions, notes, nodeOf, moved: scope.allocate(points.rows * 4, 'points by node') } }
 }
 
 /** Splits every node of a level: members end up ordered around each node's split. */
 export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
-  if (args.workspace.gpu) return growOnGpu(device, args, args.workspace.gpu)
+  if (args.workspace.gpu) {
+    return device.tiled ? splitOnDevice(device, args, args.workspace.gpu) : growOnGpu(device, args, args.workspace.gpu)
+  }
   const { points, members, nodes, table, workspace, sample, steps, seed } = args
   const count = table.length / 3
   return device.run({
@@ -108,8 +120,8 @@ export function growSubtrees(device: Device, args: GrowArgs, most: number): Prom
 }
 
 /** Directions and projections on the device, selection on the host: it is sequential by nature. */
-async function growOnGpu(device: Device, args: GrowArgs, gpu: NonNullable<GrowWorkspace['gpu']>): Promise<void> {
-  const { points, members, nodes, table, workspace, sample, steps, seed } = args
+async function growOnGpu(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace): Promise<void> {
+  const { points, members, table, workspace } = args
   const count = table.length / 3
   const order = new Uint32Array(await device.read(members))
   const owner = new Uint32Array(points.rows)
@@ -120,13 +132,7 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: NonNullable<GrowWo
   await device.run({
     name: 'principal-directions',
     *webgpu(target) {
-      yield {
-        shader: principalDirectionsShader(denseType(points)),
-        bindings: [points.buffer, members, nodes, gpu.directions.buffer, gpu.notes],
-        params: [count, points.stride / 4, sample, steps, seed],
-        groups: gridFor(count, THREADS, target.limits.workgroups),
-        operations: count * sample * points.stride * (steps * 6 + 2),
-      }
+      yield directionsPass(target, args, gpu)
     },
     cpu: () => [],
   })
@@ -136,6 +142,47 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: NonNullable<GrowWo
     selectRank(order, along, table[node * 3], table[node * 3 + 1], table[node * 3 + 2])
   }
   device.write(members, order.subarray(0, points.rows))
+}
+
+function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace): ComputePass {
+  const { points, members, nodes, table, sample, steps, seed } = args
+  const count = table.length / 3
+  return {
+    shader: principalDirectionsShader(denseType(points)),
+    bindings: [points.buffer, members, nodes, gpu.directions.buffer, gpu.notes],
+    params: [count, points.stride / 4, sample, steps, seed],
+    groups: gridFor(count, THREADS, target.limits.workgroups),
+    operations: count * sample * points.stride * (steps * 6 + 2),
+  }
+}
+
+/** Everything on the device, without reading anything back. */
+function splitOnDevice(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace): Promise<void> {
+  const { points, members, nodes, table, workspace } = args
+  const count = table.length / 3
+  const n = points.rows
+  return device.run({
+    name: 'split-nodes',
+    *webgpu(target) {
+      yield {
+        shader: nodeOwners,
+        bindings: [members, nodes, gpu.nodeOf],
+        params: [n, count],
+        groups: gridFor(n, THREADS, target.limits.workgroups),
+        operations: n * 16,
+      }
+      yield directionsPass(target, args, gpu)
+      yield* projectPasses(target, { points, directions: gpu.directions, nodes: gpu.nodeOf, out: workspace.along })
+      yield {
+        shader: splitNodes,
+        bindings: [workspace.along, nodes, members, gpu.moved],
+        params: [count],
+        groups: gridFor(count, 1, target.limits.workgroups),
+        operations: n * 64,
+      }
+    },
+    cpu: () => [],
+  })
 }
 
 /** Afterwards everything before `rank` comes before everything from it on, by projection, then by number. */

@@ -4,7 +4,7 @@
  */
 import { THREADS } from '../../shaders/pieces.ts'
 import { projectShader } from '../../shaders/project.ts'
-import type { Device, DeviceBuffer } from '../device/contract.ts'
+import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
@@ -16,22 +16,28 @@ export interface ProjectArgs {
   readonly out: DeviceBuffer
 }
 
-export function project(device: Device, { points, directions, nodes, out }: ProjectArgs): Promise<void> {
+export function* projectPasses(
+  gpu: GpuTarget,
+  { points, directions, nodes, out }: ProjectArgs,
+): Generator<ComputePass> {
+  yield* rowPasses(gpu, {
+    rows: points.rows,
+    perRow: 2 * points.stride,
+    atLeast: THREADS,
+    pass: (first, count) => ({
+      shader: projectShader(denseType(points)),
+      bindings: [points.buffer, directions.buffer, nodes, out],
+      params: [first, count, points.stride / 4],
+      groups: gridFor(count, THREADS, gpu.limits.workgroups),
+    }),
+  })
+}
+
+export function project(device: Device, args: ProjectArgs): Promise<void> {
+  const { points, directions, nodes, out } = args
   return device.run({
     name: 'project',
-    *webgpu(gpu) {
-      yield* rowPasses(gpu, {
-        rows: points.rows,
-        perRow: 2 * points.stride,
-        atLeast: THREADS,
-        pass: (first, count) => ({
-          shader: projectShader(denseType(points)),
-          bindings: [points.buffer, directions.buffer, nodes, out],
-          params: [first, count, points.stride / 4],
-          groups: gridFor(count, THREADS, gpu.limits.workgroups),
-        }),
-      })
-    },
+    webgpu: (gpu) => projectPasses(gpu, args),
     *cpu(memory) {
       yield {
         entry: 'project',

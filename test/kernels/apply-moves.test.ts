@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { moveBatches } from '../../src/kernels/apply-moves.ts'
+import { applyGivenMoves, moveBatches } from '../../src/kernels/apply-moves.ts'
 import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { expectClose, expectSame, expectSameBits, UNIT } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, TILES_WITH_SMALL_LIMITS, unpadded } from './devices.ts'
 import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
 import { type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
-import { anySeed, checkProperty, size } from './vectors.ts'
-import { coversOf, holds, type Window } from './windows.ts'
+import { anySeed, checkProperty, size, wholeNumbers } from './vectors.ts'
+import { coversOf, holds, rowsOf, type Window } from './windows.ts'
 
 interface Outcome {
   readonly labels: Uint32Array
@@ -106,6 +106,29 @@ function objective(given: MoveCase, labels: Uint32Array): number {
   return sum
 }
 
+/** Given moves in calls of at most `atOnce` moves each: applying them in order means that this changes nothing. */
+async function applyGiven(opened: OpenedDevice, given: MoveCase, targets: Uint32Array, atOnce: number) {
+  return opened.use(async (buffers) => {
+    const { batch, centers } = await prepareCase(buffers, given)
+    const { x, weights, labels } = given
+    const after: number[] = []
+    for (let from = 0; from < targets.length; from += atOnce) {
+      const window = { from, to: Math.min(from + atOnce, targets.length) }
+      const carried = buffers.output((window.to - from) * 4, rowsOf(labels, window))
+      await applyGivenMoves(buffers.device, {
+        points: buffers.rows(rowsOf(x.data, window, x.cols), x.cols),
+        weights: weights && buffers.upload(rowsOf(weights, window)),
+        labels: carried.buffer,
+        targets: rowsOf(targets, window),
+        clusters: batch.clusters,
+      })
+      after.push(...(await carried.words()))
+    }
+    const masses = new Float32Array(await buffers.device.read(batch.clusters.masses), 0, given.k * 2)
+    return { labels: Uint32Array.from(after), centers: await centers.floats(), masses }
+  })
+}
+
 const COLUMNS = [1, 3, 127, 128, 129] as const
 const KINDS: readonly Partial<MoveShape>[] = [
   { flavour: 'unit' },
@@ -135,7 +158,7 @@ const shapes: fc.Arbitrary<MoveShape> = fc
   })
   .map((shape) => ({ ...shape, n: fitting(shape.n, shape.d) }))
 
-onEveryDevice((opened) => {
+onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
   describe('apply-moves', () => {
     test.each(COLUMNS)('does what pays, one after the other, in %i columns', async (d) => {
       for (const [i, kind] of KINDS.entries()) {
@@ -233,6 +256,47 @@ onEveryDevice((opened) => {
       const { labels, centers } = await run(opened, makeMoves(shape))
       expectSame(labels, again.labels)
       expectSame(centers, again.centers)
+    })
+
+    test.each([
+      [2, 60],
+      [3, 300],
+      [9, 511],
+      [120, 513],
+      [400, 700],
+    ])('the same bits as one call for each move, %i clusters and %i moves', async (k, n) => {
+      for (const kind of KINDS) {
+        const given = makeMoves({ flavour: 'unit', n, k, d: 4, seed: k, ...kind })
+        const targets = wholeNumbers(n, k, 21)
+        // Some places have nothing to apply.
+        targets.forEach((_, i) => {
+          if (i % 7 === 3) targets[i] = NONE
+        })
+        const whole = await applyGiven(opened, given, targets, n)
+        expect(whole.labels).not.toEqual(given.labels)
+        for (const atOnce of n > 300 ? [37] : [1, 37]) {
+          const parts = await applyGiven(opened, given, targets, atOnce)
+          expectSame(parts.labels, whole.labels)
+          expectSameBits(parts.centers, whole.centers)
+          expectSameBits(parts.masses, whole.masses)
+        }
+      }
+    })
+
+    test('many places with few moves, and more moves than are gathered at a time', async () => {
+      for (const [every, n] of [
+        [97, 817],
+        [1, 817],
+        [3, 1023],
+      ]) {
+        const given = makeMoves({ flavour: 'unit', n, k: 50, d: 3, seed: every })
+        const targets = wholeNumbers(n, 50, 22).map((target, i) => (i % every === 0 ? target : NONE))
+        const whole = await applyGiven(opened, given, targets, n)
+        const parts = await applyGiven(opened, given, targets, 100)
+        expectSame(parts.labels, whole.labels)
+        expectSameBits(parts.centers, whole.centers)
+        expectSameBits(parts.masses, whole.masses)
+      }
     })
 
     test('moves the same with everything around as with nothing', async () => {

@@ -4,7 +4,7 @@ import { createRandom, shuffle } from '../../src/core/random.ts'
 import type { DeviceBuffer } from '../../src/device/contract.ts'
 import { assignLeaves, createAssignLeavesWorkspace, prepareLeafCenters } from '../../src/kernels/assign-leaves.ts'
 import { distanceBound, expectChoices, expectClose, expectSame, expectSameBits, scoreBound } from '../tolerance.ts'
-import { type OpenedDevice, type Output, onEveryDevice } from './devices.ts'
+import { DEVICES, type OpenedDevice, type Output, onDevices, TILES_WITH_SMALL_LIMITS } from './devices.ts'
 import { bestOf, leafCandidates, lengthOf, longest, type Rows, squaredDistance } from './oracles.ts'
 import {
   anySeed,
@@ -168,14 +168,23 @@ const LEAVES: Record<string, readonly number[]> = {
   'one leaf with all': [127],
   'a leaf of more than 256': [300, 3],
   'empty leaves between': [4, 0, 9, 0, 0, 2],
+  'leaves of a tile': [16, 15, 1, 0, 16, 7],
+  'leaves of two tiles': [32, 17, 31, 0, 16, 1],
 }
 
-onEveryDevice((opened) => {
+onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
   describe('assign-leaves', () => {
     test.each(Object.keys(LEAVES))('is exact on whole numbers, %s', async (name) => {
       for (const flavour of EXACT) {
         await checkExact(opened, makeCase(flavour, LEAVES[name], 70, 5, 1))
         await checkExact(opened, makeCase(flavour, LEAVES[name], 3, 18, 2))
+      }
+    })
+
+    test.each([1, 17, 31, 33, 127, 128, 129])('is exact in %i columns', async (d) => {
+      for (const flavour of EXACT) {
+        await checkExact(opened, makeCase(flavour, [5, 16, 3], 11, d, 14))
+        await checkExact(opened, makeCase(flavour, [9, 19], 11, d, 15))
       }
     })
 

@@ -68,6 +68,14 @@ export const DEVICES: readonly TestDevice[] = [
   },
 ]
 
+/** Kernels for hardware where grids fold early and new memory is not zero: for kernels with a hardware form of their own. */
+export const TILES_WITH_SMALL_LIMITS: TestDevice = {
+  name: 'webgpu in tiles with small limits and filled memory',
+  runs: 6,
+  // A workgroup for each leaf or group takes more of them.
+  open: () => openFilledWebGpu(0xff, { tiled: true, limits: { ...SMALL_LIMITS, workgroups: 20 } }),
+}
+
 /** An open device that the tests of a block share. */
 export interface OpenedDevice {
   readonly device: Device

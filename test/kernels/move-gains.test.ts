@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { expectSame } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, TILES_WITH_SMALL_LIMITS } from './devices.ts'
 import { expectProposals, heldInGroups, placesOf, prepareCase } from './move-cases.ts'
 import { candidatesOf, type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size } from './vectors.ts'
@@ -88,7 +88,7 @@ const shapes: fc.Arbitrary<MoveShape> = fc
   })
   .map((shape) => ({ ...shape, n: fitting(shape.n, shape.d) }))
 
-onEveryDevice((opened) => {
+onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
   describe('move-gains', () => {
     test.each(COLUMNS)('finds the best move in %i columns', async (d) => {
       for (const [i, kind] of KINDS.entries()) {
@@ -100,6 +100,16 @@ onEveryDevice((opened) => {
       for (const first of [false, true]) {
         for (const kind of KINDS)
           await check(opened, makeMoves({ flavour: 'unit', n: 41, k: 9, d: 6, seed: 5, among, first, ...kind }))
+      }
+    })
+
+    test.each(['labels', 'all', 17, 33] as const)('in large groups with many candidates, among %s', async (among) => {
+      for (const first of [false, true]) {
+        for (const kind of KINDS) {
+          const shape = { flavour: 'unit', n: 200, k: 70, d: 9, seed: 9, among, first, most: 130, ...kind } as const
+          await check(opened, makeMoves(shape))
+          await check(opened, makeMoves({ ...shape, k: 30, seed: 10, most: 17 }))
+        }
       }
     })
 

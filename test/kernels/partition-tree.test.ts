@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { createGrowWorkspace, growNodes } from '../../src/kernels/partition-tree.ts'
-import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, TILES_WITH_SMALL_LIMITS } from './devices.ts'
 
 /** Members after one level, for nodes given as [from, to, split]. */
 async function grow(
@@ -29,7 +29,7 @@ async function grow(
 }
 
 describe('growing the nodes of a tree', () => {
-  onEveryDevice((opened) => {
+  onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
     test('on a line, every node is split at its rank', async () => {
       await fc.assert(
         fc.asyncProperty(fc.integer({ min: 2, max: 300 }), fc.integer({ min: 0, max: 9999 }), async (n, seed) => {
@@ -70,6 +70,44 @@ describe('growing the nodes of a tree', () => {
       const along = Array.from(members, (point) => data[point * cols + 7])
       const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
       expect(Math.abs(mean(along.slice(0, 100)) - mean(along.slice(100)))).toBeGreaterThan(70)
+    })
+
+    test.each([1, 2, 17, 255, 256, 257, 511, 513, 2049])('a node of %i points is split at any rank', async (n) => {
+      const random = createRandom(n)
+      // Negative and positive, zeros of both signs, some values often and some once.
+      const data = Float32Array.from({ length: n }, (_, i) => (i % 3 === 0 ? random.below(5) - 2 : random.normal()))
+      for (let i = 0; i < n; i += 7) data[i] = -0
+      for (const rank of new Set([0, 1, n >> 1, n - 1, n])) {
+        const members = await grow(opened, data, 1, [[0, n, rank]])
+        expect(Array.from(members).sort((a, b) => a - b)).toEqual(Array.from({ length: n }, (_, i) => i))
+        // The direction is 1 or -1: one of the two orders, and by number where values are equal.
+        const orders = [1, -1].map((sign) => {
+          const order = Array.from({ length: n }, (_, i) => i)
+          return order.sort((a, b) => sign * (data[a] - data[b]) || a - b).slice(0, rank)
+        })
+        const left = Array.from(members.subarray(0, rank)).sort((a, b) => a - b)
+        expect(orders.map((order) => order.sort((a, b) => a - b))).toContainEqual(left)
+      }
+    })
+
+    test('equal points of a large node split by number', async () => {
+      const members = await grow(opened, new Float32Array(1000 * 3).fill(4), 3, [[0, 1000, 601]])
+      const left = Array.from(members.subarray(0, 601)).sort((a, b) => a - b)
+      expect(left).toEqual(Array.from({ length: 601 }, (_, i) => i))
+    })
+
+    test('members that belong to no node keep their order', async () => {
+      const data = Float32Array.from({ length: 700 }, (_, i) => (i * 37) % 101)
+      const members = await grow(opened, data, 1, [
+        [10, 300, 100],
+        [310, 640, 500],
+      ])
+      for (const [from, to] of [
+        [0, 10],
+        [300, 310],
+        [640, 700],
+      ])
+        expect(Array.from(members.subarray(from, to))).toEqual(Array.from({ length: to - from }, (_, i) => from + i))
     })
 
     test('equal points split by number', async () => {

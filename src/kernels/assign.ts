@@ -7,10 +7,11 @@
  * Cost: 2 n k d operations.
  */
 import { assignBlocks, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
-import { assignMany } from '../../shaders/assign-many.ts'
+import { assignMany, assignManyPrivate } from '../../shaders/assign-many.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { badOption } from '../core/errors.ts'
 import {
+  BufferScope,
   type ComputePass,
   type CpuJob,
   type CpuMemory,
@@ -23,6 +24,7 @@ import {
 import { cutForBinding, gridFor } from '../device/plan.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
 import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
+import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
@@ -41,7 +43,7 @@ export interface AssignArgs {
   readonly workspace: DeviceBuffer
 }
 
-/** Lists longer than this do not fit a GPU thread's private memory. */
+/** Lists longer than this do not fit a GPU thread's private memory on software adapters. */
 export const MOST_NEAREST = 256
 const MAX_GROUPS = 8
 const BLOCK_FLOATS = 4096
@@ -64,26 +66,33 @@ function quantizedBytes({ rows, stride }: { rows: number; stride: number }): num
   return QUANTIZED_HEADER + Math.ceil(rows / PANEL) * (64 + stride * 16)
 }
 
-export function assign(device: Device, args: AssignArgs, control?: RunControl): Promise<void> {
+export async function assign(device: Device, args: AssignArgs, control?: RunControl): Promise<void> {
   const m = args.m ?? 1
   if (!Number.isInteger(m) || m < 1 || m > MOST_NEAREST) {
     throw badOption('m', m, `give a whole number from 1 to ${MOST_NEAREST}.`)
   }
   const sparse = args.points.type === 'csr'
+  const scope = new BufferScope(device)
   const work = {
     name: 'assign',
-    webgpu: (gpu: GpuTarget) => (sparse ? assignSparsePasses(gpu, args, m) : assignPasses(gpu, args, m)),
+    webgpu: (gpu: GpuTarget) => (sparse ? assignSparsePasses(gpu, scope, args, m) : assignPasses(gpu, scope, args, m)),
     cpu: (memory: CpuMemory) => (sparse ? assignSparseJobs(memory, args, m) : assignJobs(memory, args, m)),
   }
-  return device.run(work, control)
+  try {
+    await device.run(work, control)
+  } finally {
+    scope.free()
+  }
 }
 
-function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
+function* assignPasses(gpu: GpuTarget, scope: BufferScope, args: AssignArgs, m: number): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
   const firstLabel = args.firstLabel ?? 0
   const quads = points.stride / 4
   const type = denseType(points)
-  const shader = m > 1 ? assignMany(type, listCapacity(m)) : gpu.tiled ? assignTiles(type) : assignBlocks(type)
+  const heaps = m > 1 && gpu.tiled ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
+  const many = heaps ? assignMany(type) : assignManyPrivate(type, listCapacity(m))
+  const shader = m > 1 ? many : gpu.tiled ? assignTiles(type) : assignBlocks(type)
   const pointsPerGroup = m > 1 ? THREADS : gpu.tiled ? TILE.points : THREADS * BLOCK_POINTS
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
@@ -102,10 +111,11 @@ function* assignPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<C
       rows: points.rows,
       perRow: 2 * here * points.stride,
       atLeast: pointsPerGroup * 4,
+      atMost: heaps?.rows,
       pass: (row, rows) => ({
         shader,
-        bindings: [points.buffer, part, starts, labels, distances],
-        params: [row, rows, quads, here, firstLabel + range.start, merge, ...(m > 1 ? [m] : [])],
+        bindings: [points.buffer, part, starts, labels, distances, ...(heaps ? [heaps.buffer] : [])],
+        params: [row, rows, quads, here, firstLabel + range.start, merge, ...(m > 1 ? [m, rows] : [])],
         groups: gridFor(rows, pointsPerGroup, gpu.limits.workgroups),
         share: (range.start + (here * (row + rows)) / points.rows) / centers.rows,
       }),

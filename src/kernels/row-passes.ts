@@ -8,12 +8,17 @@ export interface RowWork {
   readonly perRow: number
   /** Fewest rows worth a pass. */
   readonly atLeast: number
+  /** Most rows a pass may take, where memory limits them. Optional. */
+  readonly atMost?: number | undefined
   pass(first: number, count: number): ComputePass
 }
 
-export function* rowPasses(gpu: GpuTarget, { rows, perRow, atLeast, pass }: RowWork): Generator<ComputePass> {
+export function* rowPasses(
+  gpu: GpuTarget,
+  { rows, perRow, atLeast, atMost = rows, pass }: RowWork,
+): Generator<ComputePass> {
   for (let first = 0; first < rows; ) {
-    const count = Math.min(rows - first, rowsWithinOperations(gpu.operationsPerPass, perRow, atLeast))
+    const count = Math.min(rows - first, atMost, rowsWithinOperations(gpu.operationsPerPass, perRow, atLeast))
     yield { operations: count * perRow, ...pass(first, count) }
     first += count
   }

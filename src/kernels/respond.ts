@@ -11,15 +11,24 @@
  * Cost: 3 n k d.
  */
 import { THREADS } from '../../shaders/pieces.ts'
-import { respondAllShader, respondListsShader } from '../../shaders/respond.ts'
+import { IN_PLACE, respondAllShader, respondListsShader } from '../../shaders/respond.ts'
 import { badOption } from '../core/errors.ts'
-import { type Device, type DeviceBuffer, type RunControl, slice, type Work } from '../device/contract.ts'
+import {
+  type Device,
+  type DeviceBuffer,
+  type GpuTarget,
+  type RunControl,
+  slice,
+  type Work,
+} from '../device/contract.ts'
 import { cutForBinding, gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
 export const MOST_ANSWERS = 256
+/** Lists longer than this take too many registers on hardware, or memory slower than that of the result. */
+const MOST_IN_REGISTERS = 16
 
 interface Ranking {
   readonly points: DeviceRows
@@ -53,7 +62,7 @@ export function respondLists(device: Device, args: RespondListsArgs, control?: R
         perRow: 3 * m * points.stride + (m + width) * m,
         atLeast: THREADS,
         pass: (first, count) => ({
-          shader: respondListsShader(denseType(points), capacityFor(m)),
+          shader: respondListsShader(denseType(points), listCapacityOn(gpu, m)),
           bindings: [points.buffer, centers.buffer, scales, renamed, found, foundDistances, best, logs],
           params: [first, count, points.stride / 4, m, width],
           groups: gridFor(count, THREADS, gpu.limits.workgroups),
@@ -101,7 +110,7 @@ export function respondAll(device: Device, args: RespondAllArgs, control?: RunCo
             perRow: 3 * here * points.stride,
             atLeast: THREADS,
             pass: (first, count) => ({
-              shader: respondAllShader(denseType(points), capacityFor(m)),
+              shader: respondAllShader(denseType(points), listCapacityOn(gpu, m)),
               bindings: [
                 points.buffer,
                 slice(centers.buffer, start * rowBytes, here * rowBytes),
@@ -144,6 +153,10 @@ function requireAnswers(m: number): void {
   if (!Number.isInteger(m) || m < 1 || m > MOST_ANSWERS) {
     throw badOption('m', m, `give a whole number from 1 to ${MOST_ANSWERS}.`)
   }
+}
+
+function listCapacityOn(gpu: GpuTarget, m: number): number {
+  return gpu.tiled && m > MOST_IN_REGISTERS ? IN_PLACE : capacityFor(m)
 }
 
 /** Few sizes, so that few shaders are compiled. */

@@ -1,31 +1,23 @@
 /**
- * The m nearest of all centres, best first; absent places hold 0xffffffff and a huge distance. One thread a point,
- * its list in private memory of `capacity` places.
+ * The m nearest of all centres, best first; absent places hold 0xffffffff and a huge distance. One thread per point.
+ * Scores choose m centres, which are then sorted by distance. Hardware keeps the best scores in heaps in a storage
+ * buffer (`assignMany`), software adapters in sorted lists in private memory (`assignManyPrivate`).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { Shader } from '../src/device/contract.ts'
 import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { bestHeap, heapsBinding } from './row-heaps.ts'
 
-/** Sorted lists of up to `capacity`: of scores in private memory, of distances in the result. Needs params.m. */
-export const nearestLists = (capacity: number): string => wgsl`
-const LOWEST = -3.4e38f;
-const NONE = 0xffffffffu;
+/** Inserts into a sorted list of params.m distances in the result; ties go to the lowest label. */
+export const distanceList = wgsl`
 const FAR = 3.4e38f;
 
-var<private> listScore: array<f32, ${capacity}>;
-var<private> listIndex: array<u32, ${capacity}>;
-
-fn insertScore(score: f32, index: u32) {
-  if (score <= listScore[params.m - 1u]) { return; }
-  var place = params.m - 1u;
-  while (place > 0u && listScore[place - 1u] < score) {
-    listScore[place] = listScore[place - 1u];
-    listIndex[place] = listIndex[place - 1u];
-    place--;
+fn clearDistances(base: u32) {
+  for (var place = 0u; place < params.m; place++) {
+    labels[base + place] = NONE;
+    distances[base + place] = FAR;
   }
-  listScore[place] = score;
-  listIndex[place] = index;
 }
 
 fn insertDistance(base: u32, label: u32, distance: f32) {
@@ -46,9 +38,28 @@ fn insertDistance(base: u32, label: u32, distance: f32) {
 }
 `
 
-export const assignMany = (type: ElementType, capacity: number): Shader => ({
-  name: `assign-many-${capacity}-${type}`,
-  code: () => wgsl`
+/** Sorted lists of up to `capacity` scores in private memory. Needs params.m. */
+export const privateLists = (capacity: number): string => wgsl`
+const LOWEST = -3.4e38f;
+const NONE = 0xffffffffu;
+
+var<private> listScore: array<f32, ${capacity}>;
+var<private> listIndex: array<u32, ${capacity}>;
+
+fn insertScore(score: f32, index: u32) {
+  if (score <= listScore[params.m - 1u]) { return; }
+  var place = params.m - 1u;
+  while (place > 0u && listScore[place - 1u] < score) {
+    listScore[place] = listScore[place - 1u];
+    listIndex[place] = listIndex[place - 1u];
+    place--;
+  }
+  listScore[place] = score;
+  listIndex[place] = index;
+}
+`
+
+const header = (type: ElementType, heaps: boolean): string => wgsl`
 struct Params {
   firstRow: u32,
   rows: u32,
@@ -57,56 +68,98 @@ struct Params {
   firstCenter: u32,
   merge: u32,
   m: u32,
+  heapStride: u32,
 }
 ${rowsBinding(0, type)}
 @group(0) @binding(1) var<storage, read> centers: array<vec4f>;
 @group(0) @binding(2) var<storage, read> starts: array<f32>;
 @group(0) @binding(3) var<storage, read_write> labels: array<u32>;
 @group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(5) var<uniform> params: Params;
+@group(0) @binding(${heaps ? 6 : 5}) var<uniform> params: Params;
 ${threadNumber}
+${distanceList}
 
-${nearestLists(capacity)}
+/** Scores of four centres from j on; those behind the last repeat it. */
+fn scoreFour(row: u32, j: u32) -> vec4f {
+  let quads = params.quads;
+  let end = params.centers - 1u;
+  let r0 = j * quads;
+  let r1 = min(j + 1u, end) * quads;
+  let r2 = min(j + 2u, end) * quads;
+  let r3 = min(j + 3u, end) * quads;
+  var scores = vec4f();
+  for (var t = 0u; t < quads; t++) {
+    let v = xPart(row, t, quads);
+    scores += vec4f(dot(v, centers[r0 + t]), dot(v, centers[r1 + t]), dot(v, centers[r2 + t]), dot(v, centers[r3 + t]));
+  }
+  return scores;
+}
+
+fn distanceTo(row: u32, index: u32) -> f32 {
+  var distance = 0.0;
+  for (var t = 0u; t < params.quads; t++) {
+    let gap = xPart(row, t, params.quads) - centers[index * params.quads + t];
+    distance += dot(gap, gap);
+  }
+  return distance;
+}
+`
+
+export const assignMany = (type: ElementType): Shader => ({
+  name: `assign-many-${type}`,
+  code: () => wgsl`
+${header(type, true)}
+${heapsBinding(5)}
+${bestHeap}
 
 @compute @workgroup_size(${THREADS})
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let quads = params.quads;
+  heapThread = number;
+  clearBest();
+  for (var j = 0u; j < params.centers; j += 4u) {
+    let scores = scoreFour(row, j);
+    for (var c = 0u; c < min(4u, params.centers - j); c++) { offerBest(scores[c] + starts[j + c], j + c); }
+  }
+  sortBest();
+  let base = row * params.m;
+  if (params.merge == 0u) { clearDistances(base); }
+  for (var place = 0u; place < params.m; place++) {
+    let index = heapEntry(place).number;
+    if (index == NONE) { break; }
+    insertDistance(base, params.firstCenter + index, distanceTo(row, index));
+  }
+}
+`,
+})
+
+export const assignManyPrivate = (type: ElementType, capacity: number): Shader => ({
+  name: `assign-many-private-${capacity}-${type}`,
+  code: () => wgsl`
+${header(type, false)}
+${privateLists(capacity)}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.rows) { return; }
+  let row = params.firstRow + number;
   for (var place = 0u; place < params.m; place++) {
     listScore[place] = LOWEST;
     listIndex[place] = NONE;
   }
   for (var j = 0u; j < params.centers; j += 4u) {
-    let end = params.centers - 1u;
-    let r0 = j * quads;
-    let r1 = min(j + 1u, end) * quads;
-    let r2 = min(j + 2u, end) * quads;
-    let r3 = min(j + 3u, end) * quads;
-    var scores = vec4f();
-    for (var t = 0u; t < quads; t++) {
-      let v = xPart(row, t, quads);
-      scores += vec4f(dot(v, centers[r0 + t]), dot(v, centers[r1 + t]), dot(v, centers[r2 + t]), dot(v, centers[r3 + t]));
-    }
+    let scores = scoreFour(row, j);
     for (var c = 0u; c < min(4u, params.centers - j); c++) { insertScore(scores[c] + starts[j + c], j + c); }
   }
   let base = row * params.m;
-  if (params.merge == 0u) {
-    for (var place = 0u; place < params.m; place++) {
-      labels[base + place] = NONE;
-      distances[base + place] = FAR;
-    }
-  }
+  if (params.merge == 0u) { clearDistances(base); }
   for (var place = 0u; place < params.m; place++) {
     let index = listIndex[place];
     if (index == NONE) { break; }
-    var distance = 0.0;
-    for (var t = 0u; t < quads; t++) {
-      let gap = xPart(row, t, quads) - centers[index * quads + t];
-      distance += dot(gap, gap);
-    }
-    insertDistance(base, params.firstCenter + index, distance);
+    insertDistance(base, params.firstCenter + index, distanceTo(row, index));
   }
 }
 `,

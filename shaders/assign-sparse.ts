@@ -9,8 +9,9 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { Shader } from '../src/device/contract.ts'
-import { nearestLists } from './assign-many.ts'
+import { distanceList, privateLists } from './assign-many.ts'
 import { sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { bestHeap, heapsBinding } from './row-heaps.ts'
 
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
 export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
@@ -83,7 +84,7 @@ fn main(${threadBuiltins}) {
 `,
 }
 
-const panelHeader = wgsl`
+const panelHeader = (heaps = false): string => wgsl`
 struct Params {
   firstRow: u32,
   rows: u32,
@@ -93,12 +94,13 @@ struct Params {
   firstCenter: u32,
   merge: u32,      // 1: keep what is there unless strictly nearer
   m: u32,
+  heapStride: u32,
 }
 ${sparseBindings(0)}
 @group(0) @binding(2) var<storage, read> panels: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> labels: array<u32>;
 @group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(5) var<uniform> params: Params;
+@group(0) @binding(${heaps ? 6 : 5}) var<uniform> params: Params;
 ${threadNumber}
 ${ROUNDING}
 
@@ -137,7 +139,7 @@ fn distanceTo(index: u32, begin: u32, end: u32) -> f32 {
 export const assignSparseShader: Shader = {
   name: 'assign-sparse',
   code: () => wgsl`
-${panelHeader}
+${panelHeader()}
 
 struct Best { score: f32, index: u32 }
 
@@ -173,12 +175,49 @@ fn main(${threadBuiltins}) {
 `,
 }
 
-/** The m nearest of them, best first, as in assign-many.ts. */
-export const assignSparseMany = (capacity: number): Shader => ({
-  name: `assign-sparse-many-${capacity}`,
+/** The m nearest of them, best first, as in assign-many.ts: the form for hardware. */
+export const assignSparseMany: Shader = {
+  name: 'assign-sparse-many',
   code: () => wgsl`
-${panelHeader}
-${nearestLists(capacity)}
+${panelHeader(true)}
+${distanceList}
+${heapsBinding(5)}
+${bestHeap}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.rows) { return; }
+  let row = params.firstRow + number;
+  let begin = places[row];
+  let end = places[row + 1u];
+  heapThread = number;
+  clearBest();
+  // Places of a panel without a centre score lowest and never get in.
+  for (var panel = 0u; panel < params.panels; panel++) {
+    let scores = scoreEight(panel, begin, end);
+    for (var lane = 0u; lane < 4u; lane++) { offerBest(scores.left[lane], panel * 8u + lane); }
+    for (var lane = 0u; lane < 4u; lane++) { offerBest(scores.right[lane], panel * 8u + 4u + lane); }
+  }
+  sortBest();
+  let base = row * params.m;
+  if (params.merge == 0u) { clearDistances(base); }
+  for (var place = 0u; place < params.m; place++) {
+    let index = heapEntry(place).number;
+    if (index == NONE) { break; }
+    insertDistance(base, params.firstCenter + index, distanceTo(index, begin, end));
+  }
+}
+`,
+}
+
+/** The same for software adapters, with lists in private memory. */
+export const assignSparseManyPrivate = (capacity: number): Shader => ({
+  name: `assign-sparse-many-private-${capacity}`,
+  code: () => wgsl`
+${panelHeader()}
+${distanceList}
+${privateLists(capacity)}
 
 @compute @workgroup_size(${THREADS})
 fn main(${threadBuiltins}) {
@@ -198,12 +237,7 @@ fn main(${threadBuiltins}) {
     for (var lane = 0u; lane < 4u; lane++) { insertScore(scores.right[lane], panel * 8u + 4u + lane); }
   }
   let base = row * params.m;
-  if (params.merge == 0u) {
-    for (var place = 0u; place < params.m; place++) {
-      labels[base + place] = NONE;
-      distances[base + place] = FAR;
-    }
-  }
+  if (params.merge == 0u) { clearDistances(base); }
   for (var place = 0u; place < params.m; place++) {
     let index = listIndex[place];
     if (index == NONE) { break; }

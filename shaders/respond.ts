@@ -1,48 +1,69 @@
 /**
  * Which components of a spherical Gaussian mixture answer for a point, best first: ranked by
  * scale.x - |x - mean|^2 * scale.y, the logarithm of weight times density but for what all have in
- * common. One thread a point, its list in private memory of `capacity` places.
+ * common. One thread a point, its list in private memory of `capacity` places, or in the result (`IN_PLACE`).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { Shader } from '../src/device/contract.ts'
 import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-const list = (capacity: number): string => wgsl`
+/** Instead of a capacity: the list lies in the result, where it needs no private memory and may be of any length. */
+export const IN_PLACE = 0
+
+/** With IN_PLACE the kernel sets listBase to the first place of the row in the result. */
+const list = (capacity: number): string => {
+  const log = (place: string): string => (capacity === IN_PLACE ? `logs[listBase + ${place}]` : `listLog[${place}]`)
+  const component = (place: string): string =>
+    capacity === IN_PLACE ? `best[listBase + ${place}]` : `listComponent[${place}]`
+  return wgsl`
 const NONE = 0xffffffffu;
 const LOWEST = -3.4e38f;
 
+#if ${capacity !== IN_PLACE}
 var<private> listLog: array<f32, ${capacity}>;
 var<private> listComponent: array<u32, ${capacity}>;
+#endif
+var<private> listBase: u32;
 var<private> held: u32;
+
+fn heldComponent(place: u32) -> u32 { return ${component('place')}; }
 
 fn insert(rank: f32, component: u32) {
   var place = held;
   if (held == params.m) {
-    let lowest = listLog[held - 1u];
-    if (rank < lowest || (rank == lowest && component > listComponent[held - 1u])) { return; }
+    let lowest = ${log('held - 1u')};
+    if (rank < lowest || (rank == lowest && component > ${component('held - 1u')})) { return; }
     place--;
   } else {
     held++;
   }
   while (place > 0u) {
-    let other = listLog[place - 1u];
-    if (other > rank || (other == rank && listComponent[place - 1u] < component)) { break; }
-    listLog[place] = other;
-    listComponent[place] = listComponent[place - 1u];
+    let other = ${log('place - 1u')};
+    if (other > rank || (other == rank && ${component('place - 1u')} < component)) { break; }
+    ${log('place')} = other;
+    ${component('place')} = ${component('place - 1u')};
     place--;
   }
-  listLog[place] = rank;
-  listComponent[place] = component;
+  ${log('place')} = rank;
+  ${component('place')} = component;
 }
 
 fn writeList(base: u32) {
+#if ${capacity === IN_PLACE}
+  for (var place = held; place < params.m; place++) {
+    best[base + place] = NONE;
+    logs[base + place] = LOWEST;
+  }
+#else
   for (var place = 0u; place < params.m; place++) {
     best[base + place] = select(NONE, listComponent[place], place < held);
     logs[base + place] = select(LOWEST, listLog[place], place < held);
   }
+#endif
 }
 `
+}
 
 /** The list of a point and the evidence of what was put into it, on top of an earlier list with `merge`. */
 export const answerList = (capacity: number): string => wgsl`
@@ -52,14 +73,15 @@ var<private> top: f32;  // largest rank so far
 var<private> sum: f32;  // of exp(rank - top)
 
 fn beginList(row: u32, merge: bool) {
+  listBase = row * params.m;
   held = 0u;
   top = LOWEST;
   sum = 0.0;
   if (!merge) { return; }
   for (var place = 0u; place < params.m; place++) {
-    let component = best[row * params.m + place];
+    let component = best[listBase + place];
     if (component == NONE) { break; }
-    insert(logs[row * params.m + place], component);
+    insert(logs[listBase + place], component);
   }
   top = evidence[row];
   sum = 1.0;
@@ -95,7 +117,7 @@ ${list(capacity)}
 
 fn holds(component: u32) -> bool {
   for (var place = 0u; place < held; place++) {
-    if (listComponent[place] == component) { return true; }
+    if (heldComponent(place) == component) { return true; }
   }
   return false;
 }
@@ -107,7 +129,9 @@ fn main(${threadBuiltins}) {
   let row = params.firstRow + number;
   let quads = params.quads;
   let base = row * params.m;
+  listBase = base;
   held = 0u;
+  // In place: no more are held than were read, so what is still to be read is not overwritten.
   for (var place = 0u; place < params.m; place++) {
     let before = best[base + place];
     if (before == NONE) { continue; }

@@ -1,17 +1,26 @@
 /**
- * Approximate nearest centre by best-bin-first search, as in wasm/search-tree.ts, with two differences
- * a thread's private memory asks for: the queue holds `capacity` nodes (a full one gives up its last
- * place to a nearer node), and a centre met in several k-d trees is measured each time.
- * One thread a point.
+ * Approximate nearest centre by best-bin-first search, as in wasm/search-tree.ts, with two differences:
+ * the queue holds at most `capacity` nodes (a full one drops its last entry for a nearer node), and a centre that
+ * several k-d trees contain is measured each time.
+ *
+ * Two forms with the same results. `searchTreeShader` is for hardware: LANES threads share a row and its queue in
+ * workgroup memory; each measures another child or centre, and the first of them searches. `searchTreePrivate`
+ * is for software adapters: one thread per row, without barriers, its queue in private memory.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { Shader } from '../src/device/contract.ts'
 import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const searchTreeShader = (type: ElementType, capacity: number): Shader => ({
-  name: `search-tree-${type}-${capacity}`,
-  code: () => wgsl`
+/** Queue entries of a workgroup: 8 KiB, so that several workgroups fit a compute unit. */
+const GROUP_ENTRIES = 1024
+
+/** Rows that a workgroup of the hardware form searches for. */
+export function searchRowsPerGroup(capacity: number): number {
+  return Math.max(1, Math.min(8, GROUP_ENTRIES / capacity))
+}
+
+const header = (type: ElementType, capacity: number): string => wgsl`
 struct Params {
   firstRow: u32,
   rows: u32,
@@ -31,53 +40,11 @@ ${rowsBinding(0, type)}
 @group(0) @binding(6) var<storage, read_write> distances: array<f32>;
 @group(0) @binding(7) var<storage, read_write> looked: array<f32>;
 @group(0) @binding(8) var<uniform> params: Params;
-${threadNumber}
 
 const NONE = 0xffffffffu;
 const FAR = 3.4e38f;
 const LEAF = 0x80000000u;
 const CAPACITY = ${capacity}u;
-
-var<private> ranks: array<f32, ${capacity}>;
-var<private> queued: array<u32, ${capacity}>;
-var<private> size: u32;
-
-fn push(rank: f32, node: u32) {
-  var at = size;
-  if (size == CAPACITY) {
-    at = CAPACITY - 1u;
-    if (ranks[at] <= rank) { return; }
-  } else {
-    size++;
-  }
-  while (at > 0u) {
-    let parent = (at - 1u) / 2u;
-    if (ranks[parent] <= rank) { break; }
-    ranks[at] = ranks[parent];
-    queued[at] = queued[parent];
-    at = parent;
-  }
-  ranks[at] = rank;
-  queued[at] = node;
-}
-
-fn pop() {
-  size--;
-  let rank = ranks[size];
-  let node = queued[size];
-  var at = 0u;
-  loop {
-    var child = 2u * at + 1u;
-    if (child >= size) { break; }
-    if (child + 1u < size && ranks[child + 1u] < ranks[child]) { child++; }
-    if (ranks[child] >= rank) { break; }
-    ranks[at] = ranks[child];
-    queued[at] = queued[child];
-    at = child;
-  }
-  ranks[at] = rank;
-  queued[at] = node;
-}
 
 fn toCenter(row: u32, center: u32) -> f32 {
   var distance = 0.0;
@@ -96,62 +63,78 @@ fn toNode(row: u32, node: u32) -> f32 {
   }
   return distance;
 }
+`
 
-@compute @workgroup_size(${THREADS})
-fn main(${threadBuiltins}) {
-  let number = threadNumber(workgroup, groups, local);
-  if (number >= params.rows) { return; }
-  let row = params.firstRow + number;
-  size = 0u;
-  for (var root = 0u; root < params.roots; root++) { push(0.0, root); }
-  var best = FAR;
-  var label = NONE;
-  var checked = 0u;
-  var measured = 0u;
-  while (size > 0u && checked < params.checks) {
-    let rank = ranks[0];
-    var node = nodes[queued[0]];
-    pop();
-    while ((node.y & LEAF) == 0u) {
-      var next = node.x;
-      if (params.ranked == 1u) {
-        var nearest = toNode(row, next);
-        for (var child = node.x + 1u; child < node.x + node.y; child++) {
-          let distance = toNode(row, child);
-          if (distance < nearest) {
-            push(nearest, next);
-            nearest = distance;
-            next = child;
-          } else {
-            push(distance, child);
-          }
-        }
-        measured += node.y;
-      } else {
-        let column = node.z;
-        let gap = xPart(row, column / 4u, params.quads)[column % 4u] - bitcast<f32>(node.w);
-        let right = select(1u, 0u, gap < 0.0);
-        next = node.x + right;
-        push(rank + gap * gap, node.x + 1u - right);
-      }
-      node = nodes[next];
-    }
-    let count = node.y & ~LEAF;
-    for (var at = 0u; at < count; at++) {
-      let center = items[node.x + at];
-      if (params.width > 0u && checked == params.width) { break; }
-      let distance = toCenter(row, center);
-      if (params.width > 0u) {
-        labels[row * params.width + checked] = center;
-        distances[row * params.width + checked] = distance;
-      }
-      checked++;
-      if (distance < best || (distance == best && center < label)) {
-        best = distance;
-        label = center;
-      }
-    }
+/** A heap of nodes, nearest first. The kernel defines ranks and nodes of the queue, as expressions of a place. */
+const queue = (rank: (place: string) => string, node: (place: string) => string): string => wgsl`
+var<private> size: u32;
+
+fn push(newRank: f32, newNode: u32) {
+  var at = size;
+  if (size == CAPACITY) {
+    at = CAPACITY - 1u;
+    if (${rank('at')} <= newRank) { return; }
+  } else {
+    size++;
   }
+  while (at > 0u) {
+    let parent = (at - 1u) / 2u;
+    if (${rank('parent')} <= newRank) { break; }
+    ${rank('at')} = ${rank('parent')};
+    ${node('at')} = ${node('parent')};
+    at = parent;
+  }
+  ${rank('at')} = newRank;
+  ${node('at')} = newNode;
+}
+
+fn pop() {
+  size--;
+  let lastRank = ${rank('size')};
+  let lastNode = ${node('size')};
+  var at = 0u;
+  loop {
+    var child = 2u * at + 1u;
+    if (child >= size) { break; }
+    if (child + 1u < size && ${rank('child + 1u')} < ${rank('child')}) { child++; }
+    if (${rank('child')} >= lastRank) { break; }
+    ${rank('at')} = ${rank('child')};
+    ${node('at')} = ${node('child')};
+    at = child;
+  }
+  ${rank('at')} = lastRank;
+  ${node('at')} = lastNode;
+}
+
+/** The child of a k-d node on the side of the row; the other one is queued. */
+fn descend(row: u32, rank: f32, node: vec4u) -> u32 {
+  let column = node.z;
+  let gap = xPart(row, column / 4u, params.quads)[column % 4u] - bitcast<f32>(node.w);
+  let right = select(1u, 0u, gap < 0.0);
+  push(rank + gap * gap, node.x + 1u - right);
+  return node.x + right;
+}
+`
+
+/** The best centre so far, or the list of all that were measured, and what is written in the end. */
+const found = wgsl`
+var<private> best: f32;
+var<private> label: u32;
+var<private> checked: u32;
+
+fn take(row: u32, center: u32, distance: f32) {
+  if (params.width > 0u) {
+    labels[row * params.width + checked] = center;
+    distances[row * params.width + checked] = distance;
+  }
+  checked++;
+  if (distance < best || (distance == best && center < label)) {
+    best = distance;
+    label = center;
+  }
+}
+
+fn finish(row: u32, measured: u32) {
   looked[row] = f32(measured + checked);
   if (params.width > 0u) {
     for (var place = checked; place < params.width; place++) {
@@ -163,6 +146,184 @@ fn main(${threadBuiltins}) {
   if (params.merge == 1u && !(best < distances[row] && label != labels[row])) { return; }
   labels[row] = label;
   distances[row] = best;
+}
+`
+
+export const searchTreeShader = (type: ElementType, capacity: number): Shader => ({
+  name: `search-tree-${type}-${capacity}`,
+  code: () => wgsl`
+${header(type, capacity)}
+const ROWS = ${searchRowsPerGroup(capacity)}u;
+const LANES = ${THREADS / searchRowsPerGroup(capacity)}u;
+
+var<workgroup> ranks: array<array<f32, ROWS>, CAPACITY>;
+var<workgroup> queued: array<array<u32, ROWS>, CAPACITY>;
+/** What the lanes of a row measure next: first item or node, how many of them, 1 for items. */
+var<workgroup> wanted: array<vec3u, ROWS>;
+var<workgroup> measures: array<array<f32, LANES>, ROWS>;
+var<workgroup> numbers: array<array<u32, LANES>, ROWS>;
+var<workgroup> running: u32;
+
+var<private> slot: u32;
+${queue(
+  (place) => `ranks[${place}][slot]`,
+  (place) => `queued[${place}][slot]`,
+)}
+${found}
+
+@compute @workgroup_size(${THREADS})
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+) {
+  slot = local / LANES;
+  let lane = local % LANES;
+  let number = (workgroup.y * groups.x + workgroup.x) * ROWS + slot;
+  let row = params.firstRow + number;
+  let leads = lane == 0u && number < params.rows;
+
+  // State of the search, in the first lane of a row: the node whose children or items are left to measure.
+  var node = vec4u();
+  var left = 0u;
+  var nearest = FAR;
+  var next = NONE;
+  var measured = 0u;
+  size = 0u;
+  best = FAR;
+  label = NONE;
+  checked = 0u;
+  if (leads) {
+    for (var root = 0u; root < params.roots; root++) { push(0.0, root); }
+  }
+
+  loop {
+    if (leads) {
+      while (left == 0u && size > 0u && checked < params.checks) {
+        let rank = ranks[0][slot];
+        node = nodes[queued[0][slot]];
+        pop();
+        if (params.ranked == 0u) {
+          while ((node.y & LEAF) == 0u) { node = nodes[descend(row, rank, node)]; }
+        }
+        left = node.y & ~LEAF;
+        next = NONE;
+      }
+    }
+    if (lane == 0u) { wanted[slot] = vec3u(node.x, min(left, LANES), node.y / LEAF); }
+    workgroupBarrier();
+    if (local == 0u) {
+      var most = 0u;
+      for (var other = 0u; other < ROWS; other++) { most = max(most, wanted[other].y); }
+      running = most;
+    }
+    if (workgroupUniformLoad(&running) == 0u) { break; }
+
+    let job = wanted[slot];
+    if (lane < job.y) {
+      if (job.z == 1u) {
+        let center = items[job.x + lane];
+        numbers[slot][lane] = center;
+        measures[slot][lane] = toCenter(row, center);
+      } else {
+        numbers[slot][lane] = job.x + lane;
+        measures[slot][lane] = toNode(row, job.x + lane);
+      }
+    }
+    workgroupBarrier();
+
+    if (leads && left > 0u) {
+      for (var at = 0u; at < job.y; at++) {
+        let distance = measures[slot][at];
+        let other = numbers[slot][at];
+        if (job.z == 1u) {
+          if (params.width > 0u && checked == params.width) { break; }
+          take(row, other, distance);
+        } else if (next == NONE) {
+          nearest = distance;
+          next = other;
+        } else if (distance < nearest) {
+          push(nearest, next);
+          nearest = distance;
+          next = other;
+        } else {
+          push(distance, other);
+        }
+      }
+      node.x += job.y;
+      left -= job.y;
+      if (job.z == 0u) {
+        measured += job.y;
+        if (left == 0u) {
+          node = nodes[next];
+          left = node.y & ~LEAF;
+          next = NONE;
+        }
+      }
+    }
+  }
+  if (leads) { finish(row, measured); }
+}
+`,
+})
+
+export const searchTreePrivate = (type: ElementType, capacity: number): Shader => ({
+  name: `search-tree-private-${type}-${capacity}`,
+  code: () => wgsl`
+${header(type, capacity)}
+${threadNumber}
+
+var<private> ranks: array<f32, CAPACITY>;
+var<private> queued: array<u32, CAPACITY>;
+${queue(
+  (place) => `ranks[${place}]`,
+  (place) => `queued[${place}]`,
+)}
+${found}
+
+@compute @workgroup_size(${THREADS})
+fn main(${threadBuiltins}) {
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.rows) { return; }
+  let row = params.firstRow + number;
+  size = 0u;
+  for (var root = 0u; root < params.roots; root++) { push(0.0, root); }
+  best = FAR;
+  label = NONE;
+  checked = 0u;
+  var measured = 0u;
+  while (size > 0u && checked < params.checks) {
+    let rank = ranks[0];
+    var node = nodes[queued[0]];
+    pop();
+    while ((node.y & LEAF) == 0u) {
+      if (params.ranked == 0u) {
+        node = nodes[descend(row, rank, node)];
+        continue;
+      }
+      var next = node.x;
+      var nearest = toNode(row, next);
+      for (var child = node.x + 1u; child < node.x + node.y; child++) {
+        let distance = toNode(row, child);
+        if (distance < nearest) {
+          push(nearest, next);
+          nearest = distance;
+          next = child;
+        } else {
+          push(distance, child);
+        }
+      }
+      measured += node.y;
+      node = nodes[next];
+    }
+    let count = node.y & ~LEAF;
+    for (var at = 0u; at < count; at++) {
+      if (params.width > 0u && checked == params.width) { break; }
+      let center = items[node.x + at];
+      take(row, center, toCenter(row, center));
+    }
+  }
+  finish(row, measured);
 }
 `,
 })

@@ -145,6 +145,7 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
       await turn
       return device.read(part)
     },
+    stage: (part) => device.stage(part),
     close: async () => {},
   }
 }

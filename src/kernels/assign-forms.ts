@@ -181,7 +181,7 @@ function* bytes(gpu: GpuTarget, bound: Bound): Passes {
   const perRow = 2 * here * points.stride
   let counter = 0
   const atLeast = BYTES.points * 4
-  for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast, most: unsureRows(padded) })) {
+  for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast, atMost: unsureRows(padded) })) {
     const params = [...commonParams(bound, first, count), padded, padded, 1, counter]
     const common = [points.buffer, bound.part, labels, distances, unsure]
     const groups = gridFor(count, BYTES.points, gpu.limits.workgroups)

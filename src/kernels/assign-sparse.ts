@@ -9,6 +9,7 @@
 import {
   assignSparseLists,
   assignSparseMany,
+  assignSparseManyPrivate,
   assignSparseShader,
   centerSquares,
   panelColumns,
@@ -29,6 +30,7 @@ import { cutForBinding, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import type { AssignListsArgs } from './assign-lists.ts'
 import { listCapacity, PANEL, packCentersJob } from './panels.ts'
+import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, rowsAt, type SparsePlaces } from './rows.ts'
 
@@ -68,7 +70,12 @@ export function meanEntries(rows: DeviceRows): number {
   return Math.ceil(sparsePlaces(rows).entries / Math.max(1, rows.rows)) + 1
 }
 
-export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
+export function* assignSparsePasses(
+  gpu: GpuTarget,
+  scope: BufferScope,
+  args: AssignArgs,
+  m: number,
+): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
   const { places, columnsAt } = sparsePlaces(points)
   const quads = centers.stride / 4
@@ -77,6 +84,8 @@ export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs, m: number)
   const all = Math.ceil(centers.rows / PANEL)
   // Pairs of panels: the bytes of 16 rows of whole quads begin where a binding may.
   const most = 2 * rowsWithin(gpu.limits.bindingBytes, 2 * panelBytes, 'prepared centres')
+  const heaps = m > 1 && gpu.tiled ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
+  const many = heaps ? assignSparseMany : assignSparseManyPrivate(listCapacity(m))
   for (const { start, end } of cutRows(all, most, 2)) {
     const first = start * PANEL
     const here = Math.min(centers.rows, end * PANEL) - first
@@ -102,9 +111,10 @@ export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs, m: number)
       rows: points.rows,
       perRow: 2 * (here + PANEL + m) * meanEntries(points),
       atLeast: THREADS,
+      atMost: heaps?.rows,
       pass: (row, rows) => ({
-        shader: m > 1 ? assignSparseMany(listCapacity(m)) : assignSparseShader,
-        bindings: [points.buffer, places, panels, labels, distances],
+        shader: m > 1 ? many : assignSparseShader,
+        bindings: [points.buffer, places, panels, labels, distances, ...(heaps ? [heaps.buffer] : [])],
         params: [
           row,
           rows,
@@ -114,6 +124,7 @@ export function* assignSparsePasses(gpu: GpuTarget, args: AssignArgs, m: number)
           (args.firstLabel ?? 0) + first,
           first > 0 || args.merge ? 1 : 0,
           m,
+          rows,
         ],
         groups: gridFor(rows, THREADS, gpu.limits.workgroups),
         share: (first + (here * (row + rows)) / points.rows) / centers.rows,

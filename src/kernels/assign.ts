@@ -6,10 +6,11 @@
  * (centre the data if it lies far from zero); the distance of the winner is exact to rounding.
  * Cost: 2 n k d operations.
  */
-import { assignMany } from '../../shaders/assign-many.ts'
+import { assignMany, assignManyPrivate } from '../../shaders/assign-many.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { badOption } from '../core/errors.ts'
 import {
+  BufferScope,
   type ComputePass,
   type CpuJob,
   type CpuMemory,
@@ -24,6 +25,7 @@ import { assignNearestPasses, startsPass } from './assign-forms.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
 import { packedBytes } from './assign-workspace.ts'
 import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
+import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
 
@@ -42,7 +44,7 @@ export interface AssignArgs {
   readonly workspace: DeviceBuffer
 }
 
-/** Lists longer than this do not fit a GPU thread's private memory. */
+/** Lists longer than this do not fit a GPU thread's private memory on software adapters. */
 export const MOST_NEAREST = 256
 const MAX_GROUPS = 8
 const BLOCK_FLOATS = 4096
@@ -65,29 +67,37 @@ function quantizedBytes({ rows, stride }: { rows: number; stride: number }): num
   return QUANTIZED_HEADER + Math.ceil(rows / PANEL) * (64 + stride * 16)
 }
 
-export function assign(device: Device, args: AssignArgs, control?: RunControl): Promise<void> {
+export async function assign(device: Device, args: AssignArgs, control?: RunControl): Promise<void> {
   const m = args.m ?? 1
   if (!Number.isInteger(m) || m < 1 || m > MOST_NEAREST) {
     throw badOption('m', m, `give a whole number from 1 to ${MOST_NEAREST}.`)
   }
   const sparse = args.points.type === 'csr'
+  const scope = new BufferScope(device)
   const work = {
     name: 'assign',
     webgpu: (gpu: GpuTarget) =>
       sparse
-        ? assignSparsePasses(gpu, args, m)
+        ? assignSparsePasses(gpu, scope, args, m)
         : m > 1
-          ? assignManyPasses(gpu, args, m)
+          ? assignManyPasses(gpu, scope, args, m)
           : assignNearestPasses(gpu, args),
     cpu: (memory: CpuMemory) => (sparse ? assignSparseJobs(memory, args, m) : assignJobs(memory, args, m)),
   }
-  return device.run(work, control)
+  try {
+    await device.run(work, control)
+  } finally {
+    scope.free()
+  }
 }
 
 /** The m nearest, one thread per point. */
-function* assignManyPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generator<ComputePass> {
+function* assignManyPasses(gpu: GpuTarget, scope: BufferScope, args: AssignArgs, m: number): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
   const firstLabel = args.firstLabel ?? 0
+  const type = denseType(points)
+  const heaps = gpu.tiled ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
+  const shader = heaps ? assignMany(type) : assignManyPrivate(type, listCapacity(m))
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
     const here = range.end - range.start
@@ -99,10 +109,11 @@ function* assignManyPasses(gpu: GpuTarget, args: AssignArgs, m: number): Generat
       rows: points.rows,
       perRow: 2 * here * points.stride,
       atLeast: THREADS * 4,
+      atMost: heaps?.rows,
       pass: (row, rows) => ({
-        shader: assignMany(denseType(points), listCapacity(m)),
-        bindings: [points.buffer, part, starts, labels, distances],
-        params: [row, rows, points.stride / 4, here, firstLabel + range.start, merge, m],
+        shader,
+        bindings: [points.buffer, part, starts, labels, distances, ...(heaps ? [heaps.buffer] : [])],
+        params: [row, rows, points.stride / 4, here, firstLabel + range.start, merge, m, rows],
         groups: gridFor(rows, THREADS, gpu.limits.workgroups),
         share: (range.start + (here * (row + rows)) / points.rows) / centers.rows,
       }),

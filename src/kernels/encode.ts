@@ -6,7 +6,7 @@
  * the lowest code. errors, if asked for: f32 [n][codeStride / 4], squared distances to the codewords
  * taken, four subspaces to a number. Cost: 2 to 3 n h d operations.
  */
-import { encodeShader } from '../../shaders/encode.ts'
+import { encodePointsPerGroup, encodeRegisters, encodeShader, MOST_REGISTER_QUADS } from '../../shaders/encode.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import {
   BufferScope,
@@ -69,16 +69,27 @@ export async function encode(device: Device, args: EncodeArgs, control?: RunCont
     const work = {
       name: 'encode',
       *webgpu(gpu: GpuTarget): Generator<ComputePass> {
+        const quads = stride / 4
+        const words = codeStride(m) / 4
+        const type = denseType(points)
+        const wide = codewords > 256
+        const registers = gpu.tiled && quads <= MOST_REGISTER_QUADS
+        const shader = registers
+          ? encodeRegisters(type, quads, wide, errors !== undefined)
+          : encodeShader(type, wide, errors !== undefined)
+        const pointsPerGroup = encodePointsPerGroup(quads)
         yield* rowPasses(gpu, {
           rows: points.rows,
           perRow: 3 * codewords * points.stride,
-          atLeast: THREADS,
+          atLeast: registers ? pointsPerGroup : THREADS,
           pass: (first, count) => ({
-            shader: encodeShader(denseType(points), codewords > 256, errors !== undefined),
+            shader,
             bindings: [points.buffer, rangeBuffer, books, codes, ...(errors ? [errors] : [])],
             params: [first, count, points.stride, m, codewords, stride, codeStride(m)],
             share: (first + count) / points.rows,
-            groups: gridFor((count * codeStride(m)) / 4, THREADS, gpu.limits.workgroups),
+            groups: registers
+              ? gridFor(Math.ceil(count / pointsPerGroup) * words, 1, gpu.limits.workgroups)
+              : gridFor(count * words, THREADS, gpu.limits.workgroups),
           }),
         })
       },

@@ -11,7 +11,7 @@
  * Cost: 3 n k d.
  */
 import { THREADS } from '../../shaders/pieces.ts'
-import { respondAllShader, respondListsShader } from '../../shaders/respond.ts'
+import { IN_PLACE, respondAllShader, respondListsShader } from '../../shaders/respond.ts'
 import { listRanksShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { badOption } from '../core/errors.ts'
@@ -32,6 +32,8 @@ import { tilesOf, usesTiles } from './tiles.ts'
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
 export const MOST_ANSWERS = 256
+/** Lists longer than this take too many registers on hardware, or memory slower than that of the result. */
+const MOST_IN_REGISTERS = 16
 
 interface Ranking {
   readonly points: DeviceRows
@@ -65,7 +67,7 @@ export function respondLists(device: Device, args: RespondListsArgs, control?: R
         perRow: 3 * m * points.stride + (m + width) * m,
         atLeast: THREADS,
         pass: (first, count) => ({
-          shader: respondListsShader(denseType(points), capacityFor(m)),
+          shader: respondListsShader(denseType(points), listCapacityOn(gpu, m)),
           bindings: [points.buffer, centers.buffer, scales, renamed, found, foundDistances, best, logs],
           params: [first, count, points.stride / 4, m, width],
           groups: gridFor(count, THREADS, gpu.limits.workgroups),
@@ -144,7 +146,7 @@ function* respondAllPasses(gpu: GpuTarget, args: RespondAllArgs): Generator<Comp
       perRow: 3 * here * points.stride,
       atLeast: THREADS,
       pass: (first, count) => ({
-        shader: respondAllShader(denseType(points), capacityFor(m)),
+        shader: respondAllShader(denseType(points), listCapacityOn(gpu, m)),
         bindings: [points.buffer, part, scales, best, logs, evidence],
         params: [first, count, points.stride / 4, m, start, here, start > 0 ? 1 : 0],
         groups: gridFor(count, THREADS, gpu.limits.workgroups),
@@ -173,7 +175,7 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
     const here = end - start
     const part = slice(centers.buffer, start * rowBytes, here * rowBytes)
     const perRow = 3 * here * points.stride
-    const cuts = rowCuts(gpu, { rows: points.rows, perRow, atLeast: PRODUCT_TILE.rows, most: mostRows })
+    const cuts = rowCuts(gpu, { rows: points.rows, perRow, atLeast: PRODUCT_TILE.rows, atMost: mostRows })
     for (const { first, count } of cuts) {
       const ranked = slice(ranks, 0, count * here * 4)
       yield {
@@ -184,7 +186,7 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
         operations: count * perRow,
       }
       yield {
-        shader: listRanksShader(capacityFor(m)),
+        shader: listRanksShader(listCapacityOn(gpu, m)),
         bindings: [ranked, best, logs, evidence],
         params: [first, count, m, start, here, start > 0 ? 1 : 0],
         groups: gridFor(count, THREADS, gpu.limits.workgroups),
@@ -199,6 +201,10 @@ function requireAnswers(m: number): void {
   if (!Number.isInteger(m) || m < 1 || m > MOST_ANSWERS) {
     throw badOption('m', m, `give a whole number from 1 to ${MOST_ANSWERS}.`)
   }
+}
+
+function listCapacityOn(gpu: GpuTarget, m: number): number {
+  return gpu.tiled && m > MOST_IN_REGISTERS ? IN_PLACE : capacityFor(m)
 }
 
 /** Few sizes, so that few shaders are compiled. */

@@ -8,6 +8,8 @@ export interface RowWork {
   readonly perRow: number
   /** Fewest rows worth a pass. */
   readonly atLeast: number
+  /** Most rows a pass may take, where memory limits them. Optional. */
+  readonly atMost?: number | undefined
   pass(first: number, count: number): ComputePass
 }
 
@@ -20,10 +22,10 @@ export function* rowPasses(gpu: GpuTarget, work: RowWork): Generator<ComputePass
 /** Rows cut as `rowPasses` cuts them, for work that takes several passes for the same rows. */
 export function* rowCuts(
   gpu: GpuTarget,
-  { rows, perRow, atLeast, most = rows }: Pick<RowWork, 'rows' | 'perRow' | 'atLeast'> & { readonly most?: number },
+  { rows, perRow, atLeast, atMost = rows }: Omit<RowWork, 'pass'>,
 ): Generator<{ readonly first: number; readonly count: number }> {
   for (let first = 0; first < rows; ) {
-    const count = Math.min(rows - first, most, rowsWithinOperations(gpu.operationsPerPass, perRow, atLeast))
+    const count = Math.min(rows - first, atMost, rowsWithinOperations(gpu.operationsPerPass, perRow, atLeast))
     yield { first, count }
     first += count
   }

@@ -8,7 +8,14 @@
  * Cost: one look-up a cell, code and query; the CPU takes four queries with each.
  */
 import { THREADS } from '../../shaders/pieces.ts'
-import { scanMergeShader, scanTablesShader, scanTasksShader } from '../../shaders/scan-codes.ts'
+import {
+  MOST_SHARED_NEAREST,
+  SHARED_ENTRIES,
+  scanMergeShader,
+  scanTablesShader,
+  scanTasksShader,
+  scanTasksShared,
+} from '../../shaders/scan-codes.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { bookStride, codeStride } from './encode.ts'
@@ -94,15 +101,16 @@ export async function scanCodes(device: Device, args: ScanCodesArgs, control?: R
               groups: gridFor(count * cells * entries, THREADS, gpu.limits.workgroups),
             }),
           })
+          const shared = gpu.tiled && nearest <= MOST_SHARED_NEAREST && entries <= SHARED_ENTRIES
           yield* rowPasses(gpu, {
             rows: tasks.length,
             perRow: 4 * codesPerTask * (cells * 4 + 4),
             atLeast: THREADS / 4,
             pass: (first, count) => ({
-              shader: scanTasksShader(bits === 32),
+              shader: (shared ? scanTasksShared : scanTasksShader)(bits === 32),
               bindings: [tables, codes, taskBuffer, ids, distances],
               params: [first, count, cells, entries, codeStride(cells), parts, nearest],
-              groups: gridFor(count * 4, THREADS, gpu.limits.workgroups),
+              groups: gridFor(count * 4, shared ? 1 : THREADS, gpu.limits.workgroups),
               share: (first + count) / tasks.length,
             }),
           })

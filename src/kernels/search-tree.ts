@@ -10,7 +10,7 @@
  * looked: f32 [n], centres and nodes measured. Cost: 3 d operations for each of those.
  */
 import { THREADS } from '../../shaders/pieces.ts'
-import { searchTreeShader } from '../../shaders/search-tree.ts'
+import { searchRowsPerGroup, searchTreePrivate, searchTreeShader } from '../../shaders/search-tree.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
 import { rowPasses } from './row-passes.ts'
@@ -64,7 +64,9 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
     {
       name: 'search-tree',
       *webgpu(gpu) {
-        const shader = searchTreeShader(denseType(points), queueFor(tree.nodeCount))
+        const capacity = queueFor(tree.nodeCount)
+        const shader = (gpu.tiled ? searchTreeShader : searchTreePrivate)(denseType(points), capacity)
+        const rowsPerGroup = gpu.tiled ? searchRowsPerGroup(capacity) : THREADS
         yield* rowPasses(gpu, {
           rows: points.rows,
           perRow,
@@ -82,7 +84,7 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
               looked,
             ],
             params: [first, count, points.stride / 4, tree.roots, checks, merge, tree.nodeCenters ? 1 : 0, width],
-            groups: gridFor(count, THREADS, gpu.limits.workgroups),
+            groups: gridFor(count, rowsPerGroup, gpu.limits.workgroups),
             share: (first + count) / points.rows,
           }),
         })

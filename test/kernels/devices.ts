@@ -134,6 +134,11 @@ export function withRun(device: Device, run: Device['run']): Device {
   return changed(device, { run })
 }
 
+/** The same device with another way to read, to count what is read. */
+export function withRead(device: Device, read: Device['read']): Device {
+  return changed(device, { read })
+}
+
 /** The same device, on which the allocation of that number fails, counted from 1. `count` says how many there were. */
 export function withFailingAllocation(device: Device, failing: number): { device: Device; count(): number } {
   let count = 0

@@ -115,6 +115,9 @@ const RANGES: Record<string, readonly number[]> = {
   'four of four': [0, 4, 8, 12, 16],
   'three of 17': [0, 6, 12, 17],
   'uneven ones': [0, 1, 9, 11, 24, 25, 29],
+  'two to nine quads': [0, 33, 40, 66],
+  'wide ones': [0, 64, 70, 135],
+  'very wide ones': [0, 97, 230],
   'ten of 129': [0, 13, 26, 39, 52, 65, 78, 91, 104, 117, 129],
 }
 
@@ -141,7 +144,7 @@ onEveryDevice((opened) => {
       }
     })
 
-    test.each([1, 2, 3, 127, 129, 511])('encodes %i points', async (n) => {
+    test.each([1, 2, 3, 17, 127, 129, 511, 513])('encodes %i points', async (n) => {
       await checkExact(opened, makeCase('whole', n, [0, 2, 5], 9, 3))
     })
 

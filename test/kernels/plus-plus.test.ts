@@ -5,7 +5,7 @@ import type { VectorData } from '../../src/core/matrix.ts'
 import { createRandom } from '../../src/core/random.ts'
 import { plusPlus, plusPlusMostRows, plusPlusPartRows, plusPlusTrials } from '../../src/kernels/plus-plus.ts'
 import { UNIT } from '../tolerance.ts'
-import { type OpenedDevice, onEveryDevice } from './devices.ts'
+import { type OpenedDevice, onEveryDevice, withRead } from './devices.ts'
 import { squaredDistance } from './oracles.ts'
 import { sparsified, uploadSparse } from './sparse-rows.ts'
 import { anySeed, checkProperty, type Flavour, points, size, weights } from './vectors.ts'
@@ -260,6 +260,21 @@ onEveryDevice((opened) => {
         seed: anySeed,
       })
       await checkProperty(opened.runs, shape, (values) => checkShape(opened, values))
+    })
+
+    test('reads nothing back for single centres', async () => {
+      const given = makeCase({ flavour: 'unit', n: 500, cols: 8, trials: 4, count: 200, seed: 6 })
+      let reads = 0
+      await opened.use((buffers) => {
+        const counted = withRead(buffers.device, (target) => {
+          reads++
+          return buffers.device.read(target)
+        })
+        const part = { points: buffers.rows(given.data, 8), nearest: buffers.upload(nearestOf(given)) }
+        return plusPlus(counted, { parts: [part], trials: 4, uniforms: given.uniforms })
+      })
+      // One word every 64 centres, then the list.
+      expect(reads).toBe(5)
     })
 
     test('stops when it is told to', async () => {

@@ -117,6 +117,8 @@ onDevices([...DEVICES, ...TILES], (opened) => {
       [129, 17, 3, 2, 9],
       [65, 67, 127, 5, 3],
       [5, 31, 128, 50, 50],
+      [3, 300, 2, 256, 40],
+      [17, 40, 3, 17, 30],
       [3, 7, 129, 4, 0],
       [2, 3, 784, 2, 2],
     ])('%i points, %i components, %i columns, %i kept, %i found', async (n, k, d, m, width) => {

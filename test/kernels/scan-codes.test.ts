@@ -168,6 +168,22 @@ onDevices(
         await check(opened, makeCase('whole', { q: 5, n: 33, widths: [2, 3], h: 6, nearest: 9, parts }, parts), true)
       })
 
+      test.each([1, 17, 255, 256, 257])('the %i nearest of many codes, with many ties', async (nearest) => {
+        for (const [m, h] of [
+          [3, 4],
+          [8, 17],
+          [17, 17],
+          [9, 300],
+        ]) {
+          const shape = { q: 2, n: 2600, widths: Array<number>(m).fill(1), h, nearest, parts: 1 }
+          await check(opened, makeCase('whole', shape, m), true)
+        }
+      })
+
+      test.each([2049, 4097])('tables of %i entries a cell', async (h) => {
+        await check(opened, makeCase('whole', { q: 2, n: 513, widths: [1, 2], h, nearest: 9, parts: 1 }, h), true)
+      })
+
       test('more asked for than there are, ties to the lower id', async () => {
         await check(opened, makeCase('whole', { q: 2, n: 12, widths: [1], h: 2, nearest: 20, parts: 3 }, 5), true)
       })

@@ -26,8 +26,17 @@ interface Case {
   readonly nodeCenters: Rows | undefined
 }
 
-/** Trees of random shape: what a search does is right or wrong whatever the tree is good for. */
-function makeCase(flavour: Flavour, n: number, k: number, d: number, roots: number, kd: boolean, seed: number): Case {
+/** Trees of random shape: what a search does is right or wrong whatever the tree is good for. `wide`: large nodes. */
+function makeCase(
+  flavour: Flavour,
+  n: number,
+  k: number,
+  d: number,
+  roots: number,
+  kd: boolean,
+  seed: number,
+  wide = false,
+): Case {
   const random = createRandom(seed)
   const nodes: Node[] = []
   const spans: number[][] = []
@@ -40,9 +49,9 @@ function makeCase(flavour: Flavour, n: number, k: number, d: number, roots: numb
     const inside = spans[node]
     const column = random.below(d)
     const threshold = Math.fround(random.normal() + 1)
-    const most = kd ? 2 : 2 + random.below(4)
+    const most = kd ? 2 : wide ? 15 + random.below(20) : 2 + random.below(4)
     const count = Math.min(most, inside.length)
-    if (inside.length < 4 || count < 2) {
+    if (inside.length < (wide ? 21 : 4) || count < 2) {
       nodes.push({ items: inside, column, threshold })
       continue
     }
@@ -175,6 +184,26 @@ onEveryDevice((opened) => {
         }
       },
     )
+
+    test.each([1, 17, 511, 513])('looks into nodes wider than the threads of a row, %i points', async (n) => {
+      for (const [k, kd] of [
+        [300, false],
+        [900, false],
+        [300, true],
+      ] as const) {
+        const given = makeCase('unit', n, k, 6, 1, kd, 19, true)
+        const found = await run(opened, given, 50)
+        const best = Array.from({ length: n }, (_, i) => oracle(given, i, 50, true))
+        expectSame(
+          found.labels,
+          best.map(({ label }) => label),
+        )
+        expectSame(
+          found.looked,
+          best.map(({ looked }) => looked),
+        )
+      }
+    })
 
     test.each([1, 7, 60, 75])('lists the %i centres it measures first', async (width) => {
       for (const kd of [false, true]) {

@@ -43,8 +43,10 @@ export interface AssignArgs {
   readonly workspace: DeviceBuffer
 }
 
-/** Lists longer than this do not fit a GPU thread's private memory on software adapters. */
+/** Longest lists; those of sparse rows are in a thread's private memory on software adapters. */
 export const MOST_NEAREST = 256
+/** Software adapters keep longer lists in heaps too, which are then faster than sorted lists. */
+const MOST_PRIVATE = 32
 const MAX_GROUPS = 8
 const BLOCK_FLOATS = 4096
 
@@ -90,7 +92,7 @@ function* assignPasses(gpu: GpuTarget, scope: BufferScope, args: AssignArgs, m: 
   const firstLabel = args.firstLabel ?? 0
   const quads = points.stride / 4
   const type = denseType(points)
-  const heaps = m > 1 && gpu.tiled ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
+  const heaps = m > (gpu.tiled ? 1 : MOST_PRIVATE) ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
   const many = heaps ? assignMany(type) : assignManyPrivate(type, listCapacity(m))
   const shader = m > 1 ? many : gpu.tiled ? assignTiles(type) : assignBlocks(type)
   const pointsPerGroup = m > 1 ? THREADS : gpu.tiled ? TILE.points : THREADS * BLOCK_POINTS

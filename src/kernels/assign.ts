@@ -44,8 +44,10 @@ export interface AssignArgs {
   readonly workspace: DeviceBuffer
 }
 
-/** Lists longer than this do not fit a GPU thread's private memory on software adapters. */
+/** Longest lists; those of sparse rows are in a thread's private memory on software adapters. */
 export const MOST_NEAREST = 256
+/** Software adapters keep longer lists in heaps too, which are then faster than sorted lists. */
+const MOST_PRIVATE = 32
 const MAX_GROUPS = 8
 const BLOCK_FLOATS = 4096
 
@@ -96,7 +98,7 @@ function* assignManyPasses(gpu: GpuTarget, scope: BufferScope, args: AssignArgs,
   const { points, centers, labels, distances, workspace } = args
   const firstLabel = args.firstLabel ?? 0
   const type = denseType(points)
-  const heaps = gpu.tiled ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
+  const heaps = gpu.tiled || m > MOST_PRIVATE ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
   const shader = heaps ? assignMany(type) : assignManyPrivate(type, listCapacity(m))
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {

@@ -17,10 +17,11 @@ test('heaps that fit no binding are used for a part of the rows at a time', asyn
     const labels = buffers.output(n * m * 4)
     const distances = buffers.output(n * m * 4)
     const to = buffers.rows(c.data, d)
-    const before = device.allocatedBytes
     const workspace = buffers.output(assignWorkspaceBytes(to))
+    const from = buffers.rows(x.data, d)
+    const before = device.allocatedBytes
     await assign(device, {
-      points: buffers.rows(x.data, d),
+      points: from,
       centers: to,
       labels: labels.buffer,
       distances: distances.buffer,

@@ -27,6 +27,7 @@ const onlyInNode = [
   'test/clustering/count.test.ts',
   'test/clustering/extreme-data.test.ts',
   'test/clustering/filled-memory.test.ts',
+  'test/clustering/hardware-kernels.test.ts',
   'test/clustering/minibatch.test.ts',
   'test/clustering/mixtures.test.ts',
   'test/clustering/overflow.test.ts',

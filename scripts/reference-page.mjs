@@ -4,7 +4,7 @@ import { ApiItemKind, ReleaseTag } from '@microsoft/api-extractor-model'
 /** Themes in their order, and the files of src whose exports belong to each. */
 const THEMES = [
   ['Clustering', /^(clustering|models)\//],
-  ['Devices', /^(device\/|vectors\/device-choice)/],
+  ['Devices', /^(device\/|kernels\/|vectors\/)/],
   ['Data', /^(data|math|core\/(?!errors))/],
   ['Quantizers', /^quantize\//],
   ['Search', /^search\//],

@@ -43,10 +43,14 @@ const CHECKS: OptionChecks<TuneOptions> = {
  *
  * @example
  * ```ts
- * import { tune } from 'centroidal'
+ * import { openDevice, tune } from 'centroidal'
  *
- * const { adapter, timings } = await tune()
- * for (const { kernel, form, gflops } of timings) console.log(adapter, kernel, form, gflops)
+ * const device = await openDevice()
+ * if (device.info.kind === 'webgpu') {
+ *   const { timings } = await tune({ device })
+ *   for (const { kernel, form, gflops } of timings) console.log(kernel, form, gflops)
+ * }
+ * await device.close()
  * ```
  */
 export async function tune(options: TuneOptions = {}): Promise<Tuning> {

@@ -170,7 +170,7 @@ export interface RunControl {
 export interface Device {
   /** What it is. */
   readonly info: DeviceInfo
-  /** @internal As in {@link GpuTarget}, for work whose steps on the host depend on it. */
+  /** @internal As in `GpuTarget`, for work whose steps on the host depend on it. */
   readonly tiled?: boolean
   /** @internal Throws if the device was closed or lost. */
   requireOpen?(): void

@@ -1,6 +1,6 @@
 /** All groups of points once, in random order, batch after batch: how updates and trees use the kernels of k-means#. */
 import { type Random, shuffle } from '../core/random.ts'
-import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
+import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { moveBatches, proposeMoves } from './apply-moves.ts'
 import { assign, assignWorkspaceBytes } from './assign.ts'
 import { createMoveWorkspace, type MoveBatch, type MoveWorkspace } from './move-gains.ts'
@@ -133,13 +133,13 @@ export async function measurePoints(device: Device, { cols, parts }: PartedPoint
     device.clear(zero.buffer)
     const labels = scope.allocate(most * 4, 'labels of no use')
     const distances = scope.allocate(most * 4, 'squared lengths')
-    const bytes = Math.max(assignWorkspaceBytes(zero), assignWorkspaceBytes(zero, true))
-    const workspace = scope.allocate(bytes, 'zero, prepared')
+    let workspace: DeviceBuffer | undefined
     let longest = 0
     let type: RowType = 'f32'
     for (const part of parts) {
       const points = await part.vectors()
       type = points.type
+      workspace ??= scope.allocate(assignWorkspaceBytes(zero, type === 'csr'), 'zero, prepared')
       await assign(device, { points, centers: zero, labels, distances, workspace })
       const squares = new Float32Array(await device.read(distances), 0, part.count)
       longest = squares.reduce((largest, value) => Math.max(largest, value), longest)

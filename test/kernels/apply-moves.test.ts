@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { applyGivenMoves, moveBatches } from '../../src/kernels/apply-moves.ts'
 import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { expectClose, expectSame, expectSameBits, UNIT } from '../tolerance.ts'
-import { DEVICES, type OpenedDevice, onDevices, TILES_WITH_SMALL_LIMITS, unpadded } from './devices.ts'
+import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices, unpadded } from './devices.ts'
 import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
 import { type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size, wholeNumbers } from './vectors.ts'
@@ -158,7 +158,7 @@ const shapes: fc.Arbitrary<MoveShape> = fc
   })
   .map((shape) => ({ ...shape, n: fitting(shape.n, shape.d) }))
 
-onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
+onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
   describe('apply-moves', () => {
     test.each(COLUMNS)('does what pays, one after the other, in %i columns', async (d) => {
       for (const [i, kind] of KINDS.entries()) {

@@ -4,7 +4,7 @@ import { createRandom, shuffle } from '../../src/core/random.ts'
 import type { DeviceBuffer } from '../../src/device/contract.ts'
 import { assignLeaves, createAssignLeavesWorkspace, prepareLeafCenters } from '../../src/kernels/assign-leaves.ts'
 import { distanceBound, expectChoices, expectClose, expectSame, expectSameBits, scoreBound } from '../tolerance.ts'
-import { DEVICES, type OpenedDevice, type Output, onDevices, TILES_WITH_SMALL_LIMITS } from './devices.ts'
+import { DEVICES_WITH_CUT_TILES, type OpenedDevice, type Output, onDevices } from './devices.ts'
 import { bestOf, leafCandidates, lengthOf, longest, type Rows, squaredDistance } from './oracles.ts'
 import {
   anySeed,
@@ -172,7 +172,7 @@ const LEAVES: Record<string, readonly number[]> = {
   'leaves of two tiles': [32, 17, 31, 0, 16, 1],
 }
 
-onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
+onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
   describe('assign-leaves', () => {
     test.each(Object.keys(LEAVES))('is exact on whole numbers, %s', async (name) => {
       for (const flavour of EXACT) {

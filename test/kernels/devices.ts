@@ -76,6 +76,15 @@ export const TILES_WITH_SMALL_LIMITS: TestDevice = {
   open: () => openFilledWebGpu(0xff, { tiled: true, limits: { ...SMALL_LIMITS, workgroups: 20 } }),
 }
 
+/**
+ * As DEVICES, but in Node the tiles have small limits too. Tiles are slow on a software adapter, so each environment tests
+ * them once.
+ */
+export const DEVICES_WITH_CUT_TILES: readonly TestDevice[] =
+  platform.name === 'node'
+    ? [...DEVICES.filter(({ name }) => name !== 'webgpu in tiles'), TILES_WITH_SMALL_LIMITS]
+    : DEVICES
+
 /** An open device that the tests of a block share. */
 export interface OpenedDevice {
   readonly device: Device

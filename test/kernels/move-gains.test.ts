@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { expectSame } from '../tolerance.ts'
-import { DEVICES, type OpenedDevice, onDevices, TILES_WITH_SMALL_LIMITS } from './devices.ts'
+import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices } from './devices.ts'
 import { expectProposals, heldInGroups, placesOf, prepareCase } from './move-cases.ts'
 import { candidatesOf, type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size } from './vectors.ts'
@@ -88,7 +88,7 @@ const shapes: fc.Arbitrary<MoveShape> = fc
   })
   .map((shape) => ({ ...shape, n: fitting(shape.n, shape.d) }))
 
-onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
+onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
   describe('move-gains', () => {
     test.each(COLUMNS)('finds the best move in %i columns', async (d) => {
       for (const [i, kind] of KINDS.entries()) {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { createGrowWorkspace, growNodes } from '../../src/kernels/partition-tree.ts'
-import { DEVICES, type OpenedDevice, onDevices, TILES_WITH_SMALL_LIMITS } from './devices.ts'
+import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices } from './devices.ts'
 
 /** Members after one level, for nodes given as [from, to, split]. */
 async function grow(
@@ -29,7 +29,7 @@ async function grow(
 }
 
 describe('growing the nodes of a tree', () => {
-  onDevices([...DEVICES, TILES_WITH_SMALL_LIMITS], (opened) => {
+  onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
     test('on a line, every node is split at its rank', async () => {
       await fc.assert(
         fc.asyncProperty(fc.integer({ min: 2, max: 300 }), fc.integer({ min: 0, max: 9999 }), async (n, seed) => {

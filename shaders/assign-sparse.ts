@@ -10,27 +10,10 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { Shader } from '../src/device/contract.ts'
 import { distanceList, privateLists } from './assign-many.ts'
+import { squareSum } from './center-squares.ts'
 import { sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { bestHeap, heapsBinding } from './row-heaps.ts'
-
-/** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
-export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
-
-/** Squares are summed in runs of this many quads, so that errors stay small over very many columns. */
-const squareSum = wgsl`
-fn squareSum(first: u32, quads: u32) -> f32 {
-  var total = 0.0;
-  for (var begin = 0u; begin < quads; begin += 64u) {
-    var sum = vec4f();
-    for (var t = begin; t < min(begin + 64u, quads); t++) {
-      let value = centers[first + t];
-      sum += value * value;
-    }
-    total += (sum.x + sum.y) + (sum.z + sum.w);
-  }
-  return total;
-}
-`
+import { ROUNDING } from './rows.ts'
 
 /** The starting values of the panels, one thread a place: -|c|^2 / 2, or lower than all where no centre is. */
 export const panelStarts: Shader = {
@@ -246,81 +229,3 @@ fn main(${threadBuiltins}) {
 }
 `,
 })
-
-/** |c|^2, one thread a centre. */
-export const centerSquares: Shader = {
-  name: 'center-squares',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> squares: array<f32>;
-@group(0) @binding(2) var<uniform> params: Params;
-${threadNumber}
-${squareSum}
-
-@compute @workgroup_size(${THREADS})
-fn main(${threadBuiltins}) {
-  let index = threadNumber(workgroup, groups, local);
-  if (index >= params.centers) { return; }
-  squares[index] = squareSum(index * params.quads, params.quads);
-}
-`,
-}
-
-/** Nearest among explicit candidates, as in assign-lists.ts. One thread a row. */
-export const assignSparseLists: Shader = {
-  name: 'assign-sparse-lists',
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  columnsAt: u32,
-  stride: u32,
-  width: u32,
-  merge: u32,
-}
-${sparseBindings(0)}
-@group(0) @binding(2) var<storage, read> centers: array<f32>;
-@group(0) @binding(3) var<storage, read> squares: array<f32>;
-@group(0) @binding(4) var<storage, read> lists: array<u32>;
-@group(0) @binding(5) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(6) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(7) var<uniform> params: Params;
-${threadNumber}
-${ROUNDING}
-const NONE = 0xffffffffu;
-
-@compute @workgroup_size(${THREADS})
-fn main(${threadBuiltins}) {
-  let number = threadNumber(workgroup, groups, local);
-  if (number >= params.rows) { return; }
-  let row = params.firstRow + number;
-  var best = 3.4e38f;
-  var label = NONE;
-  if (params.merge == 1u) {
-    best = distances[row];
-    label = labels[row];
-  }
-  for (var place = 0u; place < params.width; place++) {
-    let candidate = lists[row * params.width + place];
-    if (candidate == NONE || candidate == label) { continue; }
-    var apart = 0.0;
-    var inside = 0.0;
-    for (var entry = places[row]; entry < places[row + 1u]; entry++) {
-      let other = centers[candidate * params.stride + places[params.columnsAt + entry]];
-      let gap = values[entry] - other;
-      apart += gap * gap;
-      inside += other * other;
-    }
-    let elsewhere = squares[candidate] - inside;
-    let distance = apart + select(0.0, elsewhere, elsewhere > squares[candidate] * ROUNDING);
-    if (distance < best || (distance == best && candidate < label)) {
-      best = distance;
-      label = candidate;
-    }
-  }
-  labels[row] = label;
-  distances[row] = best;
-}
-`,
-}

@@ -12,8 +12,8 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { Shader } from '../src/device/contract.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { ROUNDING } from './assign-sparse.ts'
 import { rowsBinding, sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { ROUNDING } from './rows.ts'
 
 export const PLUS_BLOCK = 64
 /** Candidates for one centre. */

@@ -6,40 +6,11 @@
  */
 import { fillAbsent, insertDistance, insertScore } from './assign'
 import { PANEL } from './panels'
+import { sparseDistance } from './rows'
 import { madd, startScore, storeTransposed } from './simd'
 
 /** Centres of a wide panel. */
 const WIDE: u32 = 32
-
-/** Of |c|^2: what is left elsewhere and is smaller than this is rounding, and counts as nothing. */
-const ROUNDING: f64 = 1e-12
-
-/** |c|^2 in 64 bits; an item is a centre. */
-export function centerSquares(start: u32, end: u32, scratch: usize, centers: usize, stride: u32, squares: usize): void {
-  for (let index = start; index < end; index++) {
-    const row = centers + ((<usize>index * stride) << 2)
-    let sum: f64 = 0
-    for (let at: usize = 0; at < (<usize>stride) << 2; at += 4) {
-      const value = <f64>load<f32>(row + at)
-      sum += value * value
-    }
-    store<f64>(squares + ((<usize>index) << 3), sum)
-  }
-}
-
-/** Squared distance of the entries from..to to a centre whose squared length is `square`. */
-export function sparseDistance(values: usize, columns: usize, from: u32, to: u32, center: usize, square: f64): f32 {
-  let apart: f64 = 0
-  let inside: f64 = 0
-  for (let entry = <usize>from; entry < <usize>to; entry++) {
-    const value = <f64>load<f32>(values + (entry << 2))
-    const other = <f64>load<f32>(center + ((<usize>load<u32>(columns + (entry << 2))) << 2))
-    apart += (value - other) * (value - other)
-    inside += other * other
-  }
-  const elsewhere = square - inside
-  return <f32>(elsewhere > square * ROUNDING ? apart + elsewhere : apart)
-}
 
 /** Entries from..to against a panel: 8 scores. */
 function scoreEight(values: usize, columns: usize, from: u32, to: u32, panel: usize, out: usize): void {
@@ -248,45 +219,5 @@ function keepLane(score: f32, index: u32, best: usize): void {
   if (score > load<f32>(best)) {
     store<f32>(best, score)
     store<u32>(best, index, 4)
-  }
-}
-
-/** Nearest among explicit candidates, as in assign-lists.ts. Items are rows. */
-export function assignSparseLists(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  values: usize,
-  places: usize,
-  columnsAt: u32,
-  stride: u32,
-  centers: usize,
-  squares: usize,
-  lists: usize,
-  width: u32,
-  labels: usize,
-  distances: usize,
-  merge: u32,
-): void {
-  const columns = places + ((<usize>columnsAt) << 2)
-  for (let row = start; row < end; row++) {
-    const at = (<usize>row) << 2
-    const from = load<u32>(places + at)
-    const to = load<u32>(places + at, 4)
-    let best = merge ? load<f32>(distances + at) : <f32>Infinity
-    let label: u32 = merge ? load<u32>(labels + at) : 0xffffffff
-    for (let place: u32 = 0; place < width; place++) {
-      const candidate = load<u32>(lists + ((<usize>row * width + place) << 2))
-      if (candidate === 0xffffffff || candidate === label) continue
-      const center = centers + ((<usize>candidate * stride) << 2)
-      const square = load<f64>(squares + ((<usize>candidate) << 3))
-      const distance = sparseDistance(values, columns, from, to, center, square)
-      if (distance < best || (distance === best && candidate < label)) {
-        best = distance
-        label = candidate
-      }
-    }
-    store<u32>(labels + at, label)
-    store<f32>(distances + at, best)
   }
 }

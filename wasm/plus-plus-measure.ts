@@ -1,7 +1,8 @@
 /** The measuring of candidates in greedy k-means++: see plus-plus.ts. */
-import { sparseDistance } from './assign-sparse'
+
 import { BLOCK, CANDIDATES, fillFar, isMarked, NONE, SLOT, SPARSE, SQUARES } from './plus-plus'
 import { listDoubtful, measureDense } from './plus-plus-dense'
+import { sparseDistance } from './rows'
 import { rowBytes, squaredLength } from './simd'
 
 /**

@@ -9,8 +9,8 @@ import { THREADS } from '../../shaders/pieces.ts'
 import { type ComputePass, type CpuJob, type CpuMemory, type GpuTarget, slice } from '../device/contract.ts'
 import { cutForBinding, gridFor, rowsWithinOperations } from '../device/plan.ts'
 import type { AccumulateArgs } from './accumulate.ts'
-import { entryArgs, meanEntries, sparsePlaces } from './assign-sparse.ts'
-import { rangeWithin } from './rows.ts'
+import { entryArgs } from './assign-sparse.ts'
+import { meanEntries, rangeWithin, sparsePlaces } from './rows.ts'
 
 /** Workers that are worth having, whatever k: hardware GPUs want many, cores and software adapters few. */
 const WORKERS = { hardware: 4096, software: 32 }

@@ -1,38 +1,34 @@
 /**
- * assign-sparse: the nearest or m nearest of all centres, or the nearest of explicit candidates, for every sparse row. What
- * `assign` and `assignLists` do when they are given such rows; called through them.
+ * assign-sparse: the nearest or m nearest of all centres for every sparse row. What `assign` does when it is given such
+ * rows; called through it.
  *
  * Distances are exact to rounding against |x|^2 + |c|^2: in 64 bits on the CPU, in 32 on the GPU, where
  * a distance below about 1e-6 |c|^2 may come out as what differs at the entries alone.
  * Cost: 2 k operations for each entry, and k d to prepare the centres.
  */
 import {
-  assignSparseLists,
   assignSparseMany,
   assignSparseManyPrivate,
   assignSparseShader,
-  centerSquares,
   panelColumns,
   panelStarts,
 } from '../../shaders/assign-sparse.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import {
-  BufferScope,
+  type BufferScope,
   type ComputePass,
   type CpuJob,
   type CpuMemory,
-  type Device,
-  type DeviceBuffer,
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
-import { cutForBinding, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
+import { cutRows, gridFor, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
-import type { AssignListsArgs } from './assign-lists.ts'
+import { squaresJob } from './center-squares.ts'
 import { listCapacity, PANEL, packCentersJob } from './panels.ts'
 import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, rowsAt, type SparsePlaces } from './rows.ts'
+import { type DeviceRows, meanEntries, rowsAt, sparsePlaces } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
 const WIDE = 32
@@ -59,15 +55,6 @@ function packedBytes({ rows, stride }: { rows: number; stride: number }): number
 
 function alignedPanelBytes(stride: number): number {
   return Math.ceil(((stride + 1) * PANEL * 4) / BINDING_ALIGNMENT) * BINDING_ALIGNMENT
-}
-
-export function sparsePlaces({ sparse }: DeviceRows): SparsePlaces {
-  if (sparse === undefined) throw new Error('These rows are not sparse')
-  return sparse
-}
-
-export function meanEntries(rows: DeviceRows): number {
-  return Math.ceil(sparsePlaces(rows).entries / Math.max(1, rows.rows)) + 1
 }
 
 export function* assignSparsePasses(
@@ -148,7 +135,7 @@ export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number
       args: [start, centers.stride, centers.rows, packed],
     }
   }
-  yield squaresJob(start, centers, squares)
+  yield squaresJob(memory, centers, slice(workspace, packedBytes(centers), centers.rows * 8))
   const grain = sliceRows(points, centers.rows, m)
   yield {
     entry: m > 1 ? 'assignSparseMany' : 'assignSparse',
@@ -182,33 +169,6 @@ function sliceRows(points: DeviceRows, k: number, m: number): number {
   return Math.ceil(Math.max(1, Math.min(Math.max(4, enough, reused), MOST_PLACES / m)))
 }
 
-/** |c|^2 in 32 bits. */
-export function* squaresPasses(gpu: GpuTarget, centers: DeviceRows, squares: DeviceBuffer): Generator<ComputePass> {
-  const rowBytes = centers.stride * 4
-  for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
-    yield {
-      shader: centerSquares,
-      bindings: [
-        slice(centers.buffer, start * rowBytes, (end - start) * rowBytes),
-        slice(squares, start * 4, (end - start) * 4),
-      ],
-      params: [end - start, centers.stride / 4],
-      groups: gridFor(end - start, THREADS, gpu.limits.workgroups),
-      operations: 2 * (end - start) * centers.stride,
-    }
-  }
-}
-
-/** |c|^2 in 64 bits. */
-export function squaresJob(start: number, { rows, stride }: DeviceRows, squares: number): CpuJob {
-  return {
-    entry: 'centerSquares',
-    items: rows,
-    grain: Math.max(1, Math.round(2e5 / stride)),
-    args: [start, stride, squares],
-  }
-}
-
 /** Values, places, where the columns begin, and the stride of whatever is dense. */
 export function entryArgs(memory: CpuMemory, points: DeviceRows): number[] {
   const { places, columnsAt, entries } = sparsePlaces(points)
@@ -218,59 +178,4 @@ export function entryArgs(memory: CpuMemory, points: DeviceRows): number[] {
     columnsAt,
     points.stride,
   ]
-}
-
-export async function assignListsOfSparse(device: Device, args: AssignListsArgs): Promise<void> {
-  const { points, centers, lists, width, labels, distances } = args
-  const merge = args.merge ? 1 : 0
-  const scope = new BufferScope(device)
-  try {
-    const squares = scope.allocate(centers.rows * 8, 'squared lengths of centres')
-    await device.run({
-      name: 'assign-sparse-lists',
-      *webgpu(gpu) {
-        yield* squaresPasses(gpu, centers, squares)
-        yield* rowPasses(gpu, {
-          rows: points.rows,
-          perRow: 5 * width * meanEntries(points),
-          atLeast: THREADS,
-          pass: (first, count) => ({
-            shader: assignSparseLists,
-            bindings: [
-              points.buffer,
-              sparsePlaces(points).places,
-              centers.buffer,
-              slice(squares, 0, centers.rows * 4),
-              lists,
-              labels,
-              distances,
-            ],
-            params: [first, count, sparsePlaces(points).columnsAt, centers.stride, width, merge],
-            groups: gridFor(count, THREADS, gpu.limits.workgroups),
-          }),
-        })
-      },
-      *cpu(memory) {
-        const start = rowsAt(memory, centers)
-        yield squaresJob(start, centers, memory.address(squares, centers.rows * 8))
-        yield {
-          entry: 'assignSparseLists',
-          items: points.rows,
-          grain: Math.max(16, Math.round(5e5 / (Math.max(1, width) * 5 * meanEntries(points)))),
-          args: [
-            ...entryArgs(memory, points),
-            start,
-            memory.address(squares, centers.rows * 8),
-            memory.address(lists, points.rows * width * 4),
-            width,
-            memory.address(labels, points.rows * 4),
-            memory.address(distances, points.rows * 4),
-            merge,
-          ],
-        }
-      },
-    })
-  } finally {
-    scope.free()
-  }
 }

@@ -20,10 +20,10 @@ import {
 import { gridFor } from '../device/plan.ts'
 import type { PrepareMovesArgs } from './apply-moves.ts'
 import { domainArgs, domainOf, shareOf } from './around.ts'
-import { entryArgs, meanEntries, sparsePlaces } from './assign-sparse.ts'
+import { entryArgs } from './assign-sparse.ts'
 import type { MoveBatch, MovingClusters } from './move-gains.ts'
 import { rowPasses } from './row-passes.ts'
-import type { DeviceRows } from './rows.ts'
+import { type DeviceRows, meanEntries, sparsePlaces } from './rows.ts'
 
 /** Sums of the points of each cluster while they move; `accumulate` needs its own for the next round. */
 export interface MovingSums {

@@ -67,13 +67,14 @@ const LOOK = Uint8Array.from([
 describe('scratch', () => {
   test.each(['threads', 'in place'])('is filled before every call of a kernel (%s)', async (where) => {
     const memory = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true })
-    const heap = new WasmHeap(memory, 1024, 2 ** 30)
+    const heap = new WasmHeap(memory, 65536, 2 ** 30)
+    const blocks = 1024
     const module = await WebAssembly.compile(LOOK)
     const { exports } = await WebAssembly.instantiate(module, { env: { memory } })
     const runner =
       where === 'threads'
-        ? await ThreadPool.start(module, heap, 2, { fill: 0xab })
-        : new InPlaceRunner(exports, heap, { fill: 0xab })
+        ? await ThreadPool.start(module, heap, 2, { blocks, fill: 0xab })
+        : new InPlaceRunner(exports, heap, blocks, { fill: 0xab })
     const items = 50
     const out = heap.allocate(items * 4, 'out')
     for (let again = 0; again < 2; again++) {

@@ -71,6 +71,7 @@ ${tileLoop('blocks', {
   rightTile[0][local].x = (squaresRight.x + squaresRight.y) + (squaresRight.z + squaresRight.w);
   workgroupBarrier();
   let share = (f32(quads) + TRUSTED_OFFSET) / (4.0 * f32(quads));
+${unroll(EACH, (i) => `  var unsure${i} = 0u;`)}
 ${unroll(EACH, (j) => `  let b${j} = rightTile[0][2u * (tx + ${SIDE * j}u)].x + rightTile[0][2u * (tx + ${SIDE * j}u) + 1u].x;`)}
 ${unroll(
   EACH,
@@ -84,19 +85,24 @@ ${unroll(
         let right = firstRight + tx + ${SIDE * j}u;
         let both = a + b${j};
         let distance = fma(-2.0, s${i}_${j}, both);
-        if (right < rights) {
-          if (distance >= share * both && both >= LEAST && both <= MOST) {
-            emit(left, right, distance);
-          } else {
-            let place = atomicAdd(&pairCount, 1u);
-            if (place < ${MOST_PAIRS}u) { pairs[place] = (ty + ${SIDE * i}u) * ${ROWS}u + tx + ${SIDE * j}u; }
-          }
-        }
+        let sure = distance >= share * both && both >= LEAST && both <= MOST;
+        if (sure && right < rights) { emit(left, right, distance); }
+        unsure${i} |= select(${2 ** j}u, 0u, sure || right >= rights);
       }`,
 )}
     }
   }`,
 )}
+  var unsure = array<u32, 2>(${[0, 4].map((first) => unroll(4, (i) => `(unsure${first + i} << ${8 * i}u)`, ' | ')).join(', ')});
+  for (var part = 0u; part < 2u; part++) {
+    while (unsure[part] != 0u) {
+      let bit = countTrailingZeros(unsure[part]);
+      unsure[part] &= unsure[part] - 1u;
+      let place = atomicAdd(&pairCount, 1u);
+      let row = ty + ${SIDE}u * (part * 4u + bit / 8u);
+      if (place < ${MOST_PAIRS}u) { pairs[place] = row * ${ROWS}u + tx + ${SIDE}u * (bit % 8u); }
+    }
+  }
   workgroupBarrier();
   let found = atomicLoad(&pairCount);
   if (local == 0u) { marks[tile] = select(0u, 1u, found > ${MOST_PAIRS}u); }

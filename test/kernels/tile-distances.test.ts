@@ -1,5 +1,5 @@
 /** Distances by products where these lose digits: pairs, and whole tiles of pairs, that are measured by differences instead. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createRandom, type Random } from '../../src/core/random.ts'
 import type { ComputePass, Device } from '../../src/device/contract.ts'
 import { distances } from '../../src/kernels/distances.ts'
@@ -7,6 +7,9 @@ import { respondAll } from '../../src/kernels/respond.ts'
 import { distanceBound, expectClose } from '../tolerance.ts'
 import { DEVICES, onDevices, useBuffers, withForms, withRun } from './devices.ts'
 import { distanceMatrix, type Rows } from './oracles.ts'
+
+// A software adapter takes its time to compile these kernels.
+vi.setConfig({ testTimeout: 240_000 })
 
 interface Case {
   readonly x: Rows

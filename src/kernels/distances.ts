@@ -6,6 +6,7 @@
 import { distancesShader } from '../../shaders/distances.ts'
 import { distancesProductsShader, distancesTilesShader } from '../../shaders/distances-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
+import { tileShift } from '../../shaders/tile-distances.ts'
 import {
   BufferScope,
   type ComputePass,
@@ -53,7 +54,11 @@ function* distancesPasses(
 ): Generator<ComputePass> {
   const k = centers.rows
   const type = denseType(points)
-  const form = distanceForm(gpu.forms.distances, gpu, { width: k, stride: points.stride })
+  const shaders = {
+    products: [tileShift, distancesProductsShader(type), distancesTilesShader(type, true)],
+    tiles: [distancesTilesShader(type)],
+  }
+  const form = distanceForm(gpu.forms.distances, gpu, { width: k, stride: points.stride, shaders })
   const perRow = 3 * k * points.stride
   const align = alignmentRows(k * 4, gpu.limits.bindingAlignment)
   const most = rowsWithin(gpu.limits.bindingBytes, k * 4, 'distances')

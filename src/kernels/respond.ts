@@ -13,6 +13,7 @@
 import { THREADS } from '../../shaders/pieces.ts'
 import { IN_PLACE, respondAllShader, respondListsShader } from '../../shaders/respond.ts'
 import { listRanksShader, rankProductsShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
+import { tileShift } from '../../shaders/tile-distances.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { badOption } from '../core/errors.ts'
 import {
@@ -142,8 +143,14 @@ export async function respondAll(device: Device, args: RespondAllArgs, control?:
   }
 }
 
-function formOf(gpu: GpuTarget, { points, centers }: RespondAllArgs): DistanceForm {
-  return distanceForm(gpu.forms.respond, gpu, { width: centers.rows, stride: points.stride })
+function formOf(gpu: GpuTarget, { points, centers, m }: RespondAllArgs): DistanceForm {
+  const type = denseType(points)
+  const lists = listRanksShader(listCapacityOn(gpu, m))
+  const shaders = {
+    products: [tileShift, rankProductsShader(type), rankTilesShader(type, true), lists],
+    tiles: [rankTilesShader(type), lists],
+  }
+  return distanceForm(gpu.forms.respond, gpu, { width: centers.rows, stride: points.stride, shaders })
 }
 
 /** One thread per point. */
@@ -182,7 +189,7 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
   const ranges = cutForBinding(centers.rows, rowBytes, bound, 'centres')
   const largest = ranges[0].end - ranges[0].start
   const mostRows = Math.max(1, Math.floor(ranksBytes / (largest * 4)))
-  const ranks = scope.allocate(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
+  const ranks = scope.reuse(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
   const type = denseType(points)
   let buffers: ProductBuffers | undefined
   if (formOf(gpu, args) === 'products') {

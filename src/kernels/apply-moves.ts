@@ -17,7 +17,7 @@ import {
 } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { declareFunction } from './declared-function.ts'
-import { APPLY_FIELDS, applyValues, gpuWorkspace } from './move-batch.ts'
+import { APPLY_FIELDS, applyValues, gpuWorkspace } from './move-fields.ts'
 import {
   collectPass,
   createMoveWorkspace,

@@ -22,7 +22,7 @@ import type {
 import { elements, reads } from '../device/fields.ts'
 import { type Around, domainOf, shareOf } from './around.ts'
 import { declareFunction } from './declared-function.ts'
-import { GAINS_FIELDS, gainsValues, gpuWorkspace, modeOf, moveConstants, widthOf } from './move-batch.ts'
+import { GAINS_FIELDS, gainsValues, gpuWorkspace, modeOf, moveConstants, widthOf } from './move-fields.ts'
 import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
 import { QUANTIZED_LENGTH, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'

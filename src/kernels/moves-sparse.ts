@@ -28,7 +28,7 @@ import {
   gpuWorkspace,
   modeOf,
   moveConstants,
-} from './move-batch.ts'
+} from './move-fields.ts'
 import type { MoveBatch, MovingClusters } from './move-gains.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, meanEntries, sparseBindings } from './rows.ts'

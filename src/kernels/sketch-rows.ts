@@ -45,7 +45,8 @@ export async function sketchRows(device: Device, { points, directions, shifts, o
       },
       *cpu(memory) {
         const address = memory.address(packed as DeviceBuffer, panelsBytes(directions))
-        yield packCentersJob(rowsAt(memory, directions), directions.stride, count, false, address)
+        const { buffer: centers, stride } = directions
+        yield packCentersJob(memory, { centers, stride, count, norms: false, packed: packed as DeviceBuffer })
         yield {
           entry: 'sketchRows',
           items: points.rows,

@@ -2,7 +2,7 @@
  * Nearest among the centres of the row's group. Groups are ranges of centres: u32 [groups][2], first
  * and count. A row in no group (0xffffffff) or in an empty one gets no label. Items are rows.
  */
-import type { AssignGroupsArgs } from './build/assembly/arguments'
+import { AssignGroupsArgs } from './build/assembly/arguments'
 import { FLOATS, SPARSE, squareOf } from './rows'
 import { fourDistances, unpackRow } from './simd'
 

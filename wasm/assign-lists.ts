@@ -2,7 +2,7 @@
  * Nearest among explicit candidates: `width` labels for each row, 0xffffffff for none. With `merge` the label and
  * distance already there stay unless a candidate is strictly nearer (or equally near with a lower index). Items are rows.
  */
-import type { AssignListsArgs } from './build/assembly/arguments'
+import { AssignListsArgs } from './build/assembly/arguments'
 import { squareOf } from './rows'
 
 export function assignLists(start: u32, end: u32, _scratch: usize, args: AssignListsArgs): void {

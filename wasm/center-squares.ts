@@ -1,5 +1,5 @@
 /** |c|^2 in 64 bits. An item is a centre. */
-import type { CenterSquaresArgs } from './build/assembly/arguments'
+import { CenterSquaresArgs } from './build/assembly/arguments'
 
 export function centerSquares(start: u32, end: u32, _scratch: usize, args: CenterSquaresArgs): void {
   const stride = args.stride

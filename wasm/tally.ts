@@ -3,7 +3,7 @@
  * if there are any) and the number of places where two lists differ. Items are blocks; the first begins
  * at place `first` of the lists.
  */
-import { TALLY_BLOCK, type TallyArgs } from './build/assembly/arguments'
+import { TALLY_BLOCK, TallyArgs } from './build/assembly/arguments'
 
 export function tally(start: u32, end: u32, _scratch: usize, args: TallyArgs): void {
   for (let block = start; block < end; block++) {

@@ -7,7 +7,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { Shader } from '../src/device/contract.ts'
-import { PIECE } from './accumulate.ts'
+import { SUM_PIECE } from './accumulate.ts'
 import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 const header = (type: ElementType): string => wgsl`
@@ -73,8 +73,8 @@ fn main(${threadBuiltins}) {
     let middle = (low + high) / 2u;
     if (tables[pieces + middle] <= piece) { low = middle; } else { high = middle; }
   }
-  let begin = tables[low] + (piece - tables[pieces + low]) * ${PIECE}u;
-  let sums = sumPairs(low, begin, min(begin + ${PIECE}u, tables[low + 1u]), number % params.quads);
+  let begin = tables[low] + (piece - tables[pieces + low]) * ${SUM_PIECE}u;
+  let sums = sumPairs(low, begin, min(begin + ${SUM_PIECE}u, tables[low + 1u]), number % params.quads);
   partials[number * 2u] = sums.columns;
   partials[number * 2u + 1u] = sums.totals;
 }
@@ -100,7 +100,7 @@ fn main(${threadBuiltins}) {
   let begin = tables[component];
   let end = tables[component + 1u];
   var sums: Sums;
-  if (end - begin <= ${PIECE}u) {
+  if (end - begin <= ${SUM_PIECE}u) {
     sums = sumPairs(component, begin, end, t);
   } else {
     for (var piece = tables[params.piecesAt + component]; piece < tables[params.piecesAt + component + 1u]; piece++) {

@@ -4,14 +4,12 @@
  * digits wherever the data lies. A pair is inner if the component is the point's label, else outer.
  *
  * A block of sums: [stride + 4]: sums of share * difference by column, then sums of share * |difference|^2 inner and
- * outer, and of shares inner and outer. Pieces of more than PIECE pairs as in accumulate.ts.
+ * outer, and of shares inner and outer. Pieces of more than SUM_PIECE pairs as in accumulate.ts.
  */
-import { clusterOfPiece, PIECE } from './accumulate'
+import { clusterOfPiece } from './accumulate'
+import { SUM_PIECE } from './build/assembly/arguments'
 import { loadFour, madd, rowBytes, sumLanes } from './simd'
-import { touchRow } from './touch'
-
-/** Pairs that are asked for ahead of their turn. */
-const AHEAD: u32 = 8
+import { AHEAD, touchRow } from './touch'
 
 /** Adds share * difference of a row to the columns of `out`; writes |difference|^2. */
 function addPair(row: usize, kind: u32, stride: u32, center: usize, share: f32, out: usize, square: usize): void {
@@ -153,10 +151,10 @@ export function softPieces(
   for (let piece = start; piece < min(end, count); piece++) {
     const component = clusterOfPiece(pieces, k, piece)
     const at = (<usize>component) << 2
-    const from = load<u32>(offsets + at) + (piece - load<u32>(pieces + at)) * PIECE
+    const from = load<u32>(offsets + at) + (piece - load<u32>(pieces + at)) * SUM_PIECE
     const out = partials + <usize>piece * bytes
     memory.fill(out, 0, bytes)
-    const to = min(from + PIECE, load<u32>(offsets + at, 4))
+    const to = min(from + SUM_PIECE, load<u32>(offsets + at, 4))
     sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out, scratch)
   }
 }
@@ -187,7 +185,7 @@ export function softClusters(
     const from = load<u32>(offsets + at)
     const to = load<u32>(offsets + at, 4)
     if (!add) memory.fill(out, 0, bytes)
-    if (to - from <= PIECE) {
+    if (to - from <= SUM_PIECE) {
       sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out, scratch)
       continue
     }

@@ -1,5 +1,4 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
-export { sortByLabel, sumClusters, sumPieces } from './accumulate'
 export { softClusters, softPieces } from './accumulate-soft'
 export { sumSparse } from './accumulate-sparse'
 export { applyMoves, prepareMoves } from './apply-moves'

@@ -8,7 +8,7 @@
  * these points would give in buffers of their own. Cost: 4 n m d at most, plus the sort.
  */
 
-import { PIECE } from '../../shaders/accumulate.ts'
+import { SUM_PIECE } from '../../shaders/accumulate.ts'
 import { softClusters, softPieces, softTotals } from '../../shaders/accumulate-soft.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { type BufferScope, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
@@ -17,7 +17,7 @@ import {
   type AccumulateWorkspace,
   createAccumulateWorkspace,
   mostPieces,
-  sorted,
+  sortedTables,
   sortJob,
   sortPasses,
   tableBytes,
@@ -51,7 +51,7 @@ export function softSumsBytes({ rows, stride }: { rows: number; stride: number }
 
 /** The most bytes of any one buffer that a pair needs while it is summed. */
 export function softPairBytes(stride: number): number {
-  return Math.max(4, (2 * pieceBytes(stride)) / PIECE)
+  return Math.max(4, (2 * pieceBytes(stride)) / SUM_PIECE)
 }
 
 /** A GPU has totals for every 4 columns of a piece. */
@@ -105,7 +105,7 @@ export function accumulateSoft(device: Device, args: AccumulateSoftArgs): Promis
       const waitAt = totalsAt(count, points.stride)
       const flags = [quads, tableBytes(k) / 4, m, add, waitAt / 16]
       const operations = 4 * count * points.stride
-      if (count > PIECE) {
+      if (count > SUM_PIECE) {
         yield {
           shader: softPieces(denseType(points)),
           bindings: [...common, workspace.partials],
@@ -137,7 +137,10 @@ export function accumulateSoft(device: Device, args: AccumulateSoftArgs): Promis
       }
     },
     *cpu(memory) {
-      const { offsets, pieces, order } = sorted(memory, sort)
+      const tables = sortedTables(sort)
+      const offsets = memory.address(tables.offsets.target, (k + 1) * 4)
+      const pieces = memory.address(tables.pieces.target, (k + 1) * 4)
+      const order = memory.address(tables.order.target, count * 4)
       const rows = [...rowArgs(memory, points), rowsAt(memory, centers)]
       const shared = [
         m,

@@ -1,6 +1,4 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
-export { softClusters, softPieces } from './accumulate-soft'
-export { sumSparse } from './accumulate-sparse'
 export { applyMoves, prepareMoves } from './apply-moves'
 export { assignNearest, assignNearestMany } from './assign'
 export { assignLeaves } from './assign-leaves'

@@ -21,11 +21,11 @@ import {
   sortPasses,
   tableBytes,
 } from './accumulate.ts'
-import { declareFunction, VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
 
 const SUM_ARGS = {
-  points: VECTORS,
+  points: DENSE_VECTORS,
   centers: reads('f32'),
   m: 'u32',
   shares: reads('f32'),

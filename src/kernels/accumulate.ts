@@ -33,7 +33,7 @@ import {
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { cutForBinding } from '../device/plan.ts'
 import { sumSparseJobs, sumSparsePasses } from './accumulate-sparse.ts'
-import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
 import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
 import { scanPasses, scanWorkspaceBytes } from './scan.ts'
 
@@ -52,7 +52,7 @@ export const sortFunction = declareFunction('sortByLabel', {
 })
 
 const SUM_ARGS = {
-  points: VECTORS,
+  points: DENSE_VECTORS,
   weights: mayRead('f32'),
   offsets: reads('u32'),
   pieces: reads('u32'),

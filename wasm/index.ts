@@ -1,31 +1,18 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
-export { sortByLabel, sumClusters, sumPieces } from './accumulate'
-export { softClusters, softPieces } from './accumulate-soft'
-export { sumSparse } from './accumulate-sparse'
 export { applyMoves, prepareMoves } from './apply-moves'
-export { codeSums } from './code-sums'
 export { distanceMatrix } from './distances'
 export { encode } from './encode'
-export { addExact, exactToFloats } from './exact-sums'
-export { expandComponents } from './expand'
-export { labelCells } from './label-cells'
 export { gramSlabs, gramSum, matmulRows } from './matmul'
-export { meansFromSums } from './means'
 export { moveGains } from './move-gains'
 export { applyMovesSparse, moveGainsSparse, prepareMovesSparse } from './moves-sparse'
+export * from './not-inlined'
 export { growNodes, growSubtrees } from './partition-tree'
 export { choosePlusPlus, drawPlusPlus } from './plus-plus'
 export { measurePlusPlus } from './plus-plus-measure'
 export { stepPlusPlus } from './plus-plus-steps'
 export { project } from './project'
-// Inner loops, exported only so that the compiler does not inline them: inside large functions they run out of registers.
-export { scoreQuantized } from './quantized'
-export { dotsFourByTwo } from './quantized-rows'
 export { respondAll, respondLists } from './respond'
 export { mergeRanked, scanCodes } from './scan-codes'
-export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
-export { sharesOfAll, sharesOfLists } from './shares'
-export { sketchRows } from './sketch-rows'
 
 /** First byte that no static data uses. */
 export function heapBase(): usize {

@@ -16,14 +16,14 @@ import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/con
 import { elements, reads, writes } from '../device/fields.ts'
 import { gridFor } from '../device/plan.ts'
 import { type Around, DOMAIN_FIELDS, domainOf, domainValues, shareOf } from './around.ts'
-import { declareFunction, VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { quantizeCentersJobs, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType } from './rows.ts'
 
 export const assignLeavesFunction = declareFunction('assignLeaves', {
   args: {
-    points: VECTORS,
+    points: DENSE_VECTORS,
     centers: reads('f32'),
     ...quantizedFields(reads),
     members: reads('u32'),

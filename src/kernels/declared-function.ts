@@ -16,19 +16,21 @@ import {
   type ParamType,
   type WithOptional,
 } from '../device/fields.ts'
-import type { DeviceRows } from './rows.ts'
+import { type DeviceRows, denseType } from './rows.ts'
 
 /** Vectors, dense or sparse: a `Rows` (wasm/rows.ts) in AssemblyScript. */
-export const VECTORS = { vectors: true } as const
+export const VECTORS = { vectors: 'any' } as const
+/** Dense vectors: a `Rows` as well; the job of sparse rows throws. */
+export const DENSE_VECTORS = { vectors: 'dense' } as const
 
-type Field = ParamType | BufferField | typeof VECTORS
+type Field = ParamType | BufferField | typeof VECTORS | typeof DENSE_VECTORS
 type Fields = Readonly<Record<string, Field>>
 
 type Value<F> = F extends 'bool'
   ? boolean
   : F extends ParamType
     ? number
-    : F extends typeof VECTORS
+    : F extends typeof VECTORS | typeof DENSE_VECTORS
       ? DeviceRows
       : F extends BufferField<true>
         ? Elements | undefined
@@ -151,7 +153,11 @@ function valuesOf(entry: string, name: string, field: Field, value: unknown, mem
     if (typeof value !== 'number') throw new Error(`${entry}: ${name} is ${value}, not a number`)
     return [value]
   }
-  if (!isBufferField(field)) return vectorValues(memory, value as DeviceRows)
+  if (!isBufferField(field)) {
+    const rows = value as DeviceRows
+    if (field.vectors === 'dense') denseType(rows)
+    return vectorValues(memory, rows)
+  }
   if (value === undefined && field.optional) return [0]
   const { target, count } = value as Elements
   return [memory.address(target, count * elementBytesOf(field.element))]

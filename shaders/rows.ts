@@ -4,7 +4,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { rowsOf } from '../src/device/declared-shader.ts'
-import { type BufferField, reads, UNUSED } from '../src/device/fields.ts'
+import { onlyIf, reads } from '../src/device/fields.ts'
 import type { RowType } from '../src/kernels/rows.ts'
 
 /** `quads`: quarter of the stride. `columnsAt`: of sparse rows, where the columns begin in `offsets`. */
@@ -21,15 +21,12 @@ export const SPARSE_BUFFERS = { x: reads('f32'), offsets: reads('u32') } as cons
  * centre.
  */
 export function rowBuffers(type: RowType) {
-  const sparse = (element: 'u32' | 'f32'): BufferField<true> => {
-    // Required where it is used. The type allows dense rows to leave it out.
-    return type === 'csr' ? ({ ...reads(element) } as unknown as BufferField<true>) : UNUSED
-  }
+  const sparse = type === 'csr'
   return {
     x: type === 'csr' ? reads('f32') : rowsOf(type),
-    offsets: sparse('u32'),
-    centers: reads(type === 'csr' ? 'f32' : 'vec4f'),
-    squares: sparse('f32'),
+    offsets: onlyIf(sparse, reads('u32')),
+    centers: reads(sparse ? 'f32' : 'vec4f'),
+    squares: onlyIf(sparse, reads('f32')),
   }
 }
 

@@ -50,6 +50,11 @@ export function mayRead(element: Element): BufferField<true> {
 /** A buffer that this variant of a shader does not have: it takes no binding, and what is given for it is ignored. */
 export const UNUSED: BufferField<true> = { element: 'u32', access: 'read', optional: true }
 
+/** A buffer that only some variants of a shader have. Callers may leave it out; a variant that has it requires it. */
+export function onlyIf(has: boolean, field: BufferField): BufferField<true> {
+  return has ? (field as BufferField<true>) : UNUSED
+}
+
 /** The first elements of a buffer, as many as the kernel touches. */
 export interface Elements {
   readonly target: DeviceBuffer | BufferPart

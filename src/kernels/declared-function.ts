@@ -16,19 +16,21 @@ import {
   type ParamType,
   type WithOptional,
 } from '../device/fields.ts'
-import type { DeviceRows } from './rows.ts'
+import { type DeviceRows, denseType } from './rows.ts'
 
 /** Vectors, dense or sparse: a `Rows` (wasm/rows.ts) in AssemblyScript. */
-export const VECTORS = { vectors: true } as const
+export const VECTORS = { vectors: 'any' } as const
+/** Dense vectors: a `Rows` as well; the job of sparse rows throws. */
+export const DENSE_VECTORS = { vectors: 'dense' } as const
 
-type Field = ParamType | BufferField | typeof VECTORS
+type Field = ParamType | BufferField | typeof VECTORS | typeof DENSE_VECTORS
 type Fields = Readonly<Record<string, Field>>
 
 type Value<F> = F extends 'bool'
   ? boolean
   : F extends ParamType
     ? number
-    : F extends typeof VECTORS
+    : F extends typeof VECTORS | typeof DENSE_VECTORS
       ? DeviceRows
       : F extends BufferField<true>
         ? Elements | undefined
@@ -37,8 +39,8 @@ type Value<F> = F extends 'bool'
 /** Arguments by name. */
 export type FunctionArgs<F extends Fields> = WithOptional<{ readonly [K in keyof F]: Value<F[K]> }>
 
-/** Bytes of an area, by the arguments. */
-type AreaBytes<F extends Fields> = (args: FunctionArgs<F>) => number
+/** Bytes of an area, by the arguments and, where it has a place for each item, by the items that a thread takes at a time. */
+type AreaBytes<F extends Fields> = (args: FunctionArgs<F>, items: JobItems) => number
 
 export interface FunctionDeclaration<F extends Fields> {
   readonly args: F
@@ -90,7 +92,7 @@ export function declareFunction<const F extends Fields>(
     vectors,
     bytes,
     job(memory, args, { items, grain }) {
-      const { areas, total } = layOutScratch(entry, scratch, args, memory.scratchGap ?? 0)
+      const { areas, total } = layOutScratch(entry, scratch, args, { items, grain }, memory.scratchGap ?? 0)
       const values: number[] = []
       for (const [name, field] of Object.entries<Field>(declared)) {
         values.push(...valuesOf(entry, name, field, (args as Readonly<Record<string, unknown>>)[name], memory))
@@ -131,11 +133,12 @@ function layOutScratch<F extends Fields>(
   entry: string,
   scratch: Readonly<Record<string, AreaBytes<F>>>,
   args: FunctionArgs<F>,
+  items: JobItems,
   gap: number,
 ): { readonly areas: readonly ScratchArea[]; readonly total: number } {
   let total = gap
   const areas = Object.entries(scratch).map(([name, bytesOf]) => {
-    const bytes = bytesOf(args)
+    const bytes = bytesOf(args, items)
     if (!Number.isInteger(bytes) || bytes < 0) throw new Error(`${entry}: ${bytes} bytes of scratch for ${name}`)
     const offset = total
     total = Math.ceil((offset + bytes + gap) / AREA_ALIGNMENT) * AREA_ALIGNMENT
@@ -150,7 +153,11 @@ function valuesOf(entry: string, name: string, field: Field, value: unknown, mem
     if (typeof value !== 'number') throw new Error(`${entry}: ${name} is ${value}, not a number`)
     return [value]
   }
-  if (!isBufferField(field)) return vectorValues(memory, value as DeviceRows)
+  if (!isBufferField(field)) {
+    const rows = value as DeviceRows
+    if (field.vectors === 'dense') denseType(rows)
+    return vectorValues(memory, rows)
+  }
   if (value === undefined && field.optional) return [0]
   const { target, count } = value as Elements
   return [memory.address(target, count * elementBytesOf(field.element))]

@@ -1,14 +1,15 @@
 /** Centres as 16-bit integers on the CPU device: where things stand in the buffer that holds them (wasm/quantized-rows.ts). */
-import { type DeviceBuffer, slice } from '../device/contract.ts'
-import { elements, reads, type writes } from '../device/fields.ts'
-import { SharedConstants } from './declared-function.ts'
+import { type BufferPart, type CpuJob, type CpuMemory, type DeviceBuffer, slice } from '../device/contract.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { declareFunction, SharedConstants } from './declared-function.ts'
+import type { DeviceRows } from './rows.ts'
 
 /** Scaled vectors are at most this long, so that no product of two leaves 32 bits: see wasm/quantized.ts. */
 export const QUANTIZED_LENGTH = 30000
 
 export const quantizedConstants = new SharedConstants({ QUANTIZED_LENGTH: { type: 'f32', value: QUANTIZED_LENGTH } })
 
-const HEADER_BYTES = 64
+export const HEADER_BYTES = 64
 
 export interface QuantizedLayout {
   readonly rows: number
@@ -43,4 +44,39 @@ export function quantizedValues(buffer: DeviceBuffer, centers: { readonly rows: 
     quantized: elements(slice(buffer, rows, starts - rows), (starts - rows) / 2),
     starts: elements(slice(buffer, starts, centers.rows * 4)),
   }
+}
+
+export const measureCentersFunction = declareFunction('measureCenters', {
+  args: { centers: reads('f32'), stride: 'u32', count: 'u32', header: writes('f32') },
+})
+
+export const quantizeCentersFunction = declareFunction('quantizeCenters', {
+  args: { centers: reads('f32'), stride: 'u32', ...quantizedFields(writes), errors: writes('f32') },
+})
+
+export const worstErrorFunction = declareFunction('worstError', {
+  args: { errors: reads('f32'), count: 'u32', header: writes('f32') },
+})
+
+/** Scale of the centres and length of the longest, in the first two floats of the header. */
+export function measureCentersJob(memory: CpuMemory, { buffer, rows, stride }: DeviceRows, header: BufferPart): CpuJob {
+  return measureCentersFunction.job(
+    memory,
+    { centers: elements(buffer, rows * stride), stride, count: rows, header: elements(header) },
+    { items: 1, grain: 1 },
+  )
+}
+
+/** Everything that `quantizedLayout` lays out. */
+export function* quantizeCentersJobs(memory: CpuMemory, centers: DeviceRows, into: DeviceBuffer): Generator<CpuJob> {
+  const { buffer, rows, stride } = centers
+  const values = quantizedValues(into, centers)
+  const errors = elements(slice(into, quantizedLayout(centers).errors, rows * 4))
+  yield measureCentersJob(memory, centers, slice(into, 0, HEADER_BYTES))
+  yield quantizeCentersFunction.job(
+    memory,
+    { centers: elements(buffer, rows * stride), stride, ...values, errors },
+    { items: rows, grain: Math.max(1, Math.round(1e5 / stride)) },
+  )
+  yield worstErrorFunction.job(memory, { errors, count: rows, header: values.header }, { items: 1, grain: 1 })
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { CpuMemory, DeviceBuffer } from '../../src/device/contract.ts'
 import { partOf } from '../../src/device/contract.ts'
 import { elements, mayRead, reads, writes } from '../../src/device/fields.ts'
-import { declareFunction, VECTORS } from '../../src/kernels/declared-function.ts'
+import { DENSE_VECTORS, declareFunction, VECTORS } from '../../src/kernels/declared-function.ts'
 
 /** Buffers at addresses of their own, and what was asked of them. */
 function fakeMemory(scratchGap = 0): CpuMemory & { readonly asked: [string, number][] } {
@@ -114,6 +114,17 @@ describe('a declared function', () => {
     )
     const block = new DataView((job.args as Uint8Array).buffer)
     expect([4, 8, 12, 16, 20].map((offset) => block.getUint32(offset, true))).toEqual([1024, 2, 8, 3072, 3088])
+  })
+
+  test('refuses sparse rows where it takes only dense ones', () => {
+    const dense = declareFunction('dense', { args: { points: DENSE_VECTORS } })
+    const items = { items: 1, grain: 1 }
+    expect(dense.fields).toEqual(declareFunction('any', { args: { points: VECTORS } }).fields)
+    expect(dense.job(fakeMemory(), { points }, items).args).toHaveLength(24)
+    const sparse = { places: at(3072), columnsAt: 4, entries: 6 }
+    expect(() => dense.job(fakeMemory(), { points: { ...points, type: 'csr', sparse } }, items)).toThrow(
+      'dense vectors',
+    )
   })
 
   test('refuses more arguments than fit, and scratch that is not a number', () => {

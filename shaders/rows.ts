@@ -17,14 +17,21 @@ export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
 export const SPARSE_BUFFERS = { x: reads('f32'), offsets: reads('u32') } as const
 
 /**
- * Sparse rows have their values in `x`; row i has entries offsets[i] to offsets[i + 1], and `squares` has |c|^2 of each
- * centre.
+ * Rows of any type. Sparse rows have their values in `x`. Row i has entries offsets[i] to offsets[i + 1]; the column of an entry is at
+ * offsets[columnsAt + entry].
  */
+export function vectorBuffers(type: RowType) {
+  return {
+    x: type === 'csr' ? reads('f32') : rowsOf(type),
+    offsets: onlyIf(type === 'csr', reads('u32')),
+  }
+}
+
+/** Rows and dense centres; for sparse rows `squares` has |c|^2 of each centre. */
 export function rowBuffers(type: RowType) {
   const sparse = type === 'csr'
   return {
-    x: type === 'csr' ? reads('f32') : rowsOf(type),
-    offsets: onlyIf(sparse, reads('u32')),
+    ...vectorBuffers(type),
     centers: reads(sparse ? 'f32' : 'vec4f'),
     squares: onlyIf(sparse, reads('f32')),
   }

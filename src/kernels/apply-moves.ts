@@ -16,7 +16,7 @@ import {
   type RunControl,
 } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
-import { declareFunction } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { APPLY_FIELDS, applyValues, gpuWorkspace } from './move-fields.ts'
 import {
   collectPass,
@@ -35,6 +35,7 @@ import { type DeviceRows, denseType } from './rows.ts'
 export const applyMovesFunction = declareFunction('applyMoves', {
   args: {
     ...APPLY_FIELDS,
+    points: DENSE_VECTORS,
     centers: writes('f32'),
     /** [k][2]: mass and number of points. */
     clusters: writes('f32'),

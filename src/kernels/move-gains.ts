@@ -21,7 +21,7 @@ import type {
 } from '../device/contract.ts'
 import { elements, reads } from '../device/fields.ts'
 import { type Around, domainOf, shareOf } from './around.ts'
-import { declareFunction } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { GAINS_FIELDS, gainsValues, gpuWorkspace, modeOf, moveConstants, widthOf } from './move-fields.ts'
 import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
 import { QUANTIZED_LENGTH, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
@@ -31,6 +31,7 @@ import { type DeviceRows, denseType, type RowType } from './rows.ts'
 export const moveGainsFunction = declareFunction('moveGains', {
   args: {
     ...GAINS_FIELDS,
+    points: DENSE_VECTORS,
     centers: reads('f32'),
     /** [k][2]: mass and number of points. */
     clusters: reads('f32'),

@@ -3,8 +3,6 @@ export { distanceMatrix } from './distances'
 export { encode } from './encode'
 export { gramSlabs, gramSum, matmulRows } from './matmul'
 export * from './not-inlined'
-export { growNodes, growSubtrees } from './partition-tree'
-export { project } from './project'
 export { respondAll, respondLists } from './respond'
 export { mergeRanked, scanCodes } from './scan-codes'
 

@@ -53,6 +53,17 @@ export class Rows {
   }
 }
 
+/** Describes dense rows in other memory; the description takes the bytes of a Rows at `at`. */
+export function describeDense(at: usize, data: usize, kind: u32, stride: u32): Rows {
+  const rows = changetype<Rows>(at)
+  rows.data = data
+  rows.kind = kind
+  rows.stride = stride
+  rows.offsets = 0
+  rows.columns = 0
+  return rows
+}
+
 /** |c|^2 of a centre, or 0 where there are no squares. */
 export function squareOf(squares: usize, center: u32): f64 {
   return squares ? load<f64>(squares + ((<usize>center) << 3)) : 0

@@ -24,7 +24,7 @@ import { Chain, type ChainRun } from './sweep/chain.ts'
 import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
 import { SweepProgress } from './sweep/progress.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
-import { everything, POINTS_TO_COMPARE, POINTS_TO_SPLIT, Samples } from './sweep/samples.ts'
+import { everything, Samples, TO_BEGIN, TO_COMPARE } from './sweep/samples.ts'
 import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
@@ -133,10 +133,10 @@ async function* goThrough(
   asked: ReadSweepOptions,
 ): AsyncGenerator<SweepStep, SweepResult> {
   const { seed, seeds, keep, signal, onStep } = asked
-  const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, runs.length, seed + i))
+  const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, asked.counts, seed + i))
   const scorer = new Scorer(device, points)
-  const samples = new Samples(device, points, seed, POINTS_TO_SPLIT)
-  const compared = new Samples(device, points, seed, POINTS_TO_COMPARE)
+  const samples = new Samples(device, points, seed, TO_BEGIN)
+  const compared = new Samples(device, points, seed, TO_COMPARE)
   const steps: SweepStep[] = []
   const models = new Map<number, ClusterModel>()
   const progress = new SweepProgress(asked, points.rows)

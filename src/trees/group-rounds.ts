@@ -4,7 +4,6 @@
  */
 import type { Random } from '../core/random.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
-import { queueing } from '../device/queueing.ts'
 import { accumulate, createAccumulateWorkspace } from '../kernels/accumulate.ts'
 import { prepareMoves } from '../kernels/apply-moves.ts'
 import { assignGroups } from '../kernels/assign-groups.ts'
@@ -63,7 +62,7 @@ export async function runGroups(
   points: TreePoints,
   given: Groups,
   random: Random,
-  { rounds, inner, queue, measured: known, unit = false, control }: GroupOptions,
+  { rounds, inner, queue, measured, unit = false, control }: GroupOptions,
 ): Promise<SplitGroups> {
   const { groups, width, start, places } = given
   const { cols, stride } = points
@@ -85,9 +84,6 @@ export async function runGroups(
       places: scope.upload(places.subarray(part.first, part.first + part.count), 'groups of points'),
       labels: scope.allocate(part.count * 4, 'children of points'),
     }))
-    // Rounds of one dense part need nothing of the host. Parts may take each other's place on the device.
-    const waiting = queueing(device)
-    const on = points.parts.length === 1 && inner !== 'sharp' && !sparse ? waiting.device : device
     /** Lets the points choose, part by part, then gives every child its mean. */
     const round = async (choose: (held: HeldPart, vectors: DeviceRows) => Promise<void>): Promise<void> => {
       for (const one of held) {
@@ -96,21 +92,21 @@ export async function runGroups(
         const add = one.part.first > 0
         const { labels } = one
         const { weights } = one.part
-        await accumulate(on, { points: vectors, labels, weights, k, sums, totals, counts, add, workspace })
+        await accumulate(device, { points: vectors, labels, weights, k, sums, totals, counts, add, workspace })
       }
-      await means(on, { sums, totals, centers, gains, unit })
+      await means(device, { sums, totals, centers, gains, unit })
       control?.signal?.throwIfAborted()
     }
     const lloyd = ({ places: at, labels }: HeldPart, vectors: DeviceRows): Promise<void> =>
       assignGroups(
-        on,
+        device,
         { points: vectors, centers, groups: table, width, places: at, labels },
         { signal: control?.signal },
       )
     if (inner === 'sharp') {
       await round(lloyd)
       const clusters = createMovingClusters(device, scope, centers, {
-        ...(known ?? (await measurePoints(device, points))),
+        ...(measured ?? (await measurePoints(device, points))),
         unit,
       })
       const moving = held.map(({ part }) => groupsOfPart(scope, part, given))
@@ -127,16 +123,11 @@ export async function runGroups(
     } else {
       for (let turn = 0; turn < rounds; turn++) await round(lloyd)
     }
-    const measured = queue === 'spread' ? await measureOwn(on, scope, centers, held) : []
-    await waiting.run({ signal: control?.signal })
     const labels = new Uint32Array(points.rows)
     for (const { part, labels: own } of held) {
       labels.set(new Uint32Array(await device.read(own), 0, part.count), part.first)
     }
-    const distances = queue === 'spread' ? new Float32Array(points.rows) : undefined
-    for (const { part, distances: own } of measured) {
-      distances?.set(new Float32Array(await device.read(own), 0, part.count), part.first)
-    }
+    const distances = queue === 'spread' ? await measureOwn(device, points, centers, held) : undefined
     return { labels, centers: await readRows(device, centers), distances }
   } finally {
     scope.free()
@@ -176,25 +167,24 @@ function groupsOfPart(
   }
 }
 
-interface MeasuredPart {
-  readonly part: TreePart
-  readonly distances: DeviceBuffer
-}
-
-/** To the centres of their labels. */
 async function measureOwn(
-  on: Device,
-  scope: BufferScope,
+  device: Device,
+  points: TreePoints,
   centers: DeviceRows,
   held: readonly HeldPart[],
-): Promise<MeasuredPart[]> {
-  const measured: MeasuredPart[] = []
-  for (const { part, labels } of held) {
-    const again = scope.allocate(part.count * 4, 'labels again')
-    const distances = scope.allocate(part.count * 4, 'distances')
-    const vectors = await part.vectors()
-    await assignLists(on, { points: vectors, centers, lists: labels, width: 1, labels: again, distances })
-    measured.push({ part, distances })
+): Promise<Float32Array> {
+  const all = new Float32Array(points.rows)
+  const scope = new BufferScope(device)
+  try {
+    for (const { part, labels } of held) {
+      const again = scope.allocate(part.count * 4, 'labels again')
+      const distances = scope.allocate(part.count * 4, 'distances')
+      const vectors = await part.vectors()
+      await assignLists(device, { points: vectors, centers, lists: labels, width: 1, labels: again, distances })
+      all.set(new Float32Array(await device.read(distances), 0, part.count), part.first)
+    }
+    return all
+  } finally {
+    scope.free()
   }
-  return measured
 }

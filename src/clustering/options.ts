@@ -14,12 +14,13 @@ import { badArgument, badOption, CentroidalError, show } from '../core/errors.ts
 import { denseMatrix, isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
+import { assumedSpeed, type DeviceSpeed } from '../device/speed.ts'
 import { type ClusterModel, clusterModel } from '../models/model.ts'
 import type { IterationStats } from '../models/stats.ts'
 import { deviceChoice } from '../vectors/device-choice.ts'
 import type { ShardChoice } from '../vectors/layout.ts'
 import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-weights.ts'
-import { chooseMethod } from './method-choice.ts'
+import { chooseMethod, type MethodChoice, type Task } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import type { StartName } from './run-state.ts'
@@ -34,9 +35,10 @@ export interface ClusterOptions extends MethodOptions {
    */
   readonly k?: number | 'auto'
   /**
-   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre
-   * costs less than 2 billion operations, because it is exact and cheap there; `closures-sharp` beyond, whose rounds do
-   * not cost more with more clusters.
+   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes no
+   * noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose rounds
+   * do not cost more with more clusters. It goes by the speed of the device, `info.speed`, so another device may choose
+   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method.
    */
   readonly method?: 'auto' | MethodName
   /** Same seed, same device, same result, bit for bit. Default 0, so that a run repeats without being told to. */
@@ -211,10 +213,50 @@ export function readOptions(options: unknown): ClusterOptions {
   })
 }
 
+/** Of the vectors. */
+export interface Shape {
+  readonly rows: number
+  readonly cols: number
+  readonly sparse?: boolean
+}
+
+/** Speed of the device where it is not known yet: options are checked before a device is opened. */
+const UNKNOWN_SPEED = assumedSpeed('cpu', 2)
+
+/** What `auto` chooses a method for. Undefined if there is nothing to choose. */
+export function methodTask(options: ClusterOptions, { rows, cols, sparse = false }: Shape): Task | undefined {
+  const { method = CLUSTER_DEFAULTS.method, k, resume } = options
+  if (method !== 'auto' || typeof k !== 'number' || (resume && keptChoice(resume))) return undefined
+  const given = Object.keys(options).filter((name) => !Object.hasOwn(CHECKS, name))
+  const takes = (of: MethodName): boolean =>
+    given.every((name) => METHODS[of].options.some((option) => option.name === name))
+  return { k, rows, cols, sparse, takes }
+}
+
+/** Methods that `auto` chooses from. */
+const AUTOMATIC: readonly string[] = ['lloyd', 'closures-sharp'] satisfies MethodName[]
+
+/** A run that is resumed goes on as it began, also if the device was tuned in between. */
+function keptChoice({ facts }: ClusterModel): MethodChoice | undefined {
+  if (!AUTOMATIC.includes(facts.method)) return undefined
+  const { methodReason } = facts.options
+  const reason = typeof methodReason === 'string' ? methodReason : 'chosen by auto: the method of the model to resume'
+  return { method: facts.method as MethodName, reason }
+}
+
+function automaticMethod(options: ClusterOptions, shape: Shape, speed: DeviceSpeed): MethodChoice {
+  const task = methodTask(options, shape)
+  const kept = options.resume && keptChoice(options.resume)
+  return task === undefined && kept ? kept : chooseMethod(task as Task, speed)
+}
+
+/** `speed`: of the device, once it is open. */
 export function resolveOptions(
   options: ClusterOptions,
-  { rows, cols, sparse = false }: { readonly rows: number; readonly cols: number; readonly sparse?: boolean },
+  shape: Shape,
+  speed: DeviceSpeed = UNKNOWN_SPEED,
 ): ResolvedOptions {
+  const { rows, cols } = shape
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
   if (options.device !== undefined && options.devices !== undefined) {
@@ -222,7 +264,7 @@ export function resolveOptions(
   }
   const weighted = checkWeights(options.weights, rows)
   const k = finds ? firstCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
-  const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
+  const chosen = method === 'auto' ? automaticMethod(options, shape, speed) : undefined
   const name = chosen?.method ?? (method as MethodName)
   checkNames(options, name)
   if (options.weights && METHODS[name].weights === false)

@@ -24,10 +24,12 @@ import {
   type Work,
 } from '../contract.ts'
 import type { KernelForms } from '../forms.ts'
+import type { DeviceSpeed } from '../speed.ts'
 import { type RequestedGpu, requestGpu, type WebGpuDeviceOptions } from './adapter.ts'
 import { BindGroupCache } from './bind-groups.ts'
 import { closedError, lostError, memoryError, refusedError, tooLargeError } from './errors.ts'
 import { SubmitPacer } from './pacer.ts'
+import { PassTimer } from './pass-timer.ts'
 import { PipelineCache } from './pipelines.ts'
 import { CommandRecorder, type NativePart } from './recorder.ts'
 import { type ReadBatch, StagingPool } from './staging.ts'
@@ -45,7 +47,7 @@ interface GpuMemory extends DeviceBuffer {
 }
 
 class WebGpuDevice implements Device, GpuTarget {
-  readonly info: DeviceInfo
+  info: DeviceInfo
   readonly features: ShaderFeatures
   readonly tiled: boolean
   readonly notes: string[] = []
@@ -118,6 +120,29 @@ class WebGpuDevice implements Device, GpuTarget {
 
   useForms(forms: KernelForms): void {
     this.forms = forms
+  }
+
+  useSpeed(speed: DeviceSpeed): void {
+    this.info = { ...this.info, speed }
+  }
+
+  async gpuSeconds(work: () => Promise<void>): Promise<number | undefined> {
+    await this.#turn
+    this.requireOpen()
+    const timer = PassTimer.start(this.#gpu)
+    if (timer === undefined) return undefined
+    try {
+      this.#submit()
+      this.#recorder.timer = timer
+      await work()
+      await this.#turn
+      this.#submit()
+      this.#recorder.timer = undefined
+      return await timer.seconds()
+    } finally {
+      this.#recorder.timer = undefined
+      timer.destroy()
+    }
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { platform } from '#platform'
 import type { Device, DeviceBuffer, Work } from '../../src/device/contract.ts'
+import { cpuName } from '../../src/device/cpu/device.ts'
 import { KERNEL_FORMS, type KernelForms, SHAPE_CLASSES } from '../../src/device/forms.ts'
-import { openDevice as openPlainDevice } from '../../src/device/open.ts'
+import { openDevice as openPlainDevice, prefersCpu } from '../../src/device/open.ts'
 import { rememberedTuning, rememberTuning } from '../../src/device/remembered-tuning.ts'
 import { assumedSpeed, type DeviceSpeed } from '../../src/device/speed.ts'
+import { adapterName } from '../../src/device/webgpu/adapter.ts'
 import { openDevice, tune } from '../../src/index.ts'
 import { ensureTuned, isTuned, tuneKernels } from '../../src/vectors/tuning.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
@@ -288,5 +290,51 @@ describe('what is remembered', () => {
       expect(exact.source === 'measured' ? exact.gflops : undefined).toBe(gflops)
       await opened.close()
     }
+  })
+})
+
+describe('auto', () => {
+  /** As if the adapter of the tests were hardware. */
+  async function withGpu(): Promise<string> {
+    vi.restoreAllMocks()
+    const find = platform.findGpu
+    const { entry } = await find({ software: true })
+    if (!entry) throw new Error('There is no adapter.')
+    // An adapter gives one device.
+    vi.spyOn(platform, 'findGpu').mockImplementation(() => find({ software: true }))
+    return adapterName(entry)
+  }
+
+  test('takes a GPU unless it is known to be slower than the CPU device', async () => {
+    const name = await withGpu()
+    for (const [exact, kind, reason] of [
+      [undefined, 'webgpu', /^auto takes a hardware GPU where there is one$/],
+      [
+        2 ** 20,
+        'webgpu',
+        /^auto takes the hardware GPU: about 1,020 TFLOP\/s measured, against about 32 GFLOP\/s assumed/,
+      ],
+      [1, 'cpu', /^auto takes the CPU device: about 32 GFLOP\/s assumed, against about 1 GFLOP\/s measured on the GPU/],
+    ] as const) {
+      if (exact !== undefined) await rememberTuning(name, { exact })
+      const device = await openPlainDevice({ threads: 1 })
+      expect(device.info.kind).toBe(kind)
+      expect(device.info.reason).toMatch(reason)
+      await device.close()
+    }
+    const untuned = await openPlainDevice({ threads: 1, tune: false })
+    expect(untuned.info.kind).toBe('webgpu')
+    await untuned.close()
+  })
+
+  test('counts the measured speed of the CPU device', async () => {
+    const name = await withGpu()
+    await rememberTuning(name, { exact: 16 })
+    for (const relaxed of [true, false]) await rememberTuning(cpuName(1, relaxed), { exact: 8 })
+    const device = await openPlainDevice({ threads: 1 })
+    expect(device.info.kind).toBe('webgpu')
+    expect(await prefersCpu(device, { threads: 1 })).toBe(false)
+    expect(await prefersCpu(device, { threads: 4 })).toBe(true)
+    await device.close()
   })
 })

@@ -48,6 +48,16 @@ function chooseSizes(gflops: number): Sizes {
   return { rows, cols: Number(flags.cols), k: Number(flags.clusters ?? power(2 * Math.sqrt(rows), 32, 1024)) }
 }
 
+const NOTES = {
+  assignment:
+    'Nearest of all centres, host memory to host memory. TensorFlow.js has its tensors on the device already.',
+  shares:
+    'The larger of the shares of arithmetic and of bandwidth, for the largest call of each kernel. Both peaks are measured by calibration kernels: multiply-adds in registers, and copying memory. Data that fits a cache is read faster than that.',
+  kernels:
+    'From "M operations" on, the largest call. Operations are those that kernels state, which are estimates; bytes are those of their buffers, each counted once in a call. "-": too short to be timed.',
+  works: 'Milliseconds of all calls. "-": the CPU device does it in other work.',
+}
+
 const choose = (of: Sizes): Workload[] => workloads(of).filter(({ name }) => name.includes(flags.only))
 const failures: Record<string, string> = {}
 // Drivers finish compiling at the first dispatch; a small run takes that out of the times.
@@ -57,9 +67,15 @@ const onGpu = await timeAll(gpu, chosen, peak.overheadSeconds)
 const cpu = await openDevice({ kind: 'cpu' })
 const onCpu = await timeAll(cpu, chosen, 0)
 const assignment = await compareAssign(gpu, cpu)
+// Whatever disturbed one measurement of the peak hardly disturbed the other.
+const again = await measurePeak(gpu)
 await gpu.close()
 await cpu.close()
-report(peak)
+report({
+  gflops: Math.max(peak.gflops, again.gflops),
+  gigabytes: Math.max(peak.gigabytes, again.gigabytes),
+  overheadSeconds: Math.min(peak.overheadSeconds, again.overheadSeconds),
+})
 
 async function timeAll(device: Device, list: readonly Workload[], overhead: number): Promise<KernelTimes[]> {
   const timed = await timedDevice(device, overhead)
@@ -96,7 +112,8 @@ async function compareAssign(...devices: Device[]): Promise<Record<string, Cell>
   return rows
 }
 
-function report({ gflops, gigabytes }: Peak): void {
+function report(measured: Peak): void {
+  const { gflops, gigabytes } = measured
   const kernels = onGpu
     .map(({ samples: _, ...times }) => {
       const { operations, bytes, seconds } = times.largest
@@ -151,19 +168,9 @@ function report({ gflops, gigabytes }: Peak): void {
     ],
     failures,
   })
-  keepResults('gpu', { adapter, software, sizes, peak, kernels, works, assignment, failures })
+  keepResults('gpu', { adapter, software, sizes, peak: measured, kernels, works, assignment, failures })
   const minutes = (performance.now() - started) / 60_000
   console.log(`To share: bench/results/gpu.html (${minutes.toFixed(1)} minutes)`)
-}
-
-const NOTES = {
-  assignment:
-    'Nearest of all centres, host memory to host memory. TensorFlow.js has its tensors on the device already.',
-  shares:
-    'The larger of the shares of arithmetic and of bandwidth, for the largest call of each kernel. Both peaks are measured by calibration kernels: multiply-adds in registers, and copying memory.',
-  kernels:
-    'From "M operations" on, the largest call. Operations are those that kernels state, which are estimates; bytes are those of their buffers, each counted once in a call. "-": too short to be timed.',
-  works: 'Milliseconds of all calls. "-": the CPU device does it in other work.',
 }
 
 /** The figures at the top of the page. */

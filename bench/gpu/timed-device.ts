@@ -36,8 +36,8 @@ export interface KernelTimes {
   measurable: boolean
 }
 
-/** Dispatches that are shorter by the clock of the GPU have no rates. */
-const CLOCK_SECONDS = 5e-6
+/** Dispatches that are shorter by the clock of the GPU have no rates: Dawn gives its time in steps of 65 microseconds. */
+const CLOCK_SECONDS = 3e-4
 
 export interface TimedDevice extends Device {
   readonly times: ReadonlyMap<string, KernelTimes>

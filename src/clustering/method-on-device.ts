@@ -2,7 +2,8 @@
 import type { Device } from '../device/contract.ts'
 import { ensureClosuresMeasured, type Steps } from './closures-speed.ts'
 import { chooseMethod, dependsOnSpeed, jointSpeed } from './method-choice.ts'
-import { type ClusterOptions, methodTask, type ResolvedOptions, resolveOptions, type Shape } from './options.ts'
+import { methodTask, type Shape } from './method-task.ts'
+import { type ClusterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 
 /** `resolved`: the same options, checked before there was a device. It is the result if the device does not matter. */
 export async function resolveOnDevices(

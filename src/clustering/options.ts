@@ -14,14 +14,14 @@ import { badArgument, badOption, CentroidalError, show } from '../core/errors.ts
 import { denseMatrix, isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
-import { assumedSpeed, type DeviceSpeed } from '../device/speed.ts'
+import type { DeviceSpeed } from '../device/speed.ts'
 import { type ClusterModel, clusterModel } from '../models/model.ts'
 import type { IterationStats } from '../models/stats.ts'
 import { deviceChoice } from '../vectors/device-choice.ts'
 import type { ShardChoice } from '../vectors/layout.ts'
 import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-weights.ts'
-import { chooseMethod, type MethodChoice, type Task } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
+import { automaticMethod, type Shape } from './method-task.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import type { StartName } from './run-state.ts'
 import { checkShards, deviceChoices, shardChoice } from './shard-options.ts'
@@ -213,49 +213,8 @@ export function readOptions(options: unknown): ClusterOptions {
   })
 }
 
-/** Of the vectors. */
-export interface Shape {
-  readonly rows: number
-  readonly cols: number
-  readonly sparse?: boolean
-}
-
-/** Speed of the device where it is not known yet: options are checked before a device is opened. */
-const UNKNOWN_SPEED = assumedSpeed('cpu', 2)
-
-/** What `auto` chooses a method for. Undefined if there is nothing to choose. */
-export function methodTask(options: ClusterOptions, { rows, cols, sparse = false }: Shape): Task | undefined {
-  const { method = CLUSTER_DEFAULTS.method, k, resume } = options
-  if (method !== 'auto' || typeof k !== 'number' || (resume && keptChoice(resume))) return undefined
-  const given = Object.keys(options).filter((name) => !Object.hasOwn(CHECKS, name))
-  const takes = (of: MethodName): boolean =>
-    given.every((name) => METHODS[of].options.some((option) => option.name === name))
-  return { k, rows, cols, sparse, takes }
-}
-
-/** Methods that `auto` chooses from. */
-const AUTOMATIC: readonly string[] = ['lloyd', 'closures-sharp'] satisfies MethodName[]
-
-/** A run that is resumed goes on as it began, also if the device was tuned in between. */
-function keptChoice({ facts }: ClusterModel): MethodChoice | undefined {
-  if (!AUTOMATIC.includes(facts.method)) return undefined
-  const { methodReason } = facts.options
-  const reason = typeof methodReason === 'string' ? methodReason : 'chosen by auto: the method of the model to resume'
-  return { method: facts.method as MethodName, reason }
-}
-
-function automaticMethod(options: ClusterOptions, shape: Shape, speed: DeviceSpeed): MethodChoice {
-  const task = methodTask(options, shape)
-  const kept = options.resume && keptChoice(options.resume)
-  return task === undefined && kept ? kept : chooseMethod(task as Task, speed)
-}
-
 /** `speed`: of the device, once it is open. */
-export function resolveOptions(
-  options: ClusterOptions,
-  shape: Shape,
-  speed: DeviceSpeed = UNKNOWN_SPEED,
-): ResolvedOptions {
+export function resolveOptions(options: ClusterOptions, shape: Shape, speed?: DeviceSpeed): ResolvedOptions {
   const { rows, cols } = shape
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true

@@ -17,13 +17,8 @@ import { inspectVectors, largestInFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { clusterSteps } from './cluster.ts'
 import { resolveOnDevices } from './method-on-device.ts'
-import {
-  type ClusterOptions,
-  type ResolvedOptions,
-  requireSparseOptions,
-  resolveOptions,
-  type Shape,
-} from './options.ts'
+import type { Shape } from './method-task.ts'
+import { type ClusterOptions, type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { isBetter } from './run-once.ts'

@@ -29,7 +29,7 @@ import { type RequestedGpu, requestGpu, type WebGpuDeviceOptions } from './adapt
 import { BindGroupCache } from './bind-groups.ts'
 import { closedError, lostError, memoryError, refusedError, tooLargeError } from './errors.ts'
 import { SubmitPacer } from './pacer.ts'
-import { PassTimer } from './pass-timer.ts'
+import { timePasses } from './pass-timer.ts'
 import { PipelineCache } from './pipelines.ts'
 import { CommandRecorder, type NativePart } from './recorder.ts'
 import { type ReadBatch, StagingPool } from './staging.ts'
@@ -128,21 +128,7 @@ class WebGpuDevice implements Device, GpuTarget {
 
   async gpuSeconds(work: () => Promise<void>): Promise<number | undefined> {
     await this.#turn
-    this.requireOpen()
-    const timer = PassTimer.start(this.#gpu)
-    if (timer === undefined) return undefined
-    try {
-      this.#submit()
-      this.#recorder.timer = timer
-      await work()
-      await this.#turn
-      this.#submit()
-      this.#recorder.timer = undefined
-      return await timer.seconds()
-    } finally {
-      this.#recorder.timer = undefined
-      timer.destroy()
-    }
+    return timePasses(this.#gpu, this.#recorder, () => this.#submit(), work)
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {

@@ -1,4 +1,5 @@
 /** Times compute passes by the clock of the GPU, where the device has timestamp queries. */
+import type { CommandRecorder } from './recorder.ts'
 
 /** Passes that can be timed; work of more passes has no time. */
 const MOST_PASSES = 64
@@ -50,6 +51,28 @@ export class PassTimer {
 
   destroy(): void {
     this.#queries.destroy()
+  }
+}
+
+/** What the work takes that is recorded meanwhile. Undefined, without any work, where there is no clock. */
+export async function timePasses(
+  device: GPUDevice,
+  recorder: CommandRecorder,
+  submit: () => void,
+  work: () => Promise<void>,
+): Promise<number | undefined> {
+  const timer = PassTimer.start(device)
+  if (timer === undefined) return undefined
+  try {
+    submit()
+    recorder.timer = timer
+    await work()
+    submit()
+    recorder.timer = undefined
+    return await timer.seconds()
+  } finally {
+    recorder.timer = undefined
+    timer.destroy()
   }
 }
 

@@ -184,8 +184,8 @@ function cards(gflops: number, gigabytes: number): Card[] {
     ['multiply-adds, peak', `${readable(gflops)} GFLOP/s`],
     ['memory, peak', `${readable(gigabytes)} GB/s`],
     ['exact assignment', ours && `${readable(ours)} GFLOP/s`],
-    ['of the CPU device', over(ours, cpuSpeed)],
-    ['of TensorFlow.js', over(ours, theirs)],
+    ['the speed of the CPU device', over(ours, cpuSpeed)],
+    ['the speed of TensorFlow.js', over(ours, theirs)],
   ].map(([label, value]) => [label as string, value as string | undefined])
   return found.flatMap(([label, value]) => (value ? [{ label, value }] : []))
 }

@@ -11,9 +11,10 @@ export const KERNEL_FORMS = {
   /** `blocks` has no barriers; `tiles` are for hardware. */
   matmul: ['blocks', 'tiles'],
   gram: ['blocks', 'tiles'],
-  distances: ['blocks', 'tiles'],
+  /** `tiles` measure by differences, `products` by dot products where those have enough digits. */
+  distances: ['blocks', 'tiles', 'products'],
   /** `respondAll`; lists have one form. */
-  respond: ['blocks', 'tiles'],
+  respond: ['blocks', 'tiles', 'products'],
 } as const
 
 export type KernelName = keyof typeof KERNEL_FORMS

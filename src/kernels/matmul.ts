@@ -36,7 +36,7 @@ export async function matmul(device: Device, { a, b, out, upper }: MatmulArgs): 
       name: 'matmul',
       *webgpu(gpu) {
         const outQuads = out.stride / 4
-        const tiled = usesTiles(gpu.forms.matmul, gpu, out.stride)
+        const tiled = usesTiles(gpu.forms.matmul, gpu, { width: out.stride, shader: matmulTilesShader(denseType(a)) })
         yield* rowPasses(gpu, {
           rows: a.rows,
           perRow: 2 * b.rows * a.stride,
@@ -118,7 +118,9 @@ export async function gram(device: Device, { a, b, out, upper }: GramArgs): Prom
       *webgpu(gpu) {
         const quadsA = a.stride / 4
         const quadsB = b.stride / 4
-        const tiled = usesTiles(gpu.forms.gram, gpu, Math.min(a.stride, b.stride))
+        const width = Math.min(a.stride, b.stride)
+        const shader = gramTilesShader(denseType(a), denseType(b))
+        const tiled = usesTiles(gpu.forms.gram, gpu, { width, shader })
         const perSlab = 2 * slabRows * a.stride * b.stride
         for (let slab = 0; slab < slabs; ) {
           const count = gpu.tiled ? Math.min(slabs - slab, rowsWithinOperations(gpu.operationsPerPass, perSlab, 1)) : 1

@@ -20,8 +20,8 @@ export const SAME_BITS: { readonly [K in KernelName]: readonly (readonly NonNull
   assignBytes: [['bytes', 'scalar', 'wide-tiles'], ['blocks']],
   matmul: [['tiles'], ['blocks']],
   gram: [['tiles'], ['blocks']],
-  distances: [['tiles'], ['blocks']],
-  respond: [['tiles'], ['blocks']],
+  distances: [['products'], ['tiles'], ['blocks']],
+  respond: [['products'], ['tiles'], ['blocks']],
 }
 /** The form for software adapters, without barriers. */
 const WITHOUT_BARRIERS = 'blocks'

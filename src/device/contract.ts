@@ -78,6 +78,8 @@ export interface BufferPart {
 /** WGSL as data: made once per set of device features, never per shape. */
 export interface Shader {
   readonly name: string
+  /** Storage that is read (r) or written (w), in order, then the parameters (u). Default: read from the text. */
+  readonly layout?: string
   code(features: ShaderFeatures): string
 }
 
@@ -108,10 +110,22 @@ export interface CpuJob {
   readonly items: number
   /** Items a thread takes at a time. */
   readonly grain: number
-  /** Pointers (see `CpuMemory.address`) and plain numbers. */
-  readonly args: readonly number[]
+  /** The block of arguments as it lies in memory; or, to be replaced, pointers and plain numbers one by one. */
+  readonly args: Uint8Array | readonly number[]
   /** Private bytes for each thread. */
   readonly scratchBytes?: number
+  /** What the function may touch of its scratch memory. Default: all of it. */
+  readonly scratchAreas?: readonly ScratchArea[]
+}
+
+/** Most bytes that the arguments of a job take. */
+export const ARGUMENT_BYTES = 256
+
+/** A part of a thread's scratch memory that holds one thing. */
+export interface ScratchArea {
+  readonly name: string
+  readonly offset: number
+  readonly bytes: number
 }
 
 /** The same work for each device; only the one that runs it is asked. */
@@ -137,6 +151,8 @@ export interface GpuTarget {
 }
 
 export interface CpuMemory {
+  /** Bytes to leave free around each area of scratch memory, which tests watch. Default 0. */
+  readonly scratchGap?: number
   /**
    * The address of a buffer for a job that touches its first `bytes` bytes and nothing else of it.
    * Throws if they do not lie in the buffer, or if it was freed.

@@ -10,7 +10,7 @@ import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.
 import { gridFor, rowsWithinOperations } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs } from './rows.ts'
 import { tilesOf, usesTiles } from './tiles.ts'
 
 export interface MatmulArgs {
@@ -53,7 +53,14 @@ export async function matmul(device: Device, { a, b, out, upper }: MatmulArgs): 
       },
       *cpu(memory) {
         const address = memory.address(packed as DeviceBuffer, panelsBytes(b))
-        yield packCentersJob(rowsAt(memory, b), b.stride, b.rows, false, address)
+        const panels = packed as DeviceBuffer
+        yield packCentersJob(memory, {
+          centers: b.buffer,
+          stride: b.stride,
+          count: b.rows,
+          norms: false,
+          packed: panels,
+        })
         const groups = Math.max(1, Math.min(MOST_GROUPS, Math.floor(PACKED_FLOATS / (a.stride * 4))))
         yield {
           entry: 'matmulRows',

@@ -2,8 +2,7 @@
  * What each thread of the CPU device runs, as text: it starts from a string both in Node and in a
  * page, so no bundler has to know about it. The platform puts `post` and `listen` in front.
  *
- * The control block is shared: a header, then a queue of jobs, each with its arguments as 64-bit
- * floats. Threads sleep on the generation, then go through the queue together: they take a job's items
+ * The control block is shared: a header, then a queue of jobs, each with the address of its arguments. Threads sleep on the generation, then go through the queue together: they take a job's items
  * `grain` at a time and meet before the next one, so that it sees all that was written. The last to
  * finish reports. A queue costs the host one round trip, however many jobs it holds.
  *
@@ -28,8 +27,9 @@ export const JOB = {
   items: 1,
   grain: 2,
   next: 3, // first item nobody has taken
-  argCount: 4,
+  argCount: 4, // of arguments given one by one, or -1 for a block
   scratchBytes: 5,
+  block: 6, // address of the block of arguments
   words: 8,
 } as const
 
@@ -84,7 +84,10 @@ const prepare = ({ module, memory, control, entries, fill }) => {
   const take = (at, scratch) => {
     const items = words[at + ${JOB.items}]
     const grain = words[at + ${JOB.grain}]
-    const args = Array.from(new Float64Array(control, (at + ${JOB.words}) * 4, words[at + ${JOB.argCount}]))
+    const count = words[at + ${JOB.argCount}]
+    const args = count < 0
+      ? [words[at + ${JOB.block}]]
+      : Array.from(new Float64Array(control, (at + ${JOB.words}) * 4, count))
     const run = functions[words[at + ${JOB.entry}]]
     const spoil = () => {
       // Growing by nothing brings the view up to date after another thread grew the memory.

@@ -5,7 +5,6 @@ export { encode } from './encode'
 export { gramSlabs, gramSum, matmulRows } from './matmul'
 export { moveGains } from './move-gains'
 export { applyMovesSparse, moveGainsSparse, prepareMovesSparse } from './moves-sparse'
-export * from './not-inlined'
 export { growNodes, growSubtrees } from './partition-tree'
 export { choosePlusPlus, drawPlusPlus } from './plus-plus'
 export { measurePlusPlus } from './plus-plus-measure'
@@ -13,6 +12,7 @@ export { stepPlusPlus } from './plus-plus-steps'
 export { project } from './project'
 export { respondAll, respondLists } from './respond'
 export { mergeRanked, scanCodes } from './scan-codes'
+export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 
 /** First byte that no static data uses. */
 export function heapBase(): usize {

@@ -2,9 +2,9 @@
 export { distanceMatrix } from './distances'
 export { encode } from './encode'
 export { gramSlabs, gramSum, matmulRows } from './matmul'
-export * from './not-inlined'
 export { respondAll, respondLists } from './respond'
 export { mergeRanked, scanCodes } from './scan-codes'
+export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 
 /** First byte that no static data uses. */
 export function heapBase(): usize {

@@ -13,6 +13,9 @@ export const ROW_PARAMS = { quads: 'u32', columnsAt: 'u32' } as const
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
 export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
 
+/** Sparse rows in shaders without dense centres: values, then offsets and columns. With them goes `columnsAt`. */
+export const SPARSE_BUFFERS = { x: reads('f32'), offsets: reads('u32') } as const
+
 /**
  * Sparse rows have their values in `x`; row i has entries offsets[i] to offsets[i + 1], and `squares` has |c|^2 of each
  * centre.

@@ -1,26 +1,21 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
 export { applyMoves, prepareMoves } from './apply-moves'
-export { assignNearest, assignNearestMany } from './assign'
-export { assignLeaves } from './assign-leaves'
-export { assignQuantized, packQuantized } from './assign-quantized'
-export { assignSparse, assignSparseMany, packWide } from './assign-sparse'
 export { distanceMatrix } from './distances'
 export { encode } from './encode'
 export { gramSlabs, gramSum, matmulRows } from './matmul'
 export { moveGains } from './move-gains'
 export { applyMovesSparse, moveGainsSparse, prepareMovesSparse } from './moves-sparse'
-export { packCenters } from './panels'
 export { growNodes, growSubtrees } from './partition-tree'
 export { choosePlusPlus, drawPlusPlus } from './plus-plus'
 export { measurePlusPlus } from './plus-plus-measure'
 export { stepPlusPlus } from './plus-plus-steps'
 export { project } from './project'
+// Inner loops, exported only so that the compiler does not inline them: inside large functions they run out of registers.
 export { scoreQuantized } from './quantized'
-export { dotsFourByTwo, measureCenters, quantizeCenters, worstError } from './quantized-rows'
+export { dotsFourByTwo } from './quantized-rows'
 export { respondAll, respondLists } from './respond'
 export { mergeRanked, scanCodes } from './scan-codes'
 export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
-export { searchTree } from './search-tree'
 
 /** First byte that no static data uses. */
 export function heapBase(): usize {

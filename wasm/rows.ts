@@ -33,15 +33,23 @@ export class Rows {
     return this.data + <usize>row * this.bytes
   }
 
+  /** The first entry of a sparse row. */
+  @inline first(row: u32): u32 {
+    return load<u32>(this.offsets + ((<usize>row) << 2))
+  }
+
+  /** The end of the entries of a sparse row. */
+  @inline end(row: u32): u32 {
+    return load<u32>(this.offsets + ((<usize>row) << 2), 4)
+  }
+
   /**
    * Squared distance of a row to a dense centre. `square`: |c|^2, which only sparse rows need: what the centre has outside
    * the entries of the row is |c|^2 less its squares there.
    */
   distance(row: u32, center: usize, square: f64): f32 {
     if (this.kind !== SPARSE) return squaredDistance(this.at(row), this.kind, center, this.stride)
-    const from = load<u32>(this.offsets + ((<usize>row) << 2))
-    const to = load<u32>(this.offsets + ((<usize>row) << 2), 4)
-    return sparseDistance(this.data, this.columns, from, to, center, square)
+    return sparseDistance(this.data, this.columns, this.first(row), this.end(row), center, square)
   }
 }
 

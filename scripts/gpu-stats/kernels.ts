@@ -54,6 +54,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'assign-wide-tiles/assignWideTiles': TYPES.map(({ args }) => ({ args, products: 64 })),
   'code-sums/codeSumsShader': [form('f32', false), form('f32', true), form('u8', false)],
   'distances/distancesShader': TYPES,
+  'distances-tiles/distancesProductsShader': TYPES,
   'distances-tiles/distancesTilesShader': TYPES,
   'encode/encodePointsPerGroup': PARTS,
   'encode/encodeRegisters': [
@@ -81,6 +82,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'respond/respondAllShader': [form('f32', 16), form('f32', 0), form('u8', 16)],
   'respond/respondListsShader': [form('f32', 16), form('f32', 0), form('u8', 16)],
   'respond-tiles/listRanksShader': [form(16), form(0)],
+  'respond-tiles/rankProductsShader': TYPES,
   'respond-tiles/rankTilesShader': TYPES,
   'row-heaps/heapsBinding': PARTS,
   'scan-codes/scanTasksShader': [form(false), form(true)],
@@ -93,6 +95,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'sketch-rows/sketchRowsShader': TYPES,
   'sort-tiled/countTiles': [form(true), form(false)],
   'sort-tiled/scatterTiles': [form(true), form(false)],
+  'tile-distances/shiftBindings': PARTS,
   'tile-product/tileLoop': PARTS,
   'unroll/unroll': PARTS,
 }

@@ -99,11 +99,6 @@ export interface ComputePass {
   readonly operations?: number
   /** Share of the whole work that is done after this pass, where it is worth reporting. */
   readonly share?: number
-  /**
-   * Passes that do the same with other shaders, for a GPU that cannot compile this one's. They may have such passes
-   * themselves. Default: there are none, and the work fails.
-   */
-  otherwise?(): Iterable<ComputePass>
 }
 
 /** A WebAssembly function over a range of items, cut among the threads: fn(start, end, scratch, ...args). */
@@ -134,6 +129,7 @@ export interface ScratchArea {
 export interface Work {
   /** Named in errors and traces. */
   readonly name: string
+  /** Called more than once for one run, see webgpu/usable-target.ts: it changes nothing but what it yields. */
   webgpu(gpu: GpuTarget): Iterable<ComputePass>
   cpu(memory: CpuMemory): Iterable<CpuJob>
 }
@@ -147,7 +143,7 @@ export interface GpuTarget {
   readonly forms: KernelForms
   /** Operations one pass should stay under, so that a submit is short. Changes as the device is learned. */
   readonly operationsPerPass: number
-  /** False for a shader that could not be compiled here: `otherwise` of its passes was taken, and will be again. */
+  /** False for a shader that could not be compiled here. */
   usable(shader: Shader): boolean
 }
 
@@ -190,6 +186,8 @@ export interface Device {
   readonly tiled?: boolean
   /** @internal Throws if the device was closed or lost. */
   requireOpen?(): void
+  /** @internal As in `GpuTarget`. */
+  usable?(shader: Shader): boolean
   /** @internal Forms of kernels to use from now on, for tuning. Only devices whose kernels have several forms have it. */
   useForms?(forms: KernelForms): void
   /** @internal Memory that the caller frees. It is zero at first. */
@@ -274,6 +272,13 @@ export class BufferScope {
       this.free()
       throw error
     }
+  }
+
+  /** The buffer of that label, which is allocated once: for passes that are asked for more than once. */
+  reuse(bytes: number, label: string): DeviceBuffer {
+    return (
+      this.#buffers.find((buffer) => buffer.label === label && buffer.bytes >= bytes) ?? this.allocate(bytes, label)
+    )
   }
 
   /** Bytes of all buffers. */

@@ -15,6 +15,7 @@ import {
   f32,
   type GpuTarget,
   partOf,
+  type ShaderFeatures,
 } from './contract.ts'
 import {
   type BufferField,
@@ -59,7 +60,7 @@ export type Grid =
   | { readonly items: number; readonly perGroup?: number }
   | { readonly groups: readonly [number, number?, number?] }
 
-export type PassOptions = Grid & Pick<ComputePass, 'operations' | 'share' | 'otherwise'>
+export type PassOptions = Grid & Pick<ComputePass, 'operations' | 'share'>
 
 export interface ShaderDeclaration<P extends Params, B extends Buffers> {
   /** Unique: pipelines are kept by it. */
@@ -69,15 +70,17 @@ export interface ShaderDeclaration<P extends Params, B extends Buffers> {
   readonly buffers: B
   /** Threads of a workgroup. */
   readonly workgroup: number
+  /** Extensions of the language that are enabled where the device has them. Default: none. */
+  readonly enables?: readonly (keyof ShaderFeatures)[]
   /** The text after the bindings. */
-  body(features: { readonly subgroups: boolean; readonly f16: boolean }): string
+  body(features: ShaderFeatures): string
 }
 
 export interface DeclaredShader<P extends Params = Params, B extends Buffers = Buffers> {
   readonly name: string
   /** Storage that is read (r) or written (w), then the parameters (u). */
   readonly layout: string
-  code(features: { readonly subgroups: boolean; readonly f16: boolean }): string
+  code(features: ShaderFeatures): string
   /** One dispatch with these arguments. */
   pass(gpu: GpuTarget, args: ShaderArgs<P, B>, options: PassOptions): ComputePass
 }
@@ -85,7 +88,7 @@ export interface DeclaredShader<P extends Params = Params, B extends Buffers = B
 export function declareShader<const P extends Params, const B extends Buffers>(
   declaration: ShaderDeclaration<P, B>,
 ): DeclaredShader<P, B> {
-  const { name, workgroup } = declaration
+  const { name, workgroup, enables = [] } = declaration
   const buffers = Object.entries<Binding>(declaration.buffers).filter(([, field]) => field !== UNUSED)
   const optional = buffers.filter(([, field]) => isOptional(field)).map(([key]) => key)
   const params: [string, GpuParam][] = Object.entries(declaration.params)
@@ -94,8 +97,12 @@ export function declareShader<const P extends Params, const B extends Buffers>(
   const shader: DeclaredShader<P, B> = {
     name,
     layout,
-    code: (features) => header(params, buffers, workgroup) + declaration.body(features),
-    pass(gpu, args, { operations, share, otherwise, ...grid }) {
+    code(features) {
+      // Before all declarations.
+      const enabled = enables.filter((extension) => features[extension]).map((extension) => `enable ${extension};\n`)
+      return enabled.join('') + header(params, buffers, workgroup) + declaration.body(features)
+    },
+    pass(gpu, args, { operations, share, ...grid }) {
       const given = args as Readonly<Record<string, unknown>>
       const bindings = buffers.map(([key, field]) => bindingOf(name, key, field, given, buffers))
       const words = params.map(([key, type]) =>
@@ -108,7 +115,6 @@ export function declareShader<const P extends Params, const B extends Buffers>(
         groups: 'groups' in grid ? grid.groups : gridFor(grid.items, grid.perGroup ?? workgroup, gpu.limits.workgroups),
         ...(operations === undefined ? {} : { operations }),
         ...(share === undefined ? {} : { share }),
-        ...(otherwise === undefined ? {} : { otherwise }),
       }
     },
   }

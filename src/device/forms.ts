@@ -10,9 +10,10 @@ export const KERNEL_FORMS = {
   /** `blocks` has no barriers; `tiles` are for hardware. */
   matmul: ['blocks', 'tiles'],
   gram: ['blocks', 'tiles'],
-  distances: ['blocks', 'tiles'],
+  /** `tiles` measure by differences, `products` by dot products where those have enough digits. */
+  distances: ['blocks', 'tiles', 'products'],
   /** `respondAll`; lists have one form. */
-  respond: ['blocks', 'tiles'],
+  respond: ['blocks', 'tiles', 'products'],
 } as const
 
 /** The form to use of each kernel. Default: chosen by the kernel. */

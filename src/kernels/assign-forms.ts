@@ -5,6 +5,7 @@ import { packCenters } from '../../shaders/assign-pack.ts'
 import { assignScalar, mergeSplits, SCALAR } from '../../shaders/assign-scalar.ts'
 import { assignWideTiles, WIDE_TILE } from '../../shaders/assign-wide-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
+import type { ElementType } from '../core/matrix.ts'
 import { type BufferPart, type ComputePass, type GpuTarget, type Shader, slice } from '../device/contract.ts'
 import type { AssignForm } from '../device/forms.ts'
 import { alignmentRows, cutForBinding, cutRows, gridFor, type Range, rowsWithin } from '../device/plan.ts'
@@ -21,6 +22,7 @@ import {
 } from './assign-workspace.ts'
 import { rowCuts, rowPasses } from './row-passes.ts'
 import { denseType } from './rows.ts'
+import { usableForm } from './usable-form.ts'
 
 /** Fewer points of bytes do not fill a GPU; the scalar form divides the centres then. */
 const BYTES_DEFAULT_ROWS = 16_384
@@ -75,7 +77,18 @@ function formFor(gpu: GpuTarget, { points, centers }: AssignArgs): AssignForm {
   const fits = (bytes: number) => bytes <= gpu.limits.bindingBytes
   if (form === 'bytes' && !fits(bytesLayout(4 * BYTES.centers, points.stride).unsure.bytes)) form = 'scalar'
   if ((form === 'scalar' || form === 'bytes') && !fits(BYTES.centers * centers.stride * 4)) form = 'tiles'
-  return form
+  return usableForm(gpu, form, SLOWER, (one) => shadersOf(one, denseType(points), packedCenters(centers.rows).perLane))
+}
+
+/** What takes the place of a form whose shaders cannot be compiled: the next one. */
+const SLOWER: readonly AssignForm[] = ['bytes', 'scalar', 'wide-tiles', 'tiles', 'blocks']
+
+function shadersOf(form: AssignForm, type: ElementType, perLane: number): readonly Shader[] {
+  if (form === 'blocks') return [assignBlocks(type)]
+  if (form === 'tiles') return [assignTiles(type)]
+  if (form === 'wide-tiles') return [assignWideTiles(type), mergeSplits(type)]
+  if (form === 'scalar') return [packCenters, assignScalar(type, perLane), mergeSplits(type)]
+  return [packCenters, sampleMean, packCenterBytes, assignBytes, exactBytes]
 }
 
 function centerRanges(gpu: GpuTarget, { centers }: AssignArgs, form: AssignForm): Range[] {
@@ -153,6 +166,8 @@ function* wideTiles(gpu: GpuTarget, bound: Bound): Passes {
   })
 }
 
+const exactBytes = assignScalar('u8', BYTES.centers / SCALAR.threads, true)
+
 /** Integer scores; then the exact form for the points that they leave unsure. How many, the host need not know. */
 function* bytes(gpu: GpuTarget, bound: Bound): Passes {
   const { points, labels, distances, workspace } = bound.args
@@ -177,7 +192,6 @@ function* bytes(gpu: GpuTarget, bound: Bound): Passes {
     groups: gridFor(padded, THREADS, gpu.limits.workgroups),
     operations: padded * points.stride,
   }
-  const exact = assignScalar('u8', BYTES.centers / SCALAR.threads, true)
   const perRow = 2 * here * points.stride
   let counter = 0
   const atLeast = BYTES.points * 4
@@ -194,7 +208,7 @@ function* bytes(gpu: GpuTarget, bound: Bound): Passes {
       operations: count * perRow,
     }
     // As many workgroups as if all were unsure; most find nothing to do.
-    yield { shader: exact, bindings: [...common, packed, starts], params, groups, share }
+    yield { shader: exactBytes, bindings: [...common, packed, starts], params, groups, share }
     counter = 1 - counter
   }
 }

@@ -22,20 +22,58 @@ import {
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
+import { elements, reads, writes } from '../device/fields.ts'
 import { cutRows, gridFor, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import { squaresJob } from './center-squares.ts'
+import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
 import { listCapacity, PANEL, packCentersJob } from './panels.ts'
 import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, meanEntries, rowsAt, sparsePlaces } from './rows.ts'
+import { type DeviceRows, meanEntries, sparsePlaces } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
-const WIDE = 32
+/** Centres of a wide panel on the CPU. */
+const WIDE_PANEL = 32
 /** Slices this many for the rows at least, so that threads share well. */
 const SLICES = 64
 /** A slice keeps m places of 8 bytes a row while the panels pass. */
 const MOST_PLACES = 8192
+
+export const assignSparseConstants = new SharedConstants({ WIDE_PANEL: { type: 'u32', value: WIDE_PANEL } })
+
+export const packWideFunction = declareFunction('packWide', {
+  args: { centers: reads('f32'), stride: 'u32', count: 'u32', packed: writes('f32') },
+})
+
+const FIELDS = {
+  points: VECTORS,
+  /** Centres of a panel. */
+  lanes: 'u32',
+  packed: reads('f32'),
+  centers: reads('f32'),
+  squares: reads('f64'),
+  firstLabel: 'u32',
+  count: 'u32',
+  labels: writes('u32'),
+  distances: writes('f32'),
+  merge: 'bool',
+} as const
+
+/** The scores of a row against a panel. */
+const SCORES = { scores: () => WIDE_PANEL * 4 }
+
+export const assignSparseFunction = declareFunction('assignSparse', {
+  args: FIELDS,
+  /** The best score and centre of each row of a slice. */
+  scratch: { ...SCORES, bests: (_args, { grain }) => grain * 8 },
+})
+
+export const assignSparseManyFunction = declareFunction('assignSparseMany', {
+  args: { ...FIELDS, m: 'u32' },
+  /** m scores and centres of each row of a slice. */
+  scratch: { ...SCORES, lists: ({ m }, { grain }) => grain * m * 8 },
+})
 
 /** Panels, and behind them on the CPU the squared lengths of the centres. */
 export function sparseWorkspaceBytes(centers: { rows: number; stride: number }): number {
@@ -45,7 +83,7 @@ export function sparseWorkspaceBytes(centers: { rows: number; stride: number }):
 
 /** Centres of a panel on the CPU: wide ones read whole cache lines at a column, which pays when they fill. */
 function lanesFor(k: number): number {
-  return k > WIDE / 2 ? WIDE : PANEL
+  return k > WIDE_PANEL / 2 ? WIDE_PANEL : PANEL
 }
 
 function packedBytes({ rows, stride }: { rows: number; stride: number }): number {
@@ -122,40 +160,36 @@ export function* assignSparsePasses(
 
 export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
   const { points, centers, labels, distances, workspace } = args
-  const start = rowsAt(memory, centers)
-  const packed = memory.address(workspace, packedBytes(centers) + centers.rows * 8)
-  const squares = packed + packedBytes(centers)
-  const lanes = lanesFor(centers.rows)
-  if (lanes === PANEL) yield packCentersJob(start, centers.stride, centers.rows, true, packed)
-  else {
-    yield {
-      entry: 'packWide',
-      items: Math.ceil(centers.rows / WIDE),
-      grain: 1,
-      args: [start, centers.stride, centers.rows, packed],
-    }
+  const { buffer, rows: count, stride } = centers
+  const lanes = lanesFor(count)
+  const packed = slice(workspace, 0, packedBytes(centers))
+  const squares = slice(workspace, packed.bytes, count * 8)
+  if (lanes === PANEL) {
+    yield packCentersJob(memory, { centers: buffer, stride, count, norms: true, packed })
+  } else {
+    yield packWideFunction.job(
+      memory,
+      { centers: elements(buffer, count * stride), stride, count, packed: elements(packed) },
+      { items: Math.ceil(count / WIDE_PANEL), grain: 1 },
+    )
   }
-  yield squaresJob(memory, centers, slice(workspace, packedBytes(centers), centers.rows * 8))
-  const grain = sliceRows(points, centers.rows, m)
-  yield {
-    entry: m > 1 ? 'assignSparseMany' : 'assignSparse',
-    items: points.rows,
-    grain,
-    args: [
-      ...entryArgs(memory, points),
-      lanes,
-      packed,
-      start,
-      squares,
-      args.firstLabel ?? 0,
-      centers.rows,
-      memory.address(labels, points.rows * m * 4),
-      memory.address(distances, points.rows * m * 4),
-      ...(m > 1 ? [m] : []),
-      args.merge ? 1 : 0,
-    ],
-    scratchBytes: WIDE * 4 + grain * m * 8,
+  yield squaresJob(memory, centers, squares)
+  const common = {
+    points,
+    lanes,
+    packed: elements(packed),
+    centers: elements(buffer, count * stride),
+    squares: elements(squares, count),
+    firstLabel: args.firstLabel ?? 0,
+    count,
+    labels: elements(labels, points.rows * m),
+    distances: elements(distances, points.rows * m),
+    merge: args.merge ?? false,
   }
+  const items = { items: points.rows, grain: sliceRows(points, count, m) }
+  yield m > 1
+    ? assignSparseManyFunction.job(memory, { ...common, m }, items)
+    : assignSparseFunction.job(memory, common, items)
 }
 
 /**

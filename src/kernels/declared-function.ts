@@ -39,8 +39,8 @@ type Value<F> = F extends 'bool'
 /** Arguments by name. */
 export type FunctionArgs<F extends Fields> = WithOptional<{ readonly [K in keyof F]: Value<F[K]> }>
 
-/** Bytes of an area, by the arguments. */
-type AreaBytes<F extends Fields> = (args: FunctionArgs<F>) => number
+/** Bytes of an area, by the arguments and, where it has a place for each item, by the items that a thread takes at a time. */
+type AreaBytes<F extends Fields> = (args: FunctionArgs<F>, items: JobItems) => number
 
 export interface FunctionDeclaration<F extends Fields> {
   readonly args: F
@@ -92,7 +92,7 @@ export function declareFunction<const F extends Fields>(
     vectors,
     bytes,
     job(memory, args, { items, grain }) {
-      const { areas, total } = layOutScratch(entry, scratch, args, memory.scratchGap ?? 0)
+      const { areas, total } = layOutScratch(entry, scratch, args, { items, grain }, memory.scratchGap ?? 0)
       const values: number[] = []
       for (const [name, field] of Object.entries<Field>(declared)) {
         values.push(...valuesOf(entry, name, field, (args as Readonly<Record<string, unknown>>)[name], memory))
@@ -133,11 +133,12 @@ function layOutScratch<F extends Fields>(
   entry: string,
   scratch: Readonly<Record<string, AreaBytes<F>>>,
   args: FunctionArgs<F>,
+  items: JobItems,
   gap: number,
 ): { readonly areas: readonly ScratchArea[]; readonly total: number } {
   let total = gap
   const areas = Object.entries(scratch).map(([name, bytesOf]) => {
-    const bytes = bytesOf(args)
+    const bytes = bytesOf(args, items)
     if (!Number.isInteger(bytes) || bytes < 0) throw new Error(`${entry}: ${bytes} bytes of scratch for ${name}`)
     const offset = total
     total = Math.ceil((offset + bytes + gap) / AREA_ALIGNMENT) * AREA_ALIGNMENT

@@ -17,13 +17,12 @@ import {
   type DeviceBuffer,
   type GpuTarget,
   type RunControl,
+  slice,
 } from '../device/contract.ts'
 import { gridFor } from '../device/plan.ts'
-import { packCentersJob, panelsBytes } from './panels.ts'
+import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, paddedCols, rowArgs } from './rows.ts'
-
-const PANEL = 8
 
 export interface EncodeArgs {
   readonly points: DeviceRows
@@ -97,8 +96,13 @@ export async function encode(device: Device, args: EncodeArgs, control?: RunCont
         const address = memory.address(packed as DeviceBuffer, bookBytes * m)
         const bookStart = memory.address(books, m * codewords * stride * 4)
         for (let s = 0; s < m; s++) {
-          const book = bookStart + s * codewords * stride * 4
-          yield packCentersJob(book, stride, codewords, true, address + s * bookBytes)
+          yield packCentersJob(memory, {
+            centers: slice(books, s * codewords * stride * 4, codewords * stride * 4),
+            stride,
+            count: codewords,
+            norms: true,
+            packed: slice(packed as DeviceBuffer, s * bookBytes, bookBytes),
+          })
         }
         yield {
           entry: 'encode',

@@ -10,7 +10,7 @@ import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.
 import { gridFor, rowsWithinOperations } from '../device/plan.ts'
 import { packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType, rowArgs } from './rows.ts'
 import { tilesOf, usesTiles } from './tiles.ts'
 
 export interface MatmulArgs {
@@ -36,7 +36,7 @@ export async function matmul(device: Device, { a, b, out, upper }: MatmulArgs): 
       name: 'matmul',
       *webgpu(gpu) {
         const outQuads = out.stride / 4
-        const tiled = usesTiles(gpu.forms.matmul, gpu, out.stride)
+        const tiled = usesTiles(gpu.forms.matmul, gpu, { width: out.stride, shader: matmulTilesShader(denseType(a)) })
         yield* rowPasses(gpu, {
           rows: a.rows,
           perRow: 2 * b.rows * a.stride,
@@ -53,7 +53,14 @@ export async function matmul(device: Device, { a, b, out, upper }: MatmulArgs): 
       },
       *cpu(memory) {
         const address = memory.address(packed as DeviceBuffer, panelsBytes(b))
-        yield packCentersJob(rowsAt(memory, b), b.stride, b.rows, false, address)
+        const panels = packed as DeviceBuffer
+        yield packCentersJob(memory, {
+          centers: b.buffer,
+          stride: b.stride,
+          count: b.rows,
+          norms: false,
+          packed: panels,
+        })
         const groups = Math.max(1, Math.min(MOST_GROUPS, Math.floor(PACKED_FLOATS / (a.stride * 4))))
         yield {
           entry: 'matmulRows',
@@ -118,7 +125,9 @@ export async function gram(device: Device, { a, b, out, upper }: GramArgs): Prom
       *webgpu(gpu) {
         const quadsA = a.stride / 4
         const quadsB = b.stride / 4
-        const tiled = usesTiles(gpu.forms.gram, gpu, Math.min(a.stride, b.stride))
+        const width = Math.min(a.stride, b.stride)
+        const shader = gramTilesShader(denseType(a), denseType(b))
+        const tiled = usesTiles(gpu.forms.gram, gpu, { width, shader })
         const perSlab = 2 * slabRows * a.stride * b.stride
         for (let slab = 0; slab < slabs; ) {
           const count = gpu.tiled ? Math.min(slabs - slab, rowsWithinOperations(gpu.operationsPerPass, perSlab, 1)) : 1

@@ -62,7 +62,14 @@ export function createGrowWorkspace(
 /** Splits every node of a level: members end up ordered around each node's split. */
 export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
   if (args.workspace.gpu) {
-    return device.tiled ? splitOnDevice(device, args, args.workspace.gpu) : growOnGpu(device, args, args.workspace.gpu)
+    if (!device.tiled) return growOnGpu(device, args, args.workspace.gpu)
+    try {
+      return await splitOnDevice(device, args, args.workspace.gpu)
+    } catch (error) {
+      // Nothing was run if a shader could not be compiled.
+      if ([nodeOwners, splitNodes].every((shader) => device.usable?.(shader) !== false)) throw error
+      return growOnGpu(device, args, args.workspace.gpu)
+    }
   }
   const { points, members, nodes, table, workspace, sample, steps, seed } = args
   const count = table.length / 3

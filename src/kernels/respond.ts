@@ -12,7 +12,8 @@
  */
 import { THREADS } from '../../shaders/pieces.ts'
 import { IN_PLACE, respondAllShader, respondListsShader } from '../../shaders/respond.ts'
-import { listRanksShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
+import { listRanksShader, rankProductsShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
+import { tileShift } from '../../shaders/tile-distances.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { badOption } from '../core/errors.ts'
 import {
@@ -28,7 +29,15 @@ import {
 import { cutForBinding, gridFor, rowsWithin } from '../device/plan.ts'
 import { rowCuts, rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
-import { tilesOf, usesTiles } from './tiles.ts'
+import {
+  allocateProducts,
+  type DistanceForm,
+  distanceForm,
+  type ProductBuffers,
+  productPasses,
+  shiftPass,
+  tilesOf,
+} from './tiles.ts'
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
 export const MOST_ANSWERS = 256
@@ -108,7 +117,7 @@ export async function respondAll(device: Device, args: RespondAllArgs, control?:
     const work: Work = {
       name: 'respond-all',
       webgpu: (gpu) =>
-        usesTiles(gpu.forms.respond, gpu, k) ? respondTilePasses(gpu, args, scope) : respondAllPasses(gpu, args),
+        formOf(gpu, args) === 'blocks' ? respondAllPasses(gpu, args) : respondTilePasses(gpu, args, scope),
       *cpu(memory) {
         yield {
           entry: 'respondAll',
@@ -132,6 +141,16 @@ export async function respondAll(device: Device, args: RespondAllArgs, control?:
   } finally {
     scope.free()
   }
+}
+
+function formOf(gpu: GpuTarget, { points, centers, m }: RespondAllArgs): DistanceForm {
+  const type = denseType(points)
+  const lists = listRanksShader(listCapacityOn(gpu, m))
+  const shaders = {
+    products: [tileShift, rankProductsShader(type), rankTilesShader(type, true), lists],
+    tiles: [rankTilesShader(type), lists],
+  }
+  return distanceForm(gpu.forms.respond, gpu, { width: centers.rows, stride: points.stride, shaders })
 }
 
 /** One thread per point. */
@@ -170,7 +189,13 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
   const ranges = cutForBinding(centers.rows, rowBytes, bound, 'centres')
   const largest = ranges[0].end - ranges[0].start
   const mostRows = Math.max(1, Math.floor(ranksBytes / (largest * 4)))
-  const ranks = scope.allocate(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
+  const ranks = scope.reuse(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
+  const type = denseType(points)
+  let buffers: ProductBuffers | undefined
+  if (formOf(gpu, args) === 'products') {
+    buffers = allocateProducts(scope, points.stride, tilesOf(Math.min(points.rows, mostRows)) * tilesOf(largest))
+    yield shiftPass(buffers, slice(centers.buffer, 0, largest * rowBytes), points.stride)
+  }
   for (const { start, end } of ranges) {
     const here = end - start
     const part = slice(centers.buffer, start * rowBytes, here * rowBytes)
@@ -178,13 +203,16 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
     const cuts = rowCuts(gpu, { rows: points.rows, perRow, atLeast: PRODUCT_TILE.rows, atMost: mostRows })
     for (const { first, count } of cuts) {
       const ranked = slice(ranks, 0, count * here * 4)
-      yield {
-        shader: rankTilesShader(denseType(points)),
+      const tiles = tilesOf(count) * tilesOf(here)
+      const pass = {
         bindings: [points.buffer, part, scales, ranked],
         params: [first, count, points.stride / 4, start, here],
-        groups: gridFor(tilesOf(count) * tilesOf(here), 1, gpu.limits.workgroups),
         operations: count * perRow,
       }
+      if (buffers) {
+        const shaders = [rankProductsShader(type), rankTilesShader(type, true)] as const
+        yield* productPasses(gpu, { tiles, buffers, shaders, pass })
+      } else yield { ...pass, shader: rankTilesShader(type), groups: gridFor(tiles, 1, gpu.limits.workgroups) }
       yield {
         shader: listRanksShader(listCapacityOn(gpu, m)),
         bindings: [ranked, best, logs, evidence],

@@ -188,3 +188,9 @@ export function rowBindings(rows: DeviceRows, centers: DeviceRows, squares?: Dev
     columnsAt: sparse?.columnsAt ?? 0,
   }
 }
+
+/** What shaders with `SPARSE_BUFFERS` (shaders/rows.ts) are given for sparse rows. */
+export function sparseBindings(rows: DeviceRows) {
+  const { places, columnsAt } = sparsePlaces(rows)
+  return { x: rows.buffer, offsets: places, columnsAt }
+}

@@ -10,7 +10,7 @@ import { elements, reads, writes } from '../device/fields.ts'
 import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType } from './rows.ts'
 
 export const sketchRowsFunction = declareFunction('sketchRows', {
   args: {
@@ -70,14 +70,14 @@ export async function sketchRows(device: Device, { points, directions, shifts, o
         })
       },
       *cpu(memory) {
-        const panels = elements(packed as DeviceBuffer, panelsBytes(directions) / 4)
-        const address = memory.address(panels.target, panelsBytes(directions))
-        yield packCentersJob(rowsAt(memory, directions), directions.stride, count, false, address)
+        const panels = packed as DeviceBuffer
+        const { buffer: centers, stride } = directions
+        yield packCentersJob(memory, { centers, stride, count, norms: false, packed: panels })
         yield sketchRowsFunction.job(
           memory,
           {
             points,
-            packed: panels,
+            packed: elements(panels, panelsBytes(directions) / 4),
             count,
             shifts: elements(shifts, count),
             out: elements(out.buffer, out.rows * out.stride),

@@ -38,6 +38,20 @@ fn main() {}`)
     expect(shader.layout).toBe('rrrwu')
   })
 
+  test('enables extensions that the device has, before everything else', () => {
+    const extended = declareShader({
+      name: 'extended',
+      params: {},
+      buffers: { sums: writes('f32') },
+      workgroup: 32,
+      enables: ['subgroups', 'f16'],
+      body: () => 'fn main() {}',
+    })
+    const text = (features: typeof FEATURES) => extended.code(features).split('\n').slice(0, 2)
+    expect(text({ subgroups: true, f16: false })).toEqual(['enable subgroups;', 'const WORKGROUP = 32u;'])
+    expect(text(FEATURES)[0]).toBe('const WORKGROUP = 32u;')
+  })
+
   const [x, labels, sums, weights] = [buffer('x'), buffer('labels'), buffer('sums'), buffer('weights')]
   const args = { x, labels, sums, count: 3, scale: 0.5, offset: -2, unit: true }
 

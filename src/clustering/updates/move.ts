@@ -25,6 +25,7 @@ import { type MeasuredPoints, measurePoints, moveAndCount } from '../../kernels/
 import type { DeviceRows } from '../../kernels/rows.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
 import { DomainLabels } from '../domain-labels.ts'
+import { moveBatch } from '../move-batch.ts'
 import type { PartialSums } from '../partial.ts'
 import {
   type CandidateSource,
@@ -91,7 +92,7 @@ class MoveUpdate implements Update {
     const around = this.#labels.around(part)
     const all = around && (await this.#labels.exchange(part))
     const groupings = await source.groups(state, part, round)
-    const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : (settings.batch as number)
+    const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : moveBatch(settings.batch as number, state.points.rows)
     const looked: Counted[] = []
     for (const [turn, given] of groupings.entries()) {
       const groups = around ? { ...given, around } : given

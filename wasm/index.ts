@@ -1,7 +1,6 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
 export { applyMoves, prepareMoves } from './apply-moves'
 export { distanceMatrix } from './distances'
-export { encode } from './encode'
 export { gramSlabs, gramSum, matmulRows } from './matmul'
 export { moveGains } from './move-gains'
 export { applyMovesSparse, moveGainsSparse, prepareMovesSparse } from './moves-sparse'
@@ -14,7 +13,6 @@ export { project } from './project'
 export { scoreQuantized } from './quantized'
 export { dotsFourByTwo } from './quantized-rows'
 export { respondAll, respondLists } from './respond'
-export { mergeRanked, scanCodes } from './scan-codes'
 export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 
 /** First byte that no static data uses. */

@@ -47,6 +47,11 @@ export function mayRead(element: Element): BufferField<true> {
   return { element, access: 'read', optional: true }
 }
 
+/** A buffer that a WebAssembly function writes if there is one. Shaders have `onlyIf` for that: WebGPU has no empty binding. */
+export function mayWrite(element: Element): BufferField<true> {
+  return { element, access: 'write', optional: true }
+}
+
 /** A buffer that this variant of a shader does not have: it takes no binding, and what is given for it is ignored. */
 export const UNUSED: BufferField<true> = { element: 'u32', access: 'read', optional: true }
 

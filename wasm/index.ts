@@ -9,9 +9,6 @@ export { choosePlusPlus, drawPlusPlus } from './plus-plus'
 export { measurePlusPlus } from './plus-plus-measure'
 export { stepPlusPlus } from './plus-plus-steps'
 export { project } from './project'
-// Inner loops, exported only so that the compiler does not inline them: inside large functions they run out of registers.
-export { scoreQuantized } from './quantized'
-export { dotsFourByTwo } from './quantized-rows'
 export { respondAll, respondLists } from './respond'
 export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 

@@ -2,7 +2,7 @@
 import { type BufferPart, type CpuJob, type CpuMemory, slice } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import type { AssignArgs } from './assign.ts'
-import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
 import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { HEADER_BYTES, measureCentersJob } from './quantized-centers.ts'
 import type { DeviceRows } from './rows.ts'
@@ -25,7 +25,7 @@ export const assignConstants = new SharedConstants({
 const POINT_BYTES = QUANTIZED_GROUPS * 4 * 4
 
 const FIELDS = {
-  points: VECTORS,
+  points: DENSE_VECTORS,
   /** Packed by packCenters. */
   panels: reads('f32'),
   centers: reads('f32'),

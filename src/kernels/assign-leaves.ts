@@ -14,16 +14,15 @@ import { centerTiles } from '../../shaders/leaf-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
-import { gridFor } from '../device/plan.ts'
 import { type Around, DOMAIN_FIELDS, domainOf, domainValues, shareOf } from './around.ts'
-import { declareFunction, VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { quantizeCentersJobs, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType } from './rows.ts'
 
 export const assignLeavesFunction = declareFunction('assignLeaves', {
   args: {
-    points: VECTORS,
+    points: DENSE_VECTORS,
     centers: reads('f32'),
     ...quantizedFields(reads),
     members: reads('u32'),
@@ -112,23 +111,32 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
     name: 'assign-leaves',
     *webgpu(gpu) {
       if (gpu.tiled && largest <= LARGEST_LEAF) return yield* tiledPasses(gpu, args)
-      yield {
-        shader: collectLeafLabels,
-        bindings: [members, offsets, domain.labels, workspace.candidates, workspace.ranges, workspace.looked],
-        params: [leaves, domain.from, points.rows],
-        groups: gridFor(leaves, THREADS, gpu.limits.workgroups),
-        operations: domain.rows * largest,
+      const { candidates, ranges, looked } = workspace
+      const here = { domainFrom: domain.from, held: points.rows }
+      yield collectLeafLabels.pass(
+        gpu,
+        { ...here, leaves, members, offsets, domainLabels: domain.labels, candidates, ranges, looked },
+        { items: leaves, operations: domain.rows * largest },
+      )
+      const shader = assignLeavesShader(denseType(points))
+      const quads = points.stride / 4
+      const common = {
+        ...here,
+        quads,
+        x: points.buffer,
+        centers: centers.buffer,
+        members,
+        ranges,
+        candidates,
+        labels,
+        distances,
       }
       yield* rowPasses(gpu, {
         rows: domain.rows,
         perRow: 1 + share * 3 * largest * points.stride,
         atLeast: THREADS,
-        pass: (first, count) => ({
-          shader: assignLeavesShader(denseType(points)),
-          bindings: [points.buffer, centers.buffer, members, workspace.ranges, workspace.candidates, labels, distances],
-          params: [first, count, points.stride / 4, domain.from, points.rows],
-          groups: gridFor(count, THREADS, gpu.limits.workgroups),
-        }),
+        pass: (firstMember, memberCount) =>
+          shader.pass(gpu, { ...common, firstMember, memberCount }, { items: memberCount }),
       })
     },
     *cpu(memory) {
@@ -164,17 +172,24 @@ function* tiledPasses(gpu: GpuTarget, args: AssignLeavesArgs): Generator<Compute
     tiles: centerTiles(largest),
     around: around !== undefined,
   })
-  const bindings = [points.buffer, centers.buffer, members, offsets, labels, distances, workspace.looked]
-  if (around) bindings.push(around.labels)
+  const common = {
+    x: points.buffer,
+    centers: centers.buffer,
+    members,
+    offsets,
+    labels,
+    distances,
+    looked: workspace.looked,
+    domainLabels: around?.labels,
+    quads: points.stride / 4,
+    domainFrom: domain.from,
+    held: points.rows,
+  }
   yield* rowPasses(gpu, {
     rows: leaves,
     perRow: largest * (largest + shareOf(points, domain) * 3 * largest * points.stride),
     atLeast: LEAVES_AT_LEAST,
-    pass: (first, count) => ({
-      shader,
-      bindings,
-      params: [first, count, points.stride / 4, domain.from, points.rows],
-      groups: gridFor(count, 1, gpu.limits.workgroups),
-    }),
+    pass: (firstLeaf, count) =>
+      shader.pass(gpu, { ...common, firstLeaf, leaves: count }, { items: count, perGroup: 1 }),
   })
 }

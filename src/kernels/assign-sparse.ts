@@ -23,14 +23,14 @@ import {
   slice,
 } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
-import { cutRows, gridFor, rowsWithin } from '../device/plan.ts'
+import { cutRows, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import { squaresJob } from './center-squares.ts'
 import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
 import { listCapacity, PANEL, packCentersJob } from './panels.ts'
 import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, meanEntries, sparsePlaces } from './rows.ts'
+import { type DeviceRows, meanEntries, sparseBindings, sparsePlaces } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
 /** Centres of a wide panel on the CPU. */
@@ -102,58 +102,55 @@ export function* assignSparsePasses(
   m: number,
 ): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
-  const { places, columnsAt } = sparsePlaces(points)
   const quads = centers.stride / 4
   const rowBytes = centers.stride * 4
   const panelBytes = alignedPanelBytes(centers.stride)
+  const panelQuads = panelBytes / 16
   const all = Math.ceil(centers.rows / PANEL)
   // Pairs of panels: the bytes of 16 rows of whole quads begin where a binding may.
   const most = 2 * rowsWithin(gpu.limits.bindingBytes, 2 * panelBytes, 'prepared centres')
   const heaps = m > 1 && gpu.tiled ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
-  const many = heaps ? assignSparseMany : assignSparseManyPrivate(listCapacity(m))
   for (const { start, end } of cutRows(all, most, 2)) {
     const first = start * PANEL
     const here = Math.min(centers.rows, end * PANEL) - first
-    const count = end - start
-    const rows = slice(centers.buffer, first * rowBytes, here * rowBytes)
-    const panels = slice(workspace, start * panelBytes, count * panelBytes)
-    const shape = [here, quads, panelBytes / 16]
-    yield {
-      shader: panelStarts,
-      bindings: [rows, panels],
-      params: [...shape, count * PANEL],
-      groups: gridFor(count * PANEL, THREADS, gpu.limits.workgroups),
-      operations: 2 * here * centers.stride,
+    const panelCount = end - start
+    const panels = slice(workspace, start * panelBytes, panelCount * panelBytes)
+    const shape = {
+      centers: slice(centers.buffer, first * rowBytes, here * rowBytes),
+      panels,
+      centerCount: here,
+      quads,
+      panelQuads,
     }
-    yield {
-      shader: panelColumns,
-      bindings: [rows, panels],
-      params: [...shape, count],
-      groups: gridFor(count * quads, THREADS, gpu.limits.workgroups),
-      operations: 2 * here * centers.stride,
+    const operations = 2 * here * centers.stride
+    const places = panelCount * PANEL
+    yield panelStarts.pass(gpu, { ...shape, places }, { items: places, operations })
+    yield panelColumns.pass(gpu, { ...shape, panelCount }, { items: panelCount * quads, operations })
+    const common = {
+      ...sparseBindings(points),
+      panels,
+      labels,
+      distances,
+      panelQuads,
+      panelCount,
+      firstCenter: (args.firstLabel ?? 0) + first,
+      merge: first > 0 || (args.merge ?? false),
     }
     yield* rowPasses(gpu, {
       rows: points.rows,
       perRow: 2 * (here + PANEL + m) * meanEntries(points),
       atLeast: THREADS,
       atMost: heaps?.rows,
-      pass: (row, rows) => ({
-        shader: m > 1 ? many : assignSparseShader,
-        bindings: [points.buffer, places, panels, labels, distances, ...(heaps ? [heaps.buffer] : [])],
-        params: [
-          row,
-          rows,
-          columnsAt,
-          panelBytes / 16,
-          count,
-          (args.firstLabel ?? 0) + first,
-          first > 0 || args.merge ? 1 : 0,
-          m,
-          rows,
-        ],
-        groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-        share: (first + (here * (row + rows)) / points.rows) / centers.rows,
-      }),
+      pass: (firstRow, rows) => {
+        const range = { ...common, firstRow, rows }
+        const options = {
+          items: rows,
+          share: (first + (here * (firstRow + rows)) / points.rows) / centers.rows,
+        }
+        if (m === 1) return assignSparseShader.pass(gpu, range, options)
+        if (!heaps) return assignSparseManyPrivate(listCapacity(m)).pass(gpu, { ...range, m }, options)
+        return assignSparseMany.pass(gpu, { ...range, m, heaps: heaps.buffer, heapStride: rows }, options)
+      },
     })
   }
 }

@@ -19,7 +19,7 @@ import {
   type RunControl,
   slice,
 } from '../device/contract.ts'
-import { cutForBinding, gridFor } from '../device/plan.ts'
+import { cutForBinding } from '../device/plan.ts'
 import { assignNearestPasses, startsPass } from './assign-forms.ts'
 import { assignJobs, assignJobsBytes } from './assign-jobs.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
@@ -83,29 +83,40 @@ export async function assign(device: Device, args: AssignArgs, control?: RunCont
 /** The m nearest, one thread per point. */
 function* assignManyPasses(gpu: GpuTarget, scope: BufferScope, args: AssignArgs, m: number): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
-  const firstLabel = args.firstLabel ?? 0
   const type = denseType(points)
   const heaps = gpu.tiled || m > MOST_PRIVATE ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
-  const shader = heaps ? assignMany(type) : assignManyPrivate(type, listCapacity(m))
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
-    const here = range.end - range.start
-    const part = slice(centers.buffer, range.start * rowBytes, here * rowBytes)
-    const starts = slice(workspace, 0, here * 4)
+    const centerCount = range.end - range.start
+    const part = slice(centers.buffer, range.start * rowBytes, centerCount * rowBytes)
+    const starts = slice(workspace, 0, centerCount * 4)
     yield startsPass(gpu, part, centers.stride, starts)
-    const merge = range.start > 0 || args.merge ? 1 : 0
+    const common = {
+      x: points.buffer,
+      centers: part,
+      starts,
+      labels,
+      distances,
+      quads: points.stride / 4,
+      centerCount,
+      firstCenter: (args.firstLabel ?? 0) + range.start,
+      merge: range.start > 0 || (args.merge ?? false),
+      m,
+    }
     yield* rowPasses(gpu, {
       rows: points.rows,
-      perRow: 2 * here * points.stride,
+      perRow: 2 * centerCount * points.stride,
       atLeast: THREADS * 4,
       atMost: heaps?.rows,
-      pass: (row, rows) => ({
-        shader,
-        bindings: [points.buffer, part, starts, labels, distances, ...(heaps ? [heaps.buffer] : [])],
-        params: [row, rows, points.stride / 4, here, firstLabel + range.start, merge, m, rows],
-        groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-        share: (range.start + (here * (row + rows)) / points.rows) / centers.rows,
-      }),
+      pass: (firstRow, rows) => {
+        const options = {
+          items: rows,
+          share: (range.start + (centerCount * (firstRow + rows)) / points.rows) / centers.rows,
+        }
+        if (!heaps) return assignManyPrivate(type, listCapacity(m)).pass(gpu, { ...common, firstRow, rows }, options)
+        const { buffer } = heaps
+        return assignMany(type).pass(gpu, { ...common, firstRow, rows, heaps: buffer, heapStride: rows }, options)
+      },
     })
   }
 }

@@ -13,7 +13,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import { LEAF, searchRowsPerGroup, searchTreePrivate, searchTreeShader } from '../../shaders/search-tree.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
-import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType } from './rows.ts'
 
@@ -28,7 +28,7 @@ export const LARGEST_QUEUE = 256
 
 export const searchTreeFunction = declareFunction('searchTree', {
   args: {
-    points: VECTORS,
+    points: DENSE_VECTORS,
     centers: reads('f32'),
     count: 'u32',
     nodes: reads('u32'),

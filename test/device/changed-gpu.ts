@@ -42,10 +42,13 @@ export function openRefusing(refused: (shader: string) => boolean, options: WebG
 const NOTHING = '@compute @workgroup_size(1) fn main() {}'
 
 /** Everything happens as on a GPU, except that dispatches do nothing: memory stays as the host wrote it. */
-export function openIdle(options: WebGpuDeviceOptions): Promise<Device> {
+export function openIdle(options: WebGpuDeviceOptions, onShader: (shader: string) => void = () => {}): Promise<Device> {
   return openChanged((gpu) => {
     // Shaders that never run need not be compiled.
-    replace(gpu, 'createShaderModule', (create) => (descriptor) => create({ ...descriptor, code: NOTHING }))
+    replace(gpu, 'createShaderModule', (create) => (descriptor) => {
+      onShader(descriptor.label ?? '')
+      return create({ ...descriptor, code: NOTHING })
+    })
     replace(
       gpu,
       'createComputePipelineAsync',

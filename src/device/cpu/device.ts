@@ -247,6 +247,7 @@ class CpuDevice implements Device {
       for (const queue of chunks(work.cpu(memory), this.#runner.queue)) {
         control.signal?.throwIfAborted()
         await this.#runner.run(queue, control)
+        this.#access?.endJobs()
         control.signal?.throwIfAborted()
       }
     } finally {

@@ -22,7 +22,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
 import { assignBuffers, LOWEST, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points and centres of a workgroup, and its threads. */
@@ -131,7 +131,7 @@ export const assignBytes = declareShader({
 ${LOWEST}
 ${settling('u8')}
 
-const NO_CENTER = 0xffffffffu;
+${NONE}
 
 var<workgroup> tops: array<atomic<u32>, ${POINTS}>;    // best score of each point, as an integer of the same order
 var<workgroup> doubts: array<atomic<u32>, ${POINTS}>;  // more than zero: the point is unsure
@@ -232,14 +232,14 @@ ${unroll(
   if (local < ${POINTS}u && first + local <= last) {
     let row = params.firstRow + first + local;
     var distance = 3.4e38f;
-    var index = NO_CENTER;
+    var index = NONE;
     for (var at = 0u; at < count; at++) {
       if (pairs[at].x == local && (measured[at] < distance || (measured[at] == distance && pairs[at].y < index))) {
         distance = measured[at];
         index = pairs[at].y;
       }
     }
-    if (atomicLoad(&doubts[local]) > 0u || index == NO_CENTER) {
+    if (atomicLoad(&doubts[local]) > 0u || index == NONE) {
       let place = atomicAdd(&unsure[params.counter], 1u);
       atomicStore(&unsure[${UNSURE.rows}u + place], row);
     } else {

@@ -7,7 +7,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROW_PARAMS, rowBuffers, rowDistance } from './rows.ts'
 
 export const assignListsShader = (type: RowType) =>
@@ -20,7 +20,7 @@ export const assignListsShader = (type: RowType) =>
 ${threadNumber}
 ${rowDistance(type)}
 
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
 
 @compute @workgroup_size(WORKGROUP)

@@ -8,7 +8,7 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads } from '../src/device/fields.ts'
 import { ASSIGN_PARAMS, assignBuffers, LOWEST } from './assign-pieces.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
 import { rowDistance } from './rows.ts'
 
@@ -44,7 +44,7 @@ fn insertDistance(base: u32, label: u32, distance: f32) {
 /** Sorted lists of up to `capacity` scores in private memory. Needs params.m. */
 export const privateLists = (capacity: number): string => wgsl`
 ${LOWEST}
-const NONE = 0xffffffffu;
+${NONE}
 
 var<private> listScore: array<f32, ${capacity}>;
 var<private> listIndex: array<u32, ${capacity}>;

@@ -2,6 +2,10 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 
+/** In place of a label, a centre or a row where there is none. */
+export const NO_LABEL = 0xffffffff
+export const NONE = wgsl`const NONE = ${NO_LABEL}u;`
+
 /** Threads of a workgroup in kernels without workgroup memory. */
 export const THREADS = 64
 

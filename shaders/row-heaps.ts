@@ -10,6 +10,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { writes } from '../src/device/fields.ts'
 import { LOWEST } from './assign-pieces.ts'
+import { NONE } from './pieces.ts'
 
 export const HEAP_BUFFERS = { heaps: writes('vec2u') } as const
 
@@ -43,7 +44,7 @@ fn setHeapEntry(place: u32, entry: HeapEntry) {
  */
 export const bestHeap = wgsl`
 ${LOWEST}
-const NONE = 0xffffffffu;
+${NONE}
 
 /** The entry at the root: what a candidate has to beat. */
 var<private> worstBest: HeapEntry;

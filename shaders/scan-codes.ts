@@ -1,45 +1,54 @@
 /**
- * Codes in order of distance from queries, in three steps: a table of distances for every query
- * (`tables`), the nearest codes of each part of the codes (`tasks`), and one list from those of the parts (`merge`).
- * Cost: h d a query for the tables, then one look-up a cell and code.
+ * Codes in order of distance from queries, in three steps: a table of distances for each query (`tables`), the nearest codes of
+ * each part of the codes (`tasks`), and one list from those of the parts (`merge`). Cost: h d for the tables of a query, then
+ * one look-up for each cell and code.
  *
  * `tasks` has two forms with the same results. `scanTasksShared` is for hardware: a workgroup per query and part, with
  * table and list in workgroup memory. `scanTasksShader` is for software adapters, and for tables or lists too large for
  * workgroup memory: a thread per query and part, its sorted list in the result.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
+/** A row that is no query, and the id of no code. */
+export const NO_QUERY = 0xffffffff
+/** A task: up to four rows of queries, first and last code, number of the part, 0. */
+export const SCAN_TASK_WORDS = 8
+
+const NONE_AND_FAR = wgsl`
+const NONE = ${NO_QUERY}u;
+const FAR = 3.4e38f;
+`
+
 /** tables[query][cell][entries]; a cell holds `perCell` codes of `bits` bits, or one word. */
-export const scanTablesShader: Shader = {
+export const scanTablesShader = declareShader({
   name: 'scan-codes-tables',
-  code: () => wgsl`
-struct Params {
-  firstQuery: u32,
-  queries: u32,
-  stride: u32,
-  m: u32,
-  h: u32,
-  bookStride: u32,
-  cells: u32,
-  entries: u32,
-  bits: u32,
-}
-@group(0) @binding(0) var<storage, read> queries: array<f32>;
-@group(0) @binding(1) var<storage, read> ranges: array<u32>;
-@group(0) @binding(2) var<storage, read> books: array<f32>;
-@group(0) @binding(3) var<storage, read_write> tables: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+  params: {
+    firstQuery: 'u32',
+    /** Queries of this pass. */
+    count: 'u32',
+    stride: 'u32',
+    m: 'u32',
+    h: 'u32',
+    bookStride: 'u32',
+    cells: 'u32',
+    entries: 'u32',
+    bits: 'u32',
+  },
+  buffers: { queries: reads('f32'), ranges: reads('u32'), books: reads('f32'), tables: writes('f32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let entry = number % params.entries;
   let cell = (number / params.entries) % params.cells;
   let here = number / (params.entries * params.cells);
-  if (here >= params.queries) { return; }
+  if (here >= params.count) { return; }
   let query = params.firstQuery + here;
   let perCell = select(8u / params.bits, 1u, params.bits >= 8u);
   var total = 0.0;
@@ -61,7 +70,7 @@ fn main(${threadBuiltins}) {
   tables[(query * params.cells + cell) * params.entries + entry] = total;
 }
 `,
-}
+})
 
 const lists = wgsl`
 /** Sorted insertion; ties go to the lower id. */
@@ -79,26 +88,27 @@ fn insert(base: u32, most: u32, id: u32, distance: f32) {
 }
 `
 
-const tasksHeader = wgsl`
-struct Params {
-  firstTask: u32,
-  tasks: u32,
-  cells: u32,
-  entries: u32,
-  codeStride: u32,
-  parts: u32,
-  most: u32,
-}
-@group(0) @binding(0) var<storage, read> tables: array<f32>;
-@group(0) @binding(1) var<storage, read> codes: array<u32>;
-@group(0) @binding(2) var<storage, read> tasks: array<u32>;   // [task][8]
-@group(0) @binding(3) var<storage, read_write> ids: array<u32>;
-@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(5) var<uniform> params: Params;
-
-const NONE = 0xffffffffu;
-const FAR = 3.4e38f;
-`
+const TASK_FIELDS = {
+  params: {
+    firstTask: 'u32',
+    /** Tasks of this pass. */
+    count: 'u32',
+    cells: 'u32',
+    entries: 'u32',
+    codeStride: 'u32',
+    parts: 'u32',
+    /** Length of the lists. */
+    most: 'u32',
+  },
+  buffers: {
+    tables: reads('f32'),
+    codes: reads('u32'),
+    /** [task][SCAN_TASK_WORDS] */
+    tasks: reads('u32'),
+    ids: writes('u32'),
+    distances: writes('f32'),
+  },
+} as const
 
 /** Threads of `scanTasksShared`, each with one code at a time and one entry of the list. */
 export const SCAN_THREADS = 256
@@ -109,12 +119,15 @@ export const SHARED_ENTRIES = 2048
 /** Codes whose sums a thread keeps while the cells of a large table pass. */
 const SUMS = 8
 
-export const scanTasksShared = (wide: boolean): Shader => ({
-  name: `scan-codes-shared${wide ? '-wide' : ''}`,
-  code: () => {
-    const sums = Array.from({ length: SUMS }, (_, i) => i)
-    return wgsl`
-${tasksHeader}
+export const scanTasksShared = (wide: boolean) =>
+  declareShader({
+    name: `scan-codes-shared${wide ? '-wide' : ''}`,
+    ...TASK_FIELDS,
+    workgroup: SCAN_THREADS,
+    body: () => {
+      const sums = Array.from({ length: SUMS }, (_, i) => i)
+      return wgsl`
+${NONE_AND_FAR}
 
 #if ${wide}
 var<workgroup> table: array<f32, ${SHARED_ENTRIES}>;
@@ -200,7 +213,7 @@ fn addCells(start: f32, code: u32, begin: u32, end: u32) -> f32 {
     sum += table[(cell - begin) * params.entries + codes[code * params.codeStride + cell]];
   }
 #else
-  // The table holds zeros behind the last cell.
+  // The table holds zeros after the last cell.
   let at = (code * params.codeStride + begin) / 4u;
   let word = codes[at];
   sum += table[0][word & 255u];
@@ -218,11 +231,11 @@ fn addCells(start: f32, code: u32, begin: u32, end: u32) -> f32 {
   return sum;
 }
 
-@compute @workgroup_size(${SCAN_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = workgroup.y * groups.x + workgroup.x;
-  if (number / 4u >= params.tasks) { return; }
-  let task = (params.firstTask + number / 4u) * 8u;
+  if (number / 4u >= params.count) { return; }
+  let task = (params.firstTask + number / 4u) * ${SCAN_TASK_WORDS}u;
   let query = tasks[task + number % 4u];
   if (query == NONE) { return; }
   let last = tasks[task + 5u];
@@ -262,22 +275,25 @@ ${sums.map((i) => `    keepNearest(local, sum${i}, tile + ${i * SCAN_THREADS}u +
   }
 }
 `
-  },
-})
+    },
+  })
 
-export const scanTasksShader = (wide: boolean): Shader => ({
-  name: `scan-codes-tasks${wide ? '-wide' : ''}`,
-  code: () => wgsl`
-${tasksHeader}
+export const scanTasksShader = (wide: boolean) =>
+  declareShader({
+    name: `scan-codes-tasks${wide ? '-wide' : ''}`,
+    ...TASK_FIELDS,
+    workgroup: THREADS,
+    body: () => wgsl`
+${NONE_AND_FAR}
 ${threadNumber}
 ${lists}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let here = number / 4u;
-  if (here >= params.tasks) { return; }
-  let task = (params.firstTask + here) * 8u;
+  if (here >= params.count) { return; }
+  let task = (params.firstTask + here) * ${SCAN_TASK_WORDS}u;
   let query = tasks[task + number % 4u];
   if (query == NONE) { return; }
   let most = params.most;
@@ -306,25 +322,25 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })
 
-/** One thread a query. */
-export const scanMergeShader: Shader = {
+/** One thread for each query. */
+export const scanMergeShader = declareShader({
   name: 'scan-codes-merge',
-  code: () => wgsl`
-struct Params { queries: u32, lists: u32, most: u32 }
-@group(0) @binding(0) var<storage, read> partIds: array<u32>;
-@group(0) @binding(1) var<storage, read> partDistances: array<f32>;
-@group(0) @binding(2) var<storage, read_write> ids: array<u32>;
-@group(0) @binding(3) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+  params: { queries: 'u32', lists: 'u32', most: 'u32' },
+  buffers: {
+    partIds: reads('u32'),
+    partDistances: reads('f32'),
+    ids: writes('u32'),
+    distances: writes('f32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
-
-const NONE = 0xffffffffu;
-const FAR = 3.4e38f;
+${NONE_AND_FAR}
 ${lists}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let query = threadNumber(workgroup, groups, local);
   if (query >= params.queries) { return; }
@@ -347,4 +363,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})

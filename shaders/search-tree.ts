@@ -11,7 +11,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { rowDistance } from './rows.ts'
 
 /** Marks a leaf in the second word of a node. */
@@ -51,7 +51,7 @@ const buffers = (type: ElementType) => ({
 const header = (type: ElementType, capacity: number): string => wgsl`
 ${rowDistance(type)}
 
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
 const LEAF = ${LEAF}u;
 const CAPACITY = ${capacity}u;

@@ -88,26 +88,35 @@ function sumBytes(points: Rows, order: usize, from: u32, to: u32, out: usize, wo
   store<u32>(words, touched)
 }
 
+/** Adds rows of floats order[from..to) to out. */
+function sumFloats(points: Rows, order: usize, from: u32, to: u32, out: usize): void {
+  const bytes = points.bytes
+  for (let at = from; at < to; at++) {
+    const row = points.at(load<u32>(order + ((<usize>at) << 2)))
+    for (let column: usize = 0; column < bytes; column += 16) {
+      v128.store(out + column, f32x4.add(v128.load(out + column), v128.load(row + column)))
+    }
+  }
+}
+
 /** Adds rows order[from..to), at most SUM_PIECE, to out; returns the sum of their weights. */
 function sumRows(points: Rows, weights: usize, order: usize, from: u32, to: u32, out: usize, byteSums: usize): f64 {
   const kind = points.kind
-  if (kind === BYTES && !weights) {
-    sumBytes(points, order, from, to, out, byteSums)
+  if (!weights) {
+    if (kind === BYTES) sumBytes(points, order, from, to, out, byteSums)
+    else sumFloats(points, order, from, to, out)
     return <f64>(to - from)
   }
-  const x = points.data
   const stride = points.stride
-  const bytes = points.bytes
   let total: f64 = 0
   for (let at = from; at < to; at++) {
     const point = load<u32>(order + ((<usize>at) << 2))
-    const row = x + <usize>point * bytes
-    const weight: f32 = weights ? load<f32>(weights + ((<usize>point) << 2)) : 1
+    const row = points.at(point)
+    const weight = load<f32>(weights + ((<usize>point) << 2))
     const factor = f32x4.splat(weight)
     for (let column: u32 = 0; column < stride; column += 4) {
       const place = out + ((<usize>column) << 2)
-      const value = loadFour(row, kind, column)
-      v128.store(place, weights ? madd(value, factor, v128.load(place)) : f32x4.add(v128.load(place), value))
+      v128.store(place, madd(loadFour(row, kind, column), factor, v128.load(place)))
     }
     total += <f64>weight
   }

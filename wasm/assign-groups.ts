@@ -1,8 +1,8 @@
 /**
  * Nearest among the centres of the row's group. Groups are ranges of centres: u32 [groups][2], first
- * and count. A row in no group (0xffffffff) or in an empty one gets no label. Items are rows.
+ * and count. A row in no group (NO_LABEL) or in an empty one gets no label. Items are rows.
  */
-import { AssignGroupsArgs } from './build/assembly/arguments'
+import { AssignGroupsArgs, NO_LABEL } from './build/assembly/arguments'
 import { FLOATS, SPARSE, squareOf } from './rows'
 import { fourDistances, unpackRow } from './simd'
 
@@ -14,8 +14,8 @@ export function assignGroups(start: u32, end: u32, scratch: usize, args: AssignG
   for (let i = start; i < end; i++) {
     const at = (<usize>i) << 2
     const group = load<u32>(args.groupOf + at)
-    let label: u32 = 0xffffffff
-    if (group !== 0xffffffff) {
+    let label: u32 = NO_LABEL
+    if (group !== NO_LABEL) {
       const first = load<u32>(args.ranges + ((<usize>group) << 3))
       const last = first + load<u32>(args.ranges + ((<usize>group) << 3), 4)
       let best: f32 = <f32>Infinity

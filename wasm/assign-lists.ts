@@ -1,8 +1,8 @@
 /**
- * Nearest among explicit candidates: `width` labels for each row, 0xffffffff for none. With `merge` the label and
+ * Nearest among explicit candidates: `width` labels for each row, NO_LABEL for none. With `merge` the label and
  * distance already there stay unless a candidate is strictly nearer (or equally near with a lower index). Items are rows.
  */
-import { AssignListsArgs } from './build/assembly/arguments'
+import { AssignListsArgs, NO_LABEL } from './build/assembly/arguments'
 import { squareOf } from './rows'
 
 export function assignLists(start: u32, end: u32, _scratch: usize, args: AssignListsArgs): void {
@@ -13,10 +13,10 @@ export function assignLists(start: u32, end: u32, _scratch: usize, args: AssignL
   for (let i = start; i < end; i++) {
     const at = (<usize>i) << 2
     let best = merge ? load<f32>(args.distances + at) : <f32>Infinity
-    let label: u32 = merge ? load<u32>(args.labels + at) : 0xffffffff
+    let label: u32 = merge ? load<u32>(args.labels + at) : NO_LABEL
     for (let place: u32 = 0; place < width; place++) {
       const candidate = load<u32>(args.lists + ((<usize>i * width + place) << 2))
-      if (candidate === 0xffffffff || candidate === label) continue
+      if (candidate === NO_LABEL || candidate === label) continue
       const center = args.centers + ((<usize>candidate * stride) << 2)
       const distance = points.distance(i, center, squareOf(args.squares, candidate))
       if (distance < best || (distance === best && candidate < label)) {

@@ -10,6 +10,7 @@
 import { nearestByFloats } from './assign'
 import {
   AssignQuantizedArgs,
+  NO_LABEL,
   PackQuantizedArgs,
   QUANTIZED_CHUNK_PANELS,
   QUANTIZED_GROUPS,
@@ -137,7 +138,7 @@ export function assignQuantized(start: u32, end: u32, scratch: usize, args: Assi
     for (let slot: usize = 0; slot < (<usize>groups) << 2; slot++) {
       v128.store(running + (slot << 4), i32x4.splat(i32.MIN_VALUE))
       store<f32>(bestDistance + (slot << 2), Infinity)
-      store<u32>(bestIndex + (slot << 2), 0xffffffff)
+      store<u32>(bestIndex + (slot << 2), NO_LABEL)
     }
     let measured: u32 = 0
     for (let chunk: u32 = 0; chunk < panels; chunk += QUANTIZED_CHUNK_PANELS) {

@@ -4,7 +4,7 @@
  * only choose; the distance of the winner is that of rows.ts, in 64 bits.
  */
 import { fillAbsent, insertDistance, insertScore } from './assign'
-import { AssignSparseArgs, AssignSparseManyArgs, PackWideArgs, WIDE_PANEL } from './build/assembly/arguments'
+import { AssignSparseArgs, AssignSparseManyArgs, NO_LABEL, PackWideArgs, WIDE_PANEL } from './build/assembly/arguments'
 import { PANEL } from './panels'
 import { Rows, squareOf } from './rows'
 import { madd, startScore, storeTransposed } from './simd'
@@ -144,7 +144,7 @@ export function assignSparseMany(start: u32, end: u32, scratch: usize, args: Ass
   const listBytes = (<usize>m) << 3
   for (let slot: usize = 0; slot < <usize>(end - start) * m; slot++) {
     store<f32>(lists + (slot << 3), -Infinity)
-    store<u32>(lists + (slot << 3), 0xffffffff, 4)
+    store<u32>(lists + (slot << 3), NO_LABEL, 4)
   }
   for (let first: u32 = 0; first < count; first += lanes) {
     const panel = args.packed + ((<usize>first * (<usize>stride + 1)) << 2)
@@ -164,7 +164,7 @@ export function assignSparseMany(start: u32, end: u32, scratch: usize, args: Ass
     if (!args.merge) fillAbsent(labels, distances, m)
     for (let place: u32 = 0; place < m; place++) {
       const index = load<u32>(list + ((<usize>place) << 3), 4)
-      if (index === 0xffffffff) break
+      if (index === NO_LABEL) break
       const center = args.centers + ((<usize>index * stride) << 2)
       const distance = points.distance(row, center, squareOf(args.squares, index))
       insertDistance(labels, distances, m, args.firstLabel + index, distance)

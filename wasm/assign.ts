@@ -3,7 +3,7 @@
  * A block of points is packed once and meets every panel of centres while it sits in the cache.
  * Cost: 2 n k d operations.
  */
-import { AssignNearestArgs, AssignNearestManyArgs } from './build/assembly/arguments'
+import { AssignNearestArgs, AssignNearestManyArgs, NO_LABEL } from './build/assembly/arguments'
 import { PANEL, panelBytes } from './panels'
 import { Rows } from './rows'
 import { packFourRows, scoreFourByEight, squaredDistance } from './simd'
@@ -119,10 +119,12 @@ function assignFew(
   distances: usize,
   merge: u32,
 ): void {
+  const data = points.data
   const kind = points.kind
   const stride = points.stride
+  const bytes = points.bytes
   for (let i = start; i < end; i++) {
-    const row = points.at(i)
+    const row = data + <usize>i * bytes
     const at = (<usize>i) << 2
     let nearest: f32 = merge ? load<f32>(distances + at) : <f32>Infinity
     for (let j: u32 = 0; j < count; j++) {
@@ -167,7 +169,7 @@ function settleNearest(
 }
 
 /**
- * The m nearest, best first; places beyond the number of centres hold label 0xffffffff and distance
+ * The m nearest, best first; places beyond the number of centres hold NO_LABEL and distance
  * infinity. Items are points. With `merge` the lists already there compete.
  */
 export function assignNearestMany(start: u32, end: u32, scratch: usize, args: AssignNearestManyArgs): void {
@@ -190,7 +192,7 @@ export function assignNearestMany(start: u32, end: u32, scratch: usize, args: As
     packBlock(points, at, end, groups, block)
     for (let slot: usize = 0; slot < ((<usize>groups) << 2) * m; slot++) {
       store<f32>(lists + (slot << 3), -Infinity)
-      store<u32>(lists + (slot << 3), 0xffffffff, 4)
+      store<u32>(lists + (slot << 3), NO_LABEL, 4)
     }
     for (let p: u32 = 0; p < panels; p++) {
       const panel = args.panels + <usize>p * panelBytes(stride)
@@ -214,7 +216,7 @@ export function assignNearestMany(start: u32, end: u32, scratch: usize, args: As
       if (!merge) fillAbsent(labels, distances, m)
       for (let place: u32 = 0; place < m; place++) {
         const index = load<u32>(list + ((<usize>place) << 3), 4)
-        if (index === 0xffffffff) break
+        if (index === NO_LABEL) break
         const distance = squaredDistance(row, kind, centers + ((<usize>index * stride) << 2), stride)
         insertDistance(labels, distances, m, first + index, distance)
       }
@@ -224,7 +226,7 @@ export function assignNearestMany(start: u32, end: u32, scratch: usize, args: As
 
 export function fillAbsent(labels: usize, distances: usize, m: u32): void {
   for (let place: usize = 0; place < <usize>m; place++) {
-    store<u32>(labels + (place << 2), 0xffffffff)
+    store<u32>(labels + (place << 2), NO_LABEL)
     store<f32>(distances + (place << 2), Infinity)
   }
 }

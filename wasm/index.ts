@@ -1,10 +1,8 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
 export { distanceMatrix } from './distances'
-export { encode } from './encode'
 export { gramSlabs, gramSum, matmulRows } from './matmul'
-export * from './not-inlined'
 export { respondAll, respondLists } from './respond'
-export { mergeRanked, scanCodes } from './scan-codes'
+export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 
 /** First byte that no static data uses. */
 export function heapBase(): usize {

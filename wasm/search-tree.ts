@@ -13,7 +13,7 @@
  *
  * Four nodes or centres are measured together, then taken in their order.
  */
-import { SEARCH_LEAF as LEAF, SearchTreeArgs } from './build/assembly/arguments'
+import { SEARCH_LEAF as LEAF, NO_LABEL, SearchTreeArgs } from './build/assembly/arguments'
 import { fourDistances, measureFew, unpackRow } from './simd'
 
 export function searchTree(start: u32, end: u32, scratch: usize, args: SearchTreeArgs): void {
@@ -42,7 +42,7 @@ export function searchTree(start: u32, end: u32, scratch: usize, args: SearchTre
     let size: u32 = 0
     for (let root: u32 = 0; root < roots; root++) size = push(queue, size, 0, root)
     let best: f32 = <f32>Infinity
-    let label: u32 = 0xffffffff
+    let label: u32 = NO_LABEL
     let checked: u32 = 0
     let measured: u32 = 0
     while (size > 0 && checked < checks) {
@@ -128,7 +128,7 @@ export function searchTree(start: u32, end: u32, scratch: usize, args: SearchTre
     store<f32>(args.looked + at, <f32>(measured + checked))
     if (width) {
       for (let place = checked; place < width; place++) {
-        store<u32>(labels + ((<usize>i * width + place) << 2), 0xffffffff)
+        store<u32>(labels + ((<usize>i * width + place) << 2), NO_LABEL)
         store<f32>(distances + ((<usize>i * width + place) << 2), <f32>Infinity)
       }
       continue

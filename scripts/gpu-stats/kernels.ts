@@ -57,7 +57,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'code-sums/codeSumsShader': [form('f32', false), form('f32', true), form('u8', false)],
   'distances/distancesShader': TYPES,
   'distances-tiles/distancesProductsShader': TYPES,
-  'distances-tiles/distancesTilesShader': TYPES,
+  'distances-tiles/distancesTilesShader': [...TYPES, form('f32', true)],
   'encode/encodePointsPerGroup': PARTS,
   'encode/encodeRegisters': [
     ...[1, 2, 4, 8, 24].map((quads) => form('f32', quads, false, false)),
@@ -86,7 +86,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'respond/respondListsShader': [form('f32', 16), form('f32', 0), form('u8', 16)],
   'respond-tiles/listRanksShader': [form(16), form(0)],
   'respond-tiles/rankProductsShader': TYPES,
-  'respond-tiles/rankTilesShader': TYPES,
+  'respond-tiles/rankTilesShader': [...TYPES, form('f32', true)],
   'rows/rowBuffers': PARTS,
   'rows/rowDistance': PARTS,
   'rows/vectorBuffers': PARTS,

@@ -13,6 +13,7 @@
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
 import type { KernelForms } from './forms.ts'
+import type { DeviceSpeed } from './speed.ts'
 
 /** A GPU (or a program that acts as one) through WebGPU, or all cores through WebAssembly. */
 export type DeviceKind = 'webgpu' | 'cpu'
@@ -31,6 +32,8 @@ export interface DeviceInfo {
   readonly features: readonly string[]
   /** What work is cut to. */
   readonly limits: DeviceLimits
+  /** How fast it is, by which `auto` chooses a method and between devices. Changes when the device is tuned. */
+  readonly speed: DeviceSpeed
 }
 
 /** What work on a device is cut to. */
@@ -190,6 +193,10 @@ export interface Device {
   usable?(shader: Shader): boolean
   /** @internal Forms of kernels to use from now on, for tuning. Only devices whose kernels have several forms have it. */
   useForms?(forms: KernelForms): void
+  /** @internal The speed to tell from now on. */
+  useSpeed?(speed: DeviceSpeed): void
+  /** @internal Seconds that the GPU takes for the work, by its own clock. Undefined where it has none. */
+  gpuSeconds?(work: () => Promise<void>): Promise<number | undefined>
   /** @internal Memory that the caller frees. It is zero at first. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */

@@ -91,6 +91,10 @@ export function declareShader<const P extends Params, const B extends Buffers>(
   const { name, workgroup, enables = [] } = declaration
   const buffers = Object.entries<Binding>(declaration.buffers).filter(([, field]) => field !== UNUSED)
   const optional = buffers.filter(([, field]) => isOptional(field)).map(([key]) => key)
+  for (const [key, field] of buffers) {
+    // A buffer that is read is bound in place of an absent one, and a dispatch cannot also write it.
+    if (isOptional(field) && accessOf(field) === 'w') throw new Error(`${name}: ${key} is written and needs onlyIf`)
+  }
   const params: [string, GpuParam][] = Object.entries(declaration.params)
   for (const key of optional) params.push([presenceOf(key), 'bool'])
   const layout = buffers.map(([, field]) => accessOf(field)).join('') + (params.length > 0 ? 'u' : '')

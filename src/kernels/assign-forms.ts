@@ -8,7 +8,7 @@ import { THREADS } from '../../shaders/pieces.ts'
 import type { ElementType } from '../core/matrix.ts'
 import { type BufferPart, type ComputePass, type GpuTarget, type Shader, slice } from '../device/contract.ts'
 import type { PassOptions } from '../device/declared-shader.ts'
-import type { AssignForm } from '../device/forms.ts'
+import { type AssignForm, formOf } from '../device/forms.ts'
 import { alignmentRows, cutForBinding, cutRows, gridFor, type Range, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import {
@@ -68,7 +68,8 @@ export function* assignNearestPasses(gpu: GpuTarget, args: AssignArgs): Passes {
 
 /** The form asked for, or the default of the device; where it does not apply, the next one. */
 function formFor(gpu: GpuTarget, { points, centers }: AssignArgs): AssignForm {
-  const chosen = (points.type === 'u8' ? gpu.forms.assignBytes : undefined) ?? gpu.forms.assign
+  const named = (kernel: 'assign' | 'assignBytes') => formOf(gpu.forms, kernel, points.stride)
+  const chosen = (points.type === 'u8' ? named('assignBytes') : undefined) ?? named('assign')
   let form = chosen ?? (!gpu.tiled ? 'blocks' : points.rows < BYTES_DEFAULT_ROWS ? 'scalar' : 'bytes')
   if (form === 'bytes') {
     const few = centers.rows < BYTES_FROM.centers || points.stride < BYTES_FROM.stride

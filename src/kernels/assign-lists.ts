@@ -6,16 +6,18 @@
  * Cost: 3 n width d operations; of sparse rows 5 for each entry and candidate, and 2 k d for the lengths of the centres.
  */
 import { assignListsShader } from '../../shaders/assign-lists.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { NO_LABEL, THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { squaresJob, squaresPasses, withSquares } from './center-squares.ts'
-import { declareFunction, VECTORS } from './declared-function.ts'
+import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, distanceOperations, rowBindings } from './rows.ts'
 
 /** The label of a point that has none. */
-export const NO_LABEL = 0xffffffff
+export { NO_LABEL }
+
+export const labelConstants = new SharedConstants({ NO_LABEL: { type: 'u32', value: NO_LABEL } })
 
 export const assignListsFunction = declareFunction('assignLists', {
   args: {

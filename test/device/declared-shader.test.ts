@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DeviceBuffer, GpuTarget } from '../../src/device/contract.ts'
 import { declareShader, rowsOf } from '../../src/device/declared-shader.ts'
-import { elements, mayRead, reads, UNUSED, writes } from '../../src/device/fields.ts'
+import { elements, mayRead, mayWrite, onlyIf, reads, UNUSED, writes } from '../../src/device/fields.ts'
 
 const FEATURES = { subgroups: false, f16: false }
 const gpu = { limits: { workgroups: 7 } } as GpuTarget
@@ -67,6 +67,27 @@ fn main() {}`)
     expect(pass.bindings).toEqual([x, x, labels, sums])
     expect(pass.params.at(-1)).toBe(0)
     expect(pass).toMatchObject({ groups: [4, 1], operations: 9, share: 0.5 })
+  })
+
+  test('has a buffer in some variants only', () => {
+    const variant = (has: boolean) =>
+      declareShader({
+        name: `variant-${has}`,
+        params: { count: 'u32' },
+        buffers: { x: reads('f32'), errors: onlyIf(has, writes('f32')) },
+        workgroup: 64,
+        body: () => '',
+      })
+    const args = { count: 1, x: buffer('x') }
+    expect([variant(true).layout, variant(false).layout]).toEqual(['rwu', 'ru'])
+    expect(variant(false).pass(gpu, { ...args, errors: buffer('errors') }, { items: 1 }).bindings).toHaveLength(1)
+    expect(() => variant(true).pass(gpu, args, { items: 1 })).toThrow('variant-true: no buffer for errors')
+  })
+
+  test('refuses an optional buffer that is written, for which nothing can be bound', () => {
+    const buffers = { x: reads('f32'), errors: mayWrite('f32') }
+    const declare = () => declareShader({ name: 'optional', params: {}, buffers, workgroup: 64, body: () => '' })
+    expect(declare).toThrow('optional: errors is written and needs onlyIf')
   })
 
   test('checks the number of elements that is stated', () => {

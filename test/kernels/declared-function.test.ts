@@ -127,6 +127,15 @@ describe('a declared function', () => {
     )
   })
 
+  test('gives areas the items that a thread takes at a time', () => {
+    const byItem = declareFunction('byItem', {
+      args: { m: 'u32' },
+      scratch: { lists: ({ m }, { grain }) => grain * m * 8 },
+    })
+    const { scratchAreas } = byItem.job(fakeMemory(), { m: 3 }, { items: 100, grain: 10 })
+    expect(scratchAreas).toEqual([{ name: 'lists', offset: 0, bytes: 240 }])
+  })
+
   test('refuses more arguments than fit, and scratch that is not a number', () => {
     const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`a${i}`, 'u32' as const]))
     expect(() => declareFunction('many', { args: many })).toThrow('many has 264 bytes of arguments, at most 256 fit')

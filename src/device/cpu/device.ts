@@ -17,6 +17,7 @@ import {
   type Work,
 } from '../contract.ts'
 import { spareMemory } from '../spare-memory.ts'
+import { assumedSpeed, type DeviceSpeed } from '../speed.ts'
 import { AccessMap, MAP_BYTES, MAPPED_BYTES } from './access-map.ts'
 import { compileKernels } from './compiled.ts'
 import { type FillMemory, WasmHeap } from './heap.ts'
@@ -80,7 +81,7 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const memoryBytes = options.memoryBytes ?? spareMemory(memory.maximumBytes * VECTOR_SHARE)
   const info: DeviceInfo = {
     kind: 'cpu',
-    name: `WebAssembly, ${runner.threads} ${runner.threads === 1 ? 'thread' : 'threads'}, ${relaxed ? 'relaxed SIMD' : 'SIMD'}`,
+    name: cpuName(runner.threads, relaxed),
     reason: options.reason ?? 'asked for',
     software: false,
     features: [relaxed ? 'relaxed-simd' : 'simd', ...(shared ? ['shared-memory'] : [])],
@@ -93,10 +94,16 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
       bindingAlignment: 4,
       ...options.limits,
     },
+    speed: assumedSpeed('cpu', runner.threads),
   }
   // Tests watch the bytes around every area of scratch memory.
   const scratchGap = access || checks.fill !== undefined ? SCRATCH_GAP : 0
   return new CpuDevice(info, heap, runner, { access, scratchGap })
+}
+
+/** What the device is called. */
+export function cpuName(threads: number, relaxed: boolean): string {
+  return `WebAssembly, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${relaxed ? 'relaxed SIMD' : 'SIMD'}`
 }
 
 /** As much address space as the engine gives; phones give less than 4 GiB. */
@@ -152,7 +159,7 @@ class HeapBuffer implements DeviceBuffer {
 }
 
 class CpuDevice implements Device {
-  readonly info: DeviceInfo
+  info: DeviceInfo
   readonly #heap: WasmHeap
   readonly #runner: JobRunner
   /** Jobs run one after the other; a call that comes early waits its turn. */
@@ -172,6 +179,10 @@ class CpuDevice implements Device {
     this.#runner = runner
     this.#access = checks.access
     this.#scratchGap = checks.scratchGap
+  }
+
+  useSpeed(speed: DeviceSpeed): void {
+    this.info = { ...this.info, speed }
   }
 
   get allocatedBytes(): number {
@@ -236,6 +247,7 @@ class CpuDevice implements Device {
       for (const queue of chunks(work.cpu(memory), this.#runner.queue)) {
         control.signal?.throwIfAborted()
         await this.#runner.run(queue, control)
+        this.#access?.endJobs()
         control.signal?.throwIfAborted()
       }
     } finally {

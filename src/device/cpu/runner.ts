@@ -26,7 +26,7 @@ export interface MemoryChecks {
 export function allowScratch(access: AccessMap | undefined, job: CpuJob, scratch: number): void {
   if (access === undefined) return
   const { scratchBytes = 0, scratchAreas = [{ offset: 0, bytes: scratchBytes }] } = job
-  for (const { offset, bytes } of scratchAreas) access.allow(scratch + offset, bytes)
+  for (const { offset, bytes } of scratchAreas) access.allowScratch(scratch + offset, bytes)
 }
 
 /** A kernel that traps is a bug, and may have written anywhere in the memory before: nothing on the device can be trusted. */

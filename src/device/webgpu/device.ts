@@ -24,10 +24,12 @@ import {
   type Work,
 } from '../contract.ts'
 import type { KernelForms } from '../forms.ts'
+import type { DeviceSpeed } from '../speed.ts'
 import { type RequestedGpu, requestGpu, type WebGpuDeviceOptions } from './adapter.ts'
 import { BindGroupCache } from './bind-groups.ts'
 import { closedError, lostError, memoryError, refusedError, tooLargeError } from './errors.ts'
 import { SubmitPacer } from './pacer.ts'
+import { timePasses } from './pass-timer.ts'
 import { PipelineCache } from './pipelines.ts'
 import { CommandRecorder, type NativePart } from './recorder.ts'
 import { type ReadBatch, StagingPool } from './staging.ts'
@@ -46,7 +48,7 @@ interface GpuMemory extends DeviceBuffer {
 }
 
 class WebGpuDevice implements Device, GpuTarget {
-  readonly info: DeviceInfo
+  info: DeviceInfo
   readonly features: ShaderFeatures
   readonly tiled: boolean
   readonly notes: string[] = []
@@ -119,6 +121,15 @@ class WebGpuDevice implements Device, GpuTarget {
 
   useForms(forms: KernelForms): void {
     this.forms = forms
+  }
+
+  useSpeed(speed: DeviceSpeed): void {
+    this.info = { ...this.info, speed }
+  }
+
+  async gpuSeconds(work: () => Promise<void>): Promise<number | undefined> {
+    await this.#turn
+    return timePasses(this.#gpu, this.#recorder, () => this.#submit(), work)
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {

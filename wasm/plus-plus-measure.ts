@@ -1,5 +1,6 @@
 /** The measuring of candidates in greedy k-means++: see plus-plus.ts. */
 import {
+  NO_LABEL,
   PLUS_BEST,
   PLUS_BLOCK,
   PLUS_CANDIDATES,
@@ -8,7 +9,7 @@ import {
   PlusPlusArgs,
 } from './build/assembly/arguments'
 import { listDoubtful, measureDense } from './plus-plus-dense'
-import { fillFar, isMarked, NONE } from './plus-plus-draw'
+import { fillFar, isMarked } from './plus-plus-draw'
 import { SPARSE, sparseDistance } from './rows'
 import { squaredLength } from './simd'
 
@@ -135,7 +136,7 @@ function measureSparse(args: PlusPlusArgs, first: u32, stop: u32): u32 {
     const from = points.first(row)
     const to = points.end(row)
     for (let t: u32 = 0; t < trials; t++) {
-      if (load<u32>(state + PLUS_CANDIDATES + ((<usize>t) << 2)) === NONE) continue
+      if (load<u32>(state + PLUS_CANDIDATES + ((<usize>t) << 2)) === NO_LABEL) continue
       const square = load<f64>(state + PLUS_SQUARES + ((<usize>t) << 3))
       const distance = sparseDistance(values, columns, from, to, candidates + <usize>t * candidateBytes, square)
       if (!(distance < near)) continue

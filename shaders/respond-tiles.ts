@@ -5,28 +5,25 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { answerList } from './respond.ts'
-import { distanceDeclarations, shiftBindings, tileDistances } from './tile-distances.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { onlyIf, reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { ANSWER_BUFFERS, ANSWER_PARAMS, answerList } from './respond.ts'
+import { distanceDeclarations, SHIFT_BUFFERS, tileDistances } from './tile-distances.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { unroll } from './unroll.ts'
 
 const { rows: ROWS, threads: GROUP, each: EACH, side: SIDE } = PRODUCT_TILE
 
-const bindings = (type: ElementType): string => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  first: u32,  // number of the first component of this pass
-  count: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;  // [components of this pass][quads]
-@group(0) @binding(2) var<storage, read> scales: array<vec2f>;   // of all components
-@group(0) @binding(3) var<storage, read_write> ranks: array<f32>;
-`
+const RANK_PARAMS = { firstRow: 'u32', rows: 'u32', quads: 'u32', first: 'u32', count: 'u32' } as const
+
+/** centers: [components of this pass][quads], scales: of all components. */
+const rankBuffers = (type: ElementType) => ({
+  x: rowsOf(type),
+  centers: reads('vec4f'),
+  scales: reads('vec2f'),
+  ranks: writes('f32'),
+})
 
 const rowFunctions = `
 fn leftRow(index: u32) -> u32 { return min(index, params.count - 1u); }
@@ -48,7 +45,7 @@ const beginTile = `
 `
 
 const main = `
-@compute @workgroup_size(${GROUP})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -59,16 +56,13 @@ fn main(
  * ranks[component][row of this pass]: neighbouring threads of both passes have neighbouring rows. By differences: 2
  * operations a column. With `marked` only the tiles that `rankProductsShader` left.
  */
-export const rankTilesShader = (type: ElementType, marked = false): Shader => ({
-  name: `respond-rank-tiles-${type}${marked ? '-marked' : ''}`,
-  code: () => wgsl`
-${bindings(type)}
-#if ${marked}
-@group(0) @binding(4) var<storage, read> marks: array<u32>;
-@group(0) @binding(5) var<uniform> params: Params;
-#else
-@group(0) @binding(4) var<uniform> params: Params;
-#endif
+export const rankTilesShader = (type: ElementType, marked = false) =>
+  declareShader({
+    name: `respond-rank-tiles-${type}${marked ? '-marked' : ''}`,
+    params: RANK_PARAMS,
+    buffers: { ...rankBuffers(type), marks: onlyIf(marked, reads('u32')) },
+    workgroup: GROUP,
+    body: () => wgsl`
 ${tileDeclarations}
 ${rowFunctions}
 fn leftPart(row: u32, t: u32) -> vec4f {
@@ -95,15 +89,16 @@ ${unroll(EACH, (j) => `      { let row = firstRight + tx + ${SIDE * j}u; if (row
 )}
 }
 `,
-})
+  })
 
 /** The same by products (tile-distances.ts): 1.1 operations a column. */
-export const rankProductsShader = (type: ElementType): Shader => ({
-  name: `respond-rank-products-${type}`,
-  code: () => wgsl`
-${bindings(type)}
-${shiftBindings(4, 5)}
-@group(0) @binding(6) var<uniform> params: Params;
+export const rankProductsShader = (type: ElementType) =>
+  declareShader({
+    name: `respond-rank-products-${type}`,
+    params: RANK_PARAMS,
+    buffers: { ...rankBuffers(type), ...SHIFT_BUFFERS },
+    workgroup: GROUP,
+    body: () => wgsl`
 ${distanceDeclarations}
 ${rowFunctions}
 fn leftPart(row: u32, t: u32) -> vec4f {
@@ -122,22 +117,20 @@ ${beginTile}
 ${tileDistances}
 }
 `,
-})
+  })
 
-/** The m best of the ranks, and the log of the sum over all of them. With `merge` on top of what is there. */
-export const listRanksShader = (capacity: number): Shader => ({
-  name: `respond-list-ranks-${capacity}`,
-  code: () => wgsl`
-struct Params { firstRow: u32, rows: u32, m: u32, first: u32, count: u32, merge: u32 }
-@group(0) @binding(0) var<storage, read> ranks: array<f32>;  // [component][row of this pass]
-@group(0) @binding(1) var<storage, read_write> best: array<u32>;
-@group(0) @binding(2) var<storage, read_write> logs: array<f32>;
-@group(0) @binding(3) var<storage, read_write> evidence: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+/** ranks: [component][row of this pass]. The m best of the ranks, and the log of the sum over all of them. With `merge` on top of what is there. */
+export const listRanksShader = (capacity: number) =>
+  declareShader({
+    name: `respond-list-ranks-${capacity}`,
+    params: ANSWER_PARAMS,
+    buffers: { ranks: reads('f32'), ...ANSWER_BUFFERS },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 ${answerList(capacity)}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -148,4 +141,4 @@ fn main(${threadBuiltins}) {
   evidence[row] = top + log(sum);
 }
 `,
-})
+  })

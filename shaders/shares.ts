@@ -6,13 +6,13 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Shares below this are 0: smaller ones would soon round to zero. Small as they are, they say how wide a component may grow. */
 export const LEAST_SHARE = 2 ** -110
 
 const shareOf = wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
 const LEAST = ${LEAST_SHARE}f;
 

@@ -26,7 +26,8 @@
  * distances are exact.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { unroll } from './unroll.ts'
 
@@ -38,11 +39,8 @@ const MOST_PAIRS = 512
 /** Threads that measure a pair. */
 const LANES = 8
 
-/** Binding of the shift, and of the marks: tiles that are left to the pass by differences. */
-export const shiftBindings = (shift: number, marks: number): string => `
-@group(0) @binding(${shift}) var<storage, read> shift: array<vec4f>;          // [quads]
-@group(0) @binding(${marks}) var<storage, read_write> marks: array<u32>;      // [tiles]
-`
+/** The shift, and the marks: tiles that are left to the pass by differences. shift: [quads], marks: [tiles]. */
+export const SHIFT_BUFFERS = { shift: reads('vec4f'), marks: writes('u32') } as const
 
 export const distanceDeclarations = `
 ${tileDeclarations}
@@ -137,24 +135,23 @@ const WIDTH = 32
 const PARTS = GROUP / WIDTH
 
 /** m of a set of centres, in one workgroup. */
-export const tileShift: Shader = {
+export const tileShift = declareShader({
   name: 'tile-shift',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> shift: array<vec4f>;
-@group(0) @binding(2) var<uniform> params: Params;
+  params: { count: 'u32', quads: 'u32' },
+  buffers: { centers: reads('vec4f'), shift: writes('vec4f') },
+  workgroup: GROUP,
+  body: () => wgsl`
 
 const EXPONENT = 0x7f800000u;
 
 var<workgroup> sums: array<vec4f, ${GROUP}>;   // [part][quad]
 var<workgroup> squares: array<f32, ${GROUP}>;
 
-@compute @workgroup_size(${GROUP})
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) local: u32) {
   let quads = params.quads;
-  let step = (params.centers + ${SAMPLED - 1}u) / ${SAMPLED}u;
-  let count = (params.centers + step - 1u) / step;
+  let step = (params.count + ${SAMPLED - 1}u) / ${SAMPLED}u;
+  let count = (params.count + step - 1u) / step;
   let part = local / ${WIDTH}u;
   // Gaps to the first centre, so that centres far from zero keep their digits.
   var square = 0.0;
@@ -194,4 +191,4 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-}
+})

@@ -1,7 +1,4 @@
 /** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
-export { distanceMatrix } from './distances'
-export { gramSlabs, gramSum, matmulRows } from './matmul'
-export { respondAll, respondLists } from './respond'
 export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 
 /** First byte that no static data uses. */

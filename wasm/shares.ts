@@ -1,10 +1,8 @@
 /**
  * Responsibilities from logs: share = exp(log - evidence) times the weight of the point, 0 below LEAST_SHARE. Items are points.
  */
-import { LEAST_SHARE, SharesOfAllArgs, SharesOfListsArgs } from './build/assembly/arguments'
+import { LEAST_SHARE, NO_LABEL, SharesOfAllArgs, SharesOfListsArgs } from './build/assembly/arguments'
 import { squaredDistance } from './simd'
-
-const NONE: u32 = 0xffffffff
 
 /**
  * In place of logs: f32 [n][m] of the components in `best`. Unless it is given, evidence[n] becomes
@@ -28,7 +26,7 @@ export function sharesOfLists(start: u32, end: u32, _scratch: usize, args: Share
     const own = logs + at * m
     const label = load<u32>(best + at * m)
     store<u32>(labels + at, label)
-    if (label === NONE) {
+    if (label === NO_LABEL) {
       for (let place: usize = 0; place < <usize>m; place++) store<f32>(own + (place << 2), 0)
       store<f32>(distances + at, <f32>Infinity)
       store<f32>(evidence + at, <f32>-Infinity)
@@ -58,7 +56,7 @@ export function sharesOfLists(start: u32, end: u32, _scratch: usize, args: Share
   }
 }
 
-/** Of `count` components from `first` on, all of them: pairs u32 [n][count] (0xffffffff where the share is 0), shares f32 [n][count]. */
+/** All of `count` components from component `first` on: pairs u32 [n][count] (NO_LABEL where the share is 0), shares f32 [n][count]. */
 export function sharesOfAll(start: u32, end: u32, _scratch: usize, args: SharesOfAllArgs): void {
   const points = args.points
   const kind = points.kind
@@ -83,7 +81,7 @@ export function sharesOfAll(start: u32, end: u32, _scratch: usize, args: SharesO
       const gap = load<f32>(scale) - distance * load<f32>(scale, 4) - total
       const share = gap > -80 ? Mathf.exp(gap) : 0
       const out = (<usize>i * count + place) << 2
-      store<u32>(pairs + out, share < LEAST_SHARE ? NONE : component)
+      store<u32>(pairs + out, share < LEAST_SHARE ? NO_LABEL : component)
       store<f32>(shares + out, share < LEAST_SHARE ? 0 : share * weight)
     }
   }

@@ -22,7 +22,9 @@ const TYPES = [form('f32'), form('u8')]
 const PARTS = 'parts'
 const SOFTWARE = 'software adapters only'
 export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typeof SOFTWARE>> = {
+  'accumulate/scatterBuffers': PARTS,
   'accumulate/sortCount': [form(true), form(false)],
+  'accumulate/sortKey': PARTS,
   'accumulate/sortScatter': [form(true), form(false)],
   'accumulate/sumClusters': TYPES,
   'accumulate/sumPieces': TYPES,
@@ -91,7 +93,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'rows/rowDistance': PARTS,
   'rows/vectorBuffers': PARTS,
   'scan-codes/scanTasksShader': [form(false), form(true)],
-  'scan-codes/scanTasksShared': [form(false), form(true)],
+  'scan-codes-shared/scanTasksShared': [form(false), form(true)],
   'search-tree/searchRowsPerGroup': PARTS,
   'search-tree/searchTreePrivate': SOFTWARE,
   'search-tree/searchTreeShader': [form('f32', 32), form('f32', 128), form('f32', 256), form('u8', 128)],

@@ -5,7 +5,6 @@
  */
 import { distancesShader } from '../../shaders/distances.ts'
 import { distancesProductsShader, distancesTilesShader } from '../../shaders/distances-tiles.ts'
-import { THREADS } from '../../shaders/pieces.ts'
 import { tileShift } from '../../shaders/tile-distances.ts'
 import {
   BufferScope,
@@ -15,9 +14,15 @@ import {
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
-import { alignmentRows, gridFor, rowsWithin, rowsWithinOperations } from '../device/plan.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { alignmentRows, rowsWithin, rowsWithinOperations } from '../device/plan.ts'
+import { declareFunction, DENSE_VECTORS } from './declared-function.ts'
+import { type DeviceRows, denseType } from './rows.ts'
 import { allocateProducts, distanceForm, type ProductBuffers, productPasses, shiftPass, tilesOf } from './tiles.ts'
+
+export const distanceMatrix = declareFunction('distanceMatrix', {
+  args: { points: DENSE_VECTORS, centers: reads('f32'), k: 'u32', out: writes('f32') },
+})
 
 export interface DistancesArgs {
   readonly points: DeviceRows
@@ -34,12 +39,11 @@ export async function distances(device: Device, args: DistancesArgs): Promise<vo
       name: 'distances',
       webgpu: (gpu) => distancesPasses(gpu, args, scope),
       *cpu(memory) {
-        yield {
-          entry: 'distanceMatrix',
-          items: points.rows,
-          grain: Math.max(1, Math.round(5e5 / (k * points.stride))),
-          args: [...rowArgs(memory, points), rowsAt(memory, centers), k, memory.address(out, points.rows * k * 4)],
-        }
+        yield distanceMatrix.job(
+          memory,
+          { points, centers: elements(centers.buffer, k * centers.stride), k, out: elements(out, points.rows * k) },
+          { items: points.rows, grain: Math.max(1, Math.round(5e5 / (k * points.stride))) },
+        )
       },
     })
   } finally {
@@ -65,25 +69,34 @@ function* distancesPasses(
   let buffers: ProductBuffers | undefined
   if (form === 'products') {
     buffers = allocateProducts(scope, points.stride, tilesOf(Math.min(most, points.rows)) * tilesOf(k))
-    yield shiftPass(buffers, slice(centers.buffer, 0, k * centers.stride * 4), points.stride)
+    yield shiftPass(gpu, buffers, slice(centers.buffer, 0, k * centers.stride * 4), points.stride)
   }
   for (let row = 0; row < points.rows; ) {
     const wanted = Math.min(most, rowsWithinOperations(gpu.operationsPerPass, perRow, align))
     const rows = Math.min(points.rows - row, Math.max(align, Math.floor(wanted / align) * align))
-    const pass = {
-      bindings: [points.buffer, centers.buffer, slice(out, row * k * 4, rows * k * 4)],
-      params: [row, rows, points.stride / 4, k],
-      operations: rows * perRow,
+    const args = {
+      x: points.buffer,
+      centers: centers.buffer,
+      out: slice(out, row * k * 4, rows * k * 4),
+      firstRow: row,
+      rows,
+      quads: points.stride / 4,
+      count: k,
     }
+    const operations = rows * perRow
     const tiles = tilesOf(rows) * tilesOf(k)
     if (buffers) {
-      const shaders = [distancesProductsShader(type), distancesTilesShader(type, true)] as const
-      yield* productPasses(gpu, { tiles, buffers, shaders, pass })
+      yield* productPasses({
+        tiles,
+        buffers,
+        operations,
+        products: (more, options) => distancesProductsShader(type).pass(gpu, { ...args, ...more }, options),
+        marked: (more, options) => distancesTilesShader(type, true).pass(gpu, { ...args, ...more }, options),
+      })
     } else if (form === 'tiles') {
-      yield { ...pass, shader: distancesTilesShader(type), groups: gridFor(tiles, 1, gpu.limits.workgroups) }
+      yield distancesTilesShader(type).pass(gpu, args, { items: tiles, perGroup: 1, operations })
     } else {
-      const threads = rows * Math.ceil(k / 4)
-      yield { ...pass, shader: distancesShader(type), groups: gridFor(threads, THREADS, gpu.limits.workgroups) }
+      yield distancesShader(type).pass(gpu, args, { items: rows * Math.ceil(k / 4), operations })
     }
     row += rows
   }

@@ -8,15 +8,13 @@
  */
 import { THREADS } from '../../shaders/pieces.ts'
 import {
-  MOST_SHARED_NEAREST,
   NO_QUERY,
   SCAN_TASK_WORDS,
-  SHARED_ENTRIES,
   scanMergeShader,
   scanTablesShader,
   scanTasksShader,
-  scanTasksShared,
 } from '../../shaders/scan-codes.ts'
+import { MOST_SHARED_NEAREST, SHARED_ENTRIES, scanTasksShared } from '../../shaders/scan-codes-shared.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { declareFunction, SharedConstants } from './declared-function.ts'

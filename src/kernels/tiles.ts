@@ -10,7 +10,7 @@ import {
   type Shader,
   slice,
 } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import type { PassOptions } from '../device/declared-shader.ts'
 import { usableForm } from './usable-form.ts'
 
 /** Narrower results would leave most of a tile empty. */
@@ -67,29 +67,28 @@ export function allocateProducts(scope: BufferScope, stride: number, tiles: numb
 }
 
 /** The shift, from centres of that stride. */
-export function shiftPass({ shift }: ProductBuffers, centers: BufferPart, stride: number): ComputePass {
-  return {
-    shader: tileShift,
-    bindings: [centers, shift],
-    params: [centers.bytes / (stride * 4), stride / 4],
-    groups: [1],
-  }
+export function shiftPass(gpu: GpuTarget, { shift }: ProductBuffers, centers: BufferPart, stride: number): ComputePass {
+  const count = centers.bytes / (stride * 4)
+  return tileShift.pass(gpu, { centers, shift, count, quads: stride / 4 }, { groups: [1] })
 }
 
 interface ProductPasses {
   readonly tiles: number
   readonly buffers: ProductBuffers
-  /** By products, and by differences for the tiles that it marked. Bindings of the second are the first ones and the marks. */
-  readonly shaders: readonly [Shader, Shader]
-  readonly pass: Pick<ComputePass, 'bindings' | 'params' | 'operations'>
+  readonly operations: number
+  products(args: { readonly shift: DeviceBuffer; readonly marks: BufferPart }, options: PassOptions): ComputePass
+  /** By differences, for the tiles that were marked. */
+  marked(args: { readonly marks: BufferPart }, options: PassOptions): ComputePass
 }
 
-export function* productPasses(
-  gpu: GpuTarget,
-  { tiles, buffers, shaders: [products, marked], pass }: ProductPasses,
-): Generator<ComputePass> {
-  const groups = gridFor(tiles, 1, gpu.limits.workgroups)
-  const marks = slice(buffers.marks, 0, tiles * 4)
-  yield { ...pass, shader: products, bindings: [...pass.bindings, buffers.shift, marks], groups }
-  yield { ...pass, shader: marked, bindings: [...pass.bindings, marks], groups, operations: 0 }
+export function* productPasses({
+  tiles,
+  buffers: { shift, marks: all },
+  operations,
+  products,
+  marked,
+}: ProductPasses): Generator<ComputePass> {
+  const marks = slice(all, 0, tiles * 4)
+  yield products({ shift, marks }, { items: tiles, perGroup: 1, operations })
+  yield marked({ marks }, { items: tiles, perGroup: 1, operations: 0 })
 }

@@ -23,7 +23,9 @@ const PARTS = 'parts'
 const SOFTWARE = 'software adapters only'
 export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typeof SOFTWARE>> = {
   'accumulate/scatterBuffers': PARTS,
+  'accumulate/scatterBuffers': PARTS,
   'accumulate/sortCount': [form(true), form(false)],
+  'accumulate/sortKey': PARTS,
   'accumulate/sortKey': PARTS,
   'accumulate/sortScatter': [form(true), form(false)],
   'accumulate/sumClusters': TYPES,
@@ -57,6 +59,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'assign-sparse/assignSparseManyPrivate': SOFTWARE,
   'assign-wide-tiles/assignWideTiles': TYPES.map(({ args }) => ({ args, products: 64 })),
   'code-sums/codeSumsShader': [form('f32', false), form('f32', true), form('u8', false)],
+  'distances/distancesBuffers': PARTS,
   'distances/distancesShader': TYPES,
   'distances-tiles/distancesProductsShader': TYPES,
   'distances-tiles/distancesTilesShader': [...TYPES, form('f32', true)],
@@ -69,6 +72,7 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'encode/encodeShader': [form('f32', false, false), form('f32', true, true), form('u8', false, false)],
   'leaf-tiles/centerTiles': PARTS,
   'leaf-tiles/pairTiles': PARTS,
+  'matmul/gramBuffers': PARTS,
   'matmul/gramSlabsShader': [form('f32', 'f32'), form('u8', 'f32'), form('u8', 'u8')],
   'matmul/matmulRowsShader': TYPES,
   'matmul-tiles/gramTilesShader': [form('f32', 'f32'), form('u8', 'f32'), form('u8', 'u8')],
@@ -102,7 +106,6 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'sketch-rows/sketchRowsShader': TYPES,
   'sort-tiled/countTiles': [form(true), form(false)],
   'sort-tiled/scatterTiles': [form(true), form(false)],
-  'tile-distances/shiftBindings': PARTS,
   'tile-product/tileLoop': PARTS,
   'unroll/unroll': PARTS,
 }

@@ -14,6 +14,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { applyFields } from './apply-moves.ts'
+import { NONE } from './pieces.ts'
 import { LEAST_GAIN, prices } from './prices.ts'
 
 const APPLY_THREADS = 256
@@ -39,7 +40,7 @@ export const applyMovesTiled = (type: ElementType) => {
     body: () => wgsl`
 ${prices}
 
-const NONE = 0xffffffffu;
+${NONE}
 
 struct Gathered { moves: u32, nextPlace: u32 }
 var<workgroup> gathered: Gathered;

@@ -7,7 +7,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { LEAST_GAIN, prices } from './prices.ts'
 
 /** Threads of the one workgroup: a row of 128 columns has 32 parts. */
@@ -37,7 +37,7 @@ export const applyMovesShader = (type: ElementType) =>
     body: () => wgsl`
 ${prices}
 
-const NONE = 0xffffffffu;
+${NONE}
 
 struct Move { point: u32, own: u32, wanted: u32, weight: f32, here: vec2f, there: vec2f }
 var<workgroup> current: Move;

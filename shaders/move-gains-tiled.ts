@@ -11,7 +11,7 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
 import { AMONG, COLLECT_FIELDS, gainsFields, TURN_FACTOR } from './move-gains.ts'
-import { threadBuiltins } from './pieces.ts'
+import { NONE, threadBuiltins } from './pieces.ts'
 import { prices } from './prices.ts'
 
 export const collectGroups = declareShader({
@@ -19,7 +19,7 @@ export const collectGroups = declareShader({
   ...COLLECT_FIELDS,
   workgroup: LEAF_THREADS,
   body: () => wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 
 var<workgroup> chunk: array<u32, WORKGROUP>;  // labels of the members looked at now
 var<workgroup> isNew: array<u32, WORKGROUP>;

@@ -9,7 +9,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { prices } from './prices.ts'
 import { rowDistance } from './rows.ts'
 
@@ -78,7 +78,7 @@ export const collectMoves = declareShader({
   body: () => wgsl`
 ${threadNumber}
 
-const NONE = 0xffffffffu;
+${NONE}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
@@ -133,7 +133,7 @@ ${threadNumber}
 ${rowDistance(type)}
 ${prices}
 
-const NONE = 0xffffffffu;
+${NONE}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {

@@ -7,7 +7,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { AMONG, TURN_FACTOR } from './move-gains.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { LEAST_GAIN } from './prices.ts'
 import { SPARSE_BUFFERS } from './rows.ts'
 
@@ -135,7 +135,7 @@ export const moveGainsSparse = declareShader({
 ${threadNumber}
 ${sparsePrices}
 
-const NONE = 0xffffffffu;
+${NONE}
 
 fn clusterAt(index: u32) -> Cluster {
   let at = params.stride * params.laneQuads + index / 4u;
@@ -218,7 +218,7 @@ export const applyMovesSparse = (threads: number) =>
     body: () => wgsl`
 ${sparsePrices}
 
-const NONE = 0xffffffffu;
+${NONE}
 
 struct Wish { point: u32, own: u32, wanted: u32, weight: f32, here: Cluster, there: Cluster }
 var<workgroup> wish: Wish;

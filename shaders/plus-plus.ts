@@ -13,7 +13,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROUNDING, ROW_PARAMS, vectorBuffers } from './rows.ts'
 
 export const PLUS_BLOCK = 64
@@ -37,7 +37,7 @@ export const STATE = {
 } as const
 
 const constants = wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
 `
 

@@ -12,7 +12,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
 import { NODE_WORDS } from './partition-tree.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 const SPLIT_THREADS = 256
 const WORDS = SPLIT_THREADS / 32
@@ -60,7 +60,7 @@ export const splitNodes = declareShader({
   },
   workgroup: SPLIT_THREADS,
   body: () => wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 
 // The last member of the left side: its key and its number.
 struct Limit { key: u32, number: u32 }

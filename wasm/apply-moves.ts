@@ -3,12 +3,10 @@
  * sizes as they now stand, and dropped unless it still pays. One item: order matters. Members that
  * this device does not hold have no proposals; points, weights and labels begin with member `domainFrom`.
  */
-import { ApplyMovesArgs, LEAST_GAIN, PrepareMovesArgs } from './build/assembly/arguments'
+import { ApplyMovesArgs, LEAST_GAIN, NO_LABEL, PrepareMovesArgs } from './build/assembly/arguments'
 import { massOf, mayLeave, priceToJoin, priceToStay, setCluster, weightOf } from './prices'
 import { quantizeCenter } from './quantized-rows'
 import { loadFour, madd, squaredDistance, squaredLength } from './simd'
-
-const NONE: u32 = 0xffffffff
 
 export function applyMoves(_start: u32, _end: u32, _scratch: usize, args: ApplyMovesArgs): void {
   const points = args.points
@@ -32,7 +30,7 @@ export function applyMoves(_start: u32, _end: u32, _scratch: usize, args: ApplyM
     const to = load<u32>(offsets + ((<usize>group) << 2), 4)
     for (let at = from; at < to; at++) {
       const wanted = load<u32>(proposals + ((<usize>(g * largest + at - from)) << 2))
-      if (wanted === NONE) continue
+      if (wanted === NO_LABEL) continue
       const point = load<u32>(members + ((<usize>at) << 2)) - args.domainFrom
       const own = load<u32>(labels + ((<usize>point) << 2))
       const weight = weightOf(args.weights, point)

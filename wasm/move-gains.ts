@@ -8,15 +8,13 @@
  * Members are rows of a domain, of which this device may hold only some, as in assign-leaves.ts; others
  * are not looked at. Nothing of a point's result depends on which others are here.
  */
-import { ALL_HELD, AMONG_ALL, AMONG_LABELS, MoveGainsArgs, TURN_FACTOR } from './build/assembly/arguments'
+import { ALL_HELD, AMONG_ALL, AMONG_LABELS, MoveGainsArgs, NO_LABEL, TURN_FACTOR } from './build/assembly/arguments'
 import { collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { joinRows, massOf, mayLeave, pricesToJoin, priceToStay, weightOf } from './prices'
 import { dotsFourByTwo, dotWide, quantizeRow, widenBytes, wideStride } from './quantized-rows'
 import { BYTES, Rows } from './rows'
 import { squaredLength } from './simd'
 import { touchPoints } from './touch'
-
-const NONE: u32 = 0xffffffff
 
 /** Numbers of four points, side by side: byte offsets into the lanes. */
 const SQUARES: usize = 0
@@ -228,7 +226,7 @@ function candidateAt(list: usize, j: u32, turn: u32, count: u32): u32 {
   return list ? load<u32>(list + ((<usize>place) << 2)) : place
 }
 
-/** The best move, exactly, or NONE. `best`: the lowest price by integers; `distance`: to the own centre, likewise. */
+/** The best move, exactly, or NO_LABEL. `best`: the lowest price by integers; `distance`: to the own centre, likewise. */
 function settle(
   points: Rows,
   centers: usize,
@@ -241,7 +239,7 @@ function settle(
   count: u32,
   prices: usize,
 ): u32 {
-  if (load<f32>(slot, STAY) < 0) return NONE
+  if (load<f32>(slot, STAY) < 0) return NO_LABEL
   const own = load<u32>(slot, OWN)
   const weight = load<f32>(slot, WEIGHT)
   const slack = load<f32>(slot, SLACK)
@@ -250,18 +248,19 @@ function settle(
   // Unit: prices are bounds from below already, and only a measured one is a bound from above.
   const missing: f32 = unit ? 0 : slack * weight
   // Surely nobody asks for less: the point stays, and nothing is measured.
-  if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing) return NONE
+  if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing)
+    return NO_LABEL
   const point = load<u32>(slot, POINT)
   const exact = points.distance(point, centers + ((<usize>own * points.stride) << 2), 0)
   let lowest = priceToStay(exact, squares, mass, weight, unit)
-  let label = NONE
+  let label = NO_LABEL
   const most: f32 = unit ? Infinity : best + 2 * missing
   for (let j: u32 = 0; j < count; j++) {
     if (!(load<f32>(prices + ((<usize>j) << 4)) <= min(most, lowest + missing))) continue
     const candidate = candidateAt(list, j, 0, count)
     if (candidate === own) continue
     const price = joinRows(points, centers, clusters, unit, candidate, point, weight)
-    if (price < lowest || (price === lowest && label !== NONE && candidate < label)) {
+    if (price < lowest || (price === lowest && label !== NO_LABEL && candidate < label)) {
       lowest = price
       label = candidate
     }

@@ -13,14 +13,13 @@ import {
   LEAST_GAIN,
   MOVE_BLOCK,
   MoveGainsSparseArgs,
+  NO_LABEL,
   PrepareMovesSparseArgs,
   TURN_FACTOR,
 } from './build/assembly/arguments'
 import { collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { massOf, mayLeave, setCluster, weightOf } from './prices'
 import { madd, storeTransposed } from './simd'
-
-const NONE: u32 = 0xffffffff
 
 /** Items are four clusters each: masses, sizes and sums as `accumulate` leaves them, brought into columns. */
 export function prepareMovesSparse(start: u32, end: u32, _scratch: usize, args: PrepareMovesSparseArgs): void {
@@ -108,12 +107,12 @@ export function moveGainsSparse(start: u32, end: u32, scratch: usize, args: Move
       const last = points.end(point)
       const own = load<u32>(args.labels + ((<usize>point) << 2))
       const weight = <f64>weightOf(args.weights, point)
-      let label = NONE
+      let label = NO_LABEL
       if (mayLeave(clusters, own, <f32>weight, unit)) {
         const length = squareSum(values, entry, last)
         const ownDot = dotOne(values, columns, entry, last, sums, lanes, own)
         let lowest = toStay(ownDot, length, clusters, squares, own, weight, unit)
-        let block = NONE
+        let block = NO_LABEL
         const turn: u32 = first ? ((from + (at & ~3)) * TURN_FACTOR) % max<u32>(count, 1) : 0
         for (let j: u32 = 0; j < count; j++) {
           const place = j + turn < count ? j + turn : j + turn - count
@@ -129,7 +128,7 @@ export function moveGainsSparse(start: u32, end: u32, scratch: usize, args: Move
             dot = <f64>load<f32>(dots + ((<usize>(candidate % MOVE_BLOCK)) << 2))
           }
           const price = toJoin(dot, length, clusters, squares, candidate, weight, unit)
-          if (price < lowest || (price === lowest && label !== NONE && candidate < label)) {
+          if (price < lowest || (price === lowest && label !== NO_LABEL && candidate < label)) {
             lowest = price
             label = candidate
             if (first) break
@@ -163,7 +162,7 @@ export function applyMovesSparse(_start: u32, _end: u32, _scratch: usize, args: 
     const to = load<u32>(offsets + ((<usize>group) << 2), 4)
     for (let at = from; at < to; at++) {
       const wanted = load<u32>(proposals + ((<usize>(g * largest + at - from)) << 2))
-      if (wanted === NONE) continue
+      if (wanted === NO_LABEL) continue
       const point = load<u32>(members + ((<usize>at) << 2)) - args.domainFrom
       const own = load<u32>(labels + ((<usize>point) << 2))
       const weight = <f64>weightOf(args.weights, point)

@@ -1,6 +1,6 @@
 /** The measuring of candidates in greedy k-means++ where rows are dense: see plus-plus.ts. */
-import { PLUS_CANDIDATES, PlusPlusArgs } from './build/assembly/arguments'
-import { fillFar, lanesOf, NONE, panelOf, ROUNDING, spacingLanes } from './plus-plus-draw'
+import { NO_LABEL, PLUS_CANDIDATES, PlusPlusArgs } from './build/assembly/arguments'
+import { fillFar, lanesOf, panelOf, ROUNDING, spacingLanes } from './plus-plus-draw'
 import { FLOATS, Rows } from './rows'
 import { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 import { loadFour, squaredDistance } from './simd'
@@ -92,7 +92,7 @@ export function measureDense(args: PlusPlusArgs, doubtful: u32, first: u32, stop
         for (let lane: u32 = 0; lane < min(lanes, trials - t); lane++) {
           if (!((doubt >> lane) & 1)) continue
           const candidate = t + lane
-          if (load<u32>(state + PLUS_CANDIDATES + ((<usize>candidate) << 2)) === NONE) continue
+          if (load<u32>(state + PLUS_CANDIDATES + ((<usize>candidate) << 2)) === NO_LABEL) continue
           const distance = squaredDistance(own, 0, candidates + <usize>candidate * floatBytes, stride)
           if (!(distance < near)) continue
           const out = trial + ((<usize>candidate * rows) << 2)
@@ -123,7 +123,7 @@ function doubtsOf(doubts: usize, from: u32, count: u32, t: u32, lanes: u32): u32
 function longestCandidate(state: usize, trials: u32, stride: u32, panels: usize): f32 {
   let longest: f32 = 0
   for (let t: u32 = 0; t < trials; t++) {
-    if (load<u32>(state + PLUS_CANDIDATES + ((<usize>t) << 2)) === NONE) continue
+    if (load<u32>(state + PLUS_CANDIDATES + ((<usize>t) << 2)) === NO_LABEL) continue
     const lanes = lanesOf(t, trials)
     const start = panelOf(t, lanes, stride, panels) + ((<usize>(t & (lanes - 1))) << 2)
     longest = max(longest, load<f32>(start) * -2)

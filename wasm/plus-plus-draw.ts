@@ -1,5 +1,6 @@
 /** Choosing and drawing the candidates of greedy k-means++: see plus-plus.ts. */
 import {
+  NO_LABEL,
   PLUS_BEST,
   PLUS_BLOCK,
   PLUS_BLOCKS,
@@ -12,7 +13,6 @@ import {
 import { Rows, SPARSE } from './rows'
 import { loadFour, squaredDistance, squaredLength } from './simd'
 
-export const NONE: u32 = 0xffffffff
 export const FAR: f32 = 3.4e38
 /** Four times 2^-24: errors of scores are within this, times columns, times the squared lengths of row and candidate. */
 export const ROUNDING: f32 = 2.5e-7
@@ -37,7 +37,7 @@ export function choose(args: PlusPlusArgs, step: u32): void {
       best = t
     }
   }
-  if (step === 0) store<u32>(state + PLUS_BEST, NONE)
+  if (step === 0) store<u32>(state + PLUS_BEST, NO_LABEL)
   else {
     store<u32>(state + PLUS_BEST, best)
     store<u32>(args.chosen + ((<usize>(step - 1)) << 2), load<u32>(state + PLUS_CANDIDATES + ((<usize>best) << 2)))
@@ -48,7 +48,7 @@ export function choose(args: PlusPlusArgs, step: u32): void {
     const at = (<usize>t) << 2
     // Rounding can leave a rest at the end: the last block with a chance takes it.
     let rest = <f64>load<f32>(args.uniforms + ((<usize>step * trials + t) << 2)) * lowest
-    let found = NONE
+    let found = NO_LABEL
     let skip = FAR
     for (let block: u32 = 0; block < blocks; block++) {
       const sum = <f64>load<f32>(potentials + ((<usize>best * blocks + block) << 2))
@@ -60,7 +60,7 @@ export function choose(args: PlusPlusArgs, step: u32): void {
       }
       rest -= sum
     }
-    store<u32>(state + PLUS_CANDIDATES + at, NONE)
+    store<u32>(state + PLUS_CANDIDATES + at, NO_LABEL)
     store<u32>(state + PLUS_BLOCKS + at, found)
     store<f32>(state + PLUS_SKIPS + at, skip)
   }
@@ -92,9 +92,9 @@ export function draw(start: u32, end: u32, args: PlusPlusArgs): void {
   for (let t = start; t < end; t++) {
     const place = (<usize>t) << 2
     const block = load<u32>(state + PLUS_BLOCKS + place)
-    if (block === NONE || block < firstBlock || block - firstBlock >= blocks) continue
+    if (block === NO_LABEL || block < firstBlock || block - firstBlock >= blocks) continue
     let rest = <f64>load<f32>(state + PLUS_SKIPS + place)
-    let found = NONE
+    let found = NO_LABEL
     const first = (block - firstBlock) * PLUS_BLOCK
     const nearer = isMarked(args.marks, block - firstBlock, best)
     for (let row = first; row < min(first + PLUS_BLOCK, rows); row++) {
@@ -107,7 +107,7 @@ export function draw(start: u32, end: u32, args: PlusPlusArgs): void {
       if (rest < weighed) break
       rest -= weighed
     }
-    if (found === NONE) continue
+    if (found === NO_LABEL) continue
     store<u32>(state + PLUS_CANDIDATES + place, args.firstRow + found)
     const out = args.candidates + ((<usize>t * stride) << 2)
     if (kind === SPARSE) {
@@ -125,7 +125,7 @@ export function draw(start: u32, end: u32, args: PlusPlusArgs): void {
 
 /** Whether the candidate is the nearest centre of a point of the block. Its distances count only there. */
 export function isMarked(marks: usize, block: u32, candidate: u32): bool {
-  return candidate !== NONE && ((load<u32>(marks + ((<usize>block) << 2)) >> candidate) & 1) !== 0
+  return candidate !== NO_LABEL && ((load<u32>(marks + ((<usize>block) << 2)) >> candidate) & 1) !== 0
 }
 
 export function fillFar(at: usize, count: u32): void {

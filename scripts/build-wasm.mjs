@@ -46,7 +46,7 @@ async function readChecked(name, baseDir) {
     return null
   }
   // What the host calls is not checked.
-  if (!/^wasm\/[^/]+$/.test(name) || ['wasm/checked.ts', 'wasm/index.ts'].includes(name)) return text
+  if (!/^wasm\/[^/]+$/.test(name) || ['wasm/checked.ts', 'wasm/host.ts'].includes(name)) return text
   for (const [pattern, replacement] of checked) text = text.replace(pattern, replacement)
   const left = unchecked.exec(text)
   if (left) throw new Error(`${name}: ${left[0]} has no checked form in wasm/checked.ts`)

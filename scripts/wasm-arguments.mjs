@@ -67,7 +67,7 @@ function classText({ entry, fields, vectors }) {
 async function indexText(root, functions) {
   const owners = new Map()
   for (const file of (await readdir(join(root, 'wasm'))).filter(
-    (name) => name.endsWith('.ts') && name !== 'index.ts',
+    (name) => name.endsWith('.ts') && name !== 'host.ts',
   )) {
     const text = await readFile(join(root, 'wasm', file), 'utf8')
     for (const [, name] of text.matchAll(/^export function (\w+)/gm)) owners.set(name, file.replace(/\.ts$/, ''))
@@ -77,5 +77,5 @@ async function indexText(root, functions) {
     if (owner === undefined) throw new Error(`No file in wasm/ exports the declared function ${entry}`)
     return `export { ${entry} } from '../../${owner}'\n`
   })
-  return `${lines.join('')}export * from '../../index'\n`
+  return `${lines.join('')}export * from '../../host'\n`
 }

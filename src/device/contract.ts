@@ -110,8 +110,8 @@ export interface CpuJob {
   readonly items: number
   /** Items a thread takes at a time. */
   readonly grain: number
-  /** The block of arguments as it lies in memory; or, to be replaced, pointers and plain numbers one by one. */
-  readonly args: Uint8Array | readonly number[]
+  /** The block of arguments as it lies in memory. */
+  readonly args: Uint8Array
   /** Private bytes for each thread. */
   readonly scratchBytes?: number
   /** What the function may touch of its scratch memory. Default: all of it. */

@@ -1,5 +1,5 @@
 /** Points that are part of something larger: a tree, or groups, over rows of which this device holds only some. */
-import type { CpuMemory, DeviceBuffer } from '../device/contract.ts'
+import type { DeviceBuffer } from '../device/contract.ts'
 import { elements, reads } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'
 import type { DeviceRows } from './rows.ts'
@@ -52,10 +52,4 @@ export function domainValues(points: DeviceRows, labels: DeviceBuffer, around?: 
     domainFrom: domain.from,
     held: around ? points.rows : ALL_HELD,
   }
-}
-
-/** The same one by one, for functions without a declaration: labels of the domain, the first row that is here, how many are. */
-export function domainArgs(memory: CpuMemory, points: DeviceRows, labels: DeviceBuffer, around?: Around): number[] {
-  const domain = domainOf(points, labels, around)
-  return [memory.address(domain.labels, domain.rows * 4), domain.from, around ? points.rows : ALL_HELD]
 }

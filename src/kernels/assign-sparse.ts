@@ -30,7 +30,7 @@ import { declareFunction, SharedConstants, VECTORS } from './declared-function.t
 import { listCapacity, PANEL, packCentersJob } from './panels.ts'
 import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, meanEntries, sparseBindings, sparsePlaces } from './rows.ts'
+import { type DeviceRows, meanEntries, sparseBindings } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
 /** Centres of a wide panel on the CPU. */
@@ -198,15 +198,4 @@ function sliceRows(points: DeviceRows, k: number, m: number): number {
   const enough = Math.round(2e6 / (2 * k * entries))
   const reused = Math.min((4 * points.stride) / entries, points.rows / SLICES)
   return Math.ceil(Math.max(1, Math.min(Math.max(4, enough, reused), MOST_PLACES / m)))
-}
-
-/** Values, places, where the columns begin, and the stride of whatever is dense. */
-export function entryArgs(memory: CpuMemory, points: DeviceRows): number[] {
-  const { places, columnsAt, entries } = sparsePlaces(points)
-  return [
-    memory.address(points.buffer, entries * 4),
-    memory.address(places, (columnsAt + entries) * 4),
-    columnsAt,
-    points.stride,
-  ]
 }

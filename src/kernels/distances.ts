@@ -16,7 +16,7 @@ import {
 } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { alignmentRows, rowsWithin, rowsWithinOperations } from '../device/plan.ts'
-import { declareFunction, DENSE_VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { type DeviceRows, denseType } from './rows.ts'
 import { allocateProducts, distanceForm, type ProductBuffers, productPasses, shiftPass, tilesOf } from './tiles.ts'
 

@@ -28,7 +28,7 @@ import {
 } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { cutForBinding, rowsWithin } from '../device/plan.ts'
-import { declareFunction, DENSE_VECTORS } from './declared-function.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { rowCuts, rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType } from './rows.ts'
 import {

@@ -5,7 +5,7 @@
 import { CentroidalError } from '../core/errors.ts'
 import { type ElementType, elementBytes, type VectorData } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import { type BufferPart, type CpuMemory, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
+import { type BufferPart, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 
 export interface DeviceRows {
   readonly buffer: DeviceBuffer
@@ -51,21 +51,6 @@ export function paddedCols(cols: number): number {
 
 export function rowBytesOf(cols: number, type: ElementType): number {
   return paddedCols(cols) * elementBytes(type)
-}
-
-/** The code the WebAssembly kernels use for an element type. */
-export function kindOf(rows: DeviceRows): number {
-  return denseType(rows) === 'u8' ? 1 : 0
-}
-
-/** The address of all rows, for a job that touches nothing else of their buffer. */
-export function rowsAt(memory: CpuMemory, rows: DeviceRows): number {
-  return memory.address(rows.buffer, rows.rows * rows.stride * elementBytes(denseType(rows)))
-}
-
-/** Dense rows as most kernels take them: address, element type, stride. */
-export function rowArgs(memory: CpuMemory, rows: DeviceRows): number[] {
-  return [rowsAt(memory, rows), kindOf(rows), rows.stride]
 }
 
 /** The element type, for kernels that know only dense rows. */

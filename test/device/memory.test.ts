@@ -8,6 +8,7 @@ import { ThreadPool } from '../../src/device/cpu/pool.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { checked } from '../../wasm/build/checked.js'
 import { openFilledWebGpu } from '../kernels/devices.ts'
+import { distanceBlock } from './distance-block.ts'
 
 const PLAIN: readonly [string, () => Promise<Device>][] = [
   ['cpu with threads', () => openDevice({ kind: 'cpu', threads: 2 })],
@@ -51,7 +52,7 @@ describe('new memory', () => {
   })
 })
 
-/** look(start, end, scratch, out): out[start] = scratch[0], then scratch[0] = 0. */
+/** look(start, end, scratch, args): out[start] = scratch[0], then scratch[0] = 0, where out = args[0]. */
 const LOOK = Uint8Array.from([
   ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
   ...[1, 8, 1, 0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 0],
@@ -59,8 +60,8 @@ const LOOK = Uint8Array.from([
   ...[2, 18, 1, 3, 0x65, 0x6e, 0x76, 6, 0x6d, 0x65, 0x6d, 0x6f, 0x72, 0x79, 2, 3, 1, 0x80, 0x80, 4],
   ...[3, 2, 1, 0],
   ...[7, 8, 1, 4, 0x6c, 0x6f, 0x6f, 0x6b, 0, 0],
-  ...[10, 27, 1, 25, 0],
-  ...[0x20, 3, 0x20, 0, 0x41, 2, 0x74, 0x6a, 0x20, 2, 0x28, 2, 0, 0x36, 2, 0],
+  ...[10, 30, 1, 28, 0],
+  ...[0x20, 3, 0x28, 2, 0, 0x20, 0, 0x41, 2, 0x74, 0x6a, 0x20, 2, 0x28, 2, 0, 0x36, 2, 0],
   ...[0x20, 2, 0x41, 0, 0x36, 2, 0, 0x0b],
 ])
 
@@ -78,7 +79,9 @@ describe('scratch', () => {
     const items = 50
     const out = heap.allocate(items * 4, 'out')
     for (let again = 0; again < 2; again++) {
-      await runner.run([{ entry: 'look', items, grain: 1, args: [out], scratchBytes: 4 }])
+      await runner.run([
+        { entry: 'look', items, grain: 1, args: new Uint8Array(Uint32Array.of(out).buffer), scratchBytes: 4 },
+      ])
       const seen = new Set(new Uint32Array(memory.buffer, out, items))
       expect([...seen]).toEqual([0xabababab])
     }
@@ -218,7 +221,8 @@ describe('checked kernels', () => {
       webgpu: () => [],
       *cpu(memory) {
         const x = memory.address(rows, points)
-        yield { entry: 'distanceMatrix', items: 1, grain: 1, args: [x, 0, 4, x, 1, memory.address(distances, out)] }
+        const args = distanceBlock({ x, stride: 4, centers: x, k: 1, out: memory.address(distances, out) })
+        yield { entry: 'distanceMatrix', items: 1, grain: 1, args }
       },
     })
     const outcome = await done.then(

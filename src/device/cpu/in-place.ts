@@ -4,7 +4,7 @@ import { ARGUMENT_BYTES, type CpuJob, type RunControl } from '../contract.ts'
 import type { WasmHeap } from './heap.ts'
 import { allowScratch, type JobRunner, type MemoryChecks, trapError } from './runner.ts'
 
-type WasmFunction = (start: number, end: number, scratch: number, ...args: number[]) => void
+type WasmFunction = (start: number, end: number, scratch: number, args: number) => void
 
 /** One thread, the caller's own: gives way to the event loop between slices, so that a page stays alive. */
 export class InPlaceRunner implements JobRunner {
@@ -35,8 +35,7 @@ export class InPlaceRunner implements JobRunner {
     if (typeof call !== 'function') throw new Error(`No WebAssembly function ${job.entry}`)
     const scratch = this.#heap.allocateUncleared(scratchBytes, 'scratch')
     allowScratch(this.#checks.access, job, scratch)
-    if (job.args instanceof Uint8Array)
-      new Uint8Array(this.#heap.memory.buffer, this.#block, ARGUMENT_BYTES).set(job.args)
+    new Uint8Array(this.#heap.memory.buffer, this.#block, ARGUMENT_BYTES).set(job.args)
     try {
       for (let start = 0; start < job.items; start += job.grain) {
         this.#call(job, call, start, scratch)
@@ -57,8 +56,7 @@ export class InPlaceRunner implements JobRunner {
     if (fill !== undefined) this.#scratch(job, scratch).fill(fill)
     const end = Math.min(start + job.grain, job.items)
     try {
-      if (job.args instanceof Uint8Array) call(start, end, scratch, this.#block)
-      else call(start, end, scratch, ...job.args)
+      call(start, end, scratch, this.#block)
       if (fill !== undefined) checkGaps(job, this.#scratch(job, scratch), fill)
     } catch (error) {
       this.lost = trapError(job.entry, String(error))

@@ -12,7 +12,7 @@ import type { Thread } from '../../platform/contract.ts'
 import { ARGUMENT_BYTES, type CpuJob, type RunControl } from '../contract.ts'
 import type { WasmHeap } from './heap.ts'
 import { allowScratch, type JobRunner, type MemoryChecks, trapError } from './runner.ts'
-import { CONTROL, CONTROL_BYTES, JOB, JOB_BYTES, MAX_ARGS, MAX_JOBS, THREAD_SCRIPT } from './thread-script.ts'
+import { CONTROL, CONTROL_BYTES, JOB, JOB_BYTES, MAX_JOBS, THREAD_SCRIPT } from './thread-script.ts'
 
 const PROGRESS_MS = 100
 /** Work that more threads could share is done by the first one for this long, over all queues, before they are started. */
@@ -234,8 +234,9 @@ export class ThreadPool implements JobRunner {
   #enqueue(job: CpuJob, place: number): void {
     const entry = this.#entries.get(job.entry)
     if (entry === undefined) throw new Error(`No WebAssembly function ${job.entry}`)
-    const most = job.args instanceof Uint8Array ? ARGUMENT_BYTES : MAX_ARGS
-    if (job.args.length > most) throw new Error(`${job.entry} takes ${job.args.length} arguments, at most ${most} fit`)
+    if (job.args.length > ARGUMENT_BYTES) {
+      throw new Error(`${job.entry} has ${job.args.length} bytes of arguments, at most ${ARGUMENT_BYTES} fit`)
+    }
     const words = this.#words
     const at = CONTROL.words + (place * JOB_BYTES) / 4
     words[at + JOB.entry] = entry
@@ -243,15 +244,9 @@ export class ThreadPool implements JobRunner {
     words[at + JOB.grain] = job.grain
     words[at + JOB.next] = 0
     words[at + JOB.scratchBytes] = job.scratchBytes ?? 0
-    if (job.args instanceof Uint8Array) {
-      const block = this.#blocks + place * ARGUMENT_BYTES
-      new Uint8Array(this.#heap.memory.buffer, block, job.args.length).set(job.args)
-      words[at + JOB.argCount] = -1
-      words[at + JOB.block] = block
-    } else {
-      words[at + JOB.argCount] = job.args.length
-      new Float64Array(words.buffer, (at + JOB.words) * 4, MAX_ARGS).set(job.args)
-    }
+    const block = this.#blocks + place * ARGUMENT_BYTES
+    new Uint8Array(this.#heap.memory.buffer, block, job.args.length).set(job.args)
+    words[at + JOB.block] = block
     for (let i = 0; i < this.#working.length; i++) {
       allowScratch(this.#options.access, job, this.#scratch.address + i * this.#scratch.bytes)
     }

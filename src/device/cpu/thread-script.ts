@@ -27,15 +27,13 @@ export const JOB = {
   items: 1,
   grain: 2,
   next: 3, // first item nobody has taken
-  argCount: 4, // of arguments given one by one, or -1 for a block
+  block: 4, // address of the block of arguments
   scratchBytes: 5,
-  block: 6, // address of the block of arguments
   words: 8,
 } as const
 
-export const MAX_ARGS = 24
 export const MAX_JOBS = 64
-export const JOB_BYTES = JOB.words * 4 + MAX_ARGS * 8
+export const JOB_BYTES = JOB.words * 4
 export const CONTROL_BYTES = CONTROL.words * 4 + MAX_JOBS * JOB_BYTES
 
 const ABORTED = 'an assertion does not hold'
@@ -84,10 +82,7 @@ const prepare = ({ module, memory, control, entries, fill }) => {
   const take = (at, scratch) => {
     const items = words[at + ${JOB.items}]
     const grain = words[at + ${JOB.grain}]
-    const count = words[at + ${JOB.argCount}]
-    const args = count < 0
-      ? [words[at + ${JOB.block}]]
-      : Array.from(new Float64Array(control, (at + ${JOB.words}) * 4, count))
+    const block = words[at + ${JOB.block}]
     const run = functions[words[at + ${JOB.entry}]]
     const spoil = () => {
       // Growing by nothing brings the view up to date after another thread grew the memory.
@@ -98,7 +93,7 @@ const prepare = ({ module, memory, control, entries, fill }) => {
       const start = Atomics.add(words, at + ${JOB.next}, grain)
       if (start >= items) break
       if (fill !== undefined) spoil()
-      run(start, Math.min(start + grain, items), scratch, ...args)
+      run(start, Math.min(start + grain, items), scratch, block)
     }
   }
   // Queues up to the generation \`seen\` were for other threads.

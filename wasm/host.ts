@@ -1,4 +1,4 @@
-/** Everything the CPU device can run: each is fn(first item, last item, scratch, ...). */
+/** What the host calls besides kernels, and functions that are exported so that the compiler does not inline them. */
 export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
 
 /** First byte that no static data uses. */

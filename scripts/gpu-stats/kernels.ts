@@ -23,9 +23,7 @@ const PARTS = 'parts'
 const SOFTWARE = 'software adapters only'
 export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typeof SOFTWARE>> = {
   'accumulate/scatterBuffers': PARTS,
-  'accumulate/scatterBuffers': PARTS,
   'accumulate/sortCount': [form(true), form(false)],
-  'accumulate/sortKey': PARTS,
   'accumulate/sortKey': PARTS,
   'accumulate/sortScatter': [form(true), form(false)],
   'accumulate/sumClusters': TYPES,

@@ -9,7 +9,7 @@ import { paddedCols } from '../kernels/rows.ts'
 import { product } from '../math/orthogonal.ts'
 import { acquireDevice } from '../vectors/device-choice.ts'
 import { requireFiniteResult } from '../vectors/finite.ts'
-import { chooseFrame, chunks, type Frame, intoFrame } from '../vectors/frame.ts'
+import { chooseFrame, type Frame, intoFrame, wideChunks } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { evenRanges } from './codec.ts'
 import {
@@ -80,7 +80,7 @@ async function momentsOf(source: VectorSource, frame: Frame, signal: AbortSignal
   const { rows, cols } = source
   const sums = new Float64Array(cols)
   const squares = new Float64Array(cols)
-  for await (const { data } of chunks(source, { signal })) {
+  for await (const { data } of wideChunks(source, { signal })) {
     const framed = intoFrame(data, cols, frame)
     for (let at = 0; at < framed.length; at += cols) {
       for (let j = 0; j < cols; j++) {

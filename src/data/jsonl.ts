@@ -123,7 +123,8 @@ function parsed(source: ByteSource, bytes: Uint8Array, line: number): unknown {
 function shapeOf(source: ByteSource, first: unknown, options: ReadOptions): Shape {
   const file = JSON.stringify(source.name)
   if (Array.isArray(first)) {
-    if (first.length === 0) throw badFile(source, ' has an empty array in its first row: at least one number is needed.')
+    if (first.length === 0)
+      throw badFile(source, ' has an empty array in its first row: at least one number is needed.')
     const picked = options.columns && columnsByNumber(file, first.length, options.columns)
     return { cols: picked?.length ?? first.length, picked, vector: undefined, names: undefined, notes: [] }
   }

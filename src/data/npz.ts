@@ -42,12 +42,7 @@ export async function readNpz(source: ByteSource, { dataset }: ReadOptions = {})
 }
 
 /** Rows of a csr matrix, columns of a csc matrix. */
-async function readCompressed(
-  source: ByteSource,
-  members: Members,
-  rows: number,
-  cols: number,
-): Promise<SparseMatrix> {
+async function readCompressed(source: ByteSource, members: Members, rows: number, cols: number): Promise<SparseMatrix> {
   // The lengths are known from the headers, before anything is inflated.
   const offsets = await openArray(source, members, 'indptr')
   const columns = await openArray(source, members, 'indices')
@@ -118,7 +113,9 @@ async function denseArray(source: ByteSource, members: Members, dataset: string 
     const cure = names.length === 0 ? 'save one with np.savez' : `choose one, as in ${source.name}#${names[0]}`
     throw badFile(
       source,
-      names.length === 0 ? ` holds no arrays: ${cure}.` : ` holds ${fault} but ${listed}: ${cure}, or for a sparse matrix ${CURE}.`,
+      names.length === 0
+        ? ` holds no arrays: ${cure}.`
+        : ` holds ${fault} but ${listed}: ${cure}, or for a sparse matrix ${CURE}.`,
     )
   }
   // A compressed member can only be read from its beginning, so that it is unpacked once.

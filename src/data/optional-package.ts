@@ -21,7 +21,9 @@ export async function readBy<T>(name: string, format: string, read: () => Promis
     return await read()
   } catch (error) {
     if (error instanceof CentroidalError) throw error
-    const reason = String((error as Error)?.message ?? error).split('\n')[0].slice(0, 200)
+    const reason = String((error as Error)?.message ?? error)
+      .split('\n')[0]
+      .slice(0, 200)
     throw new CentroidalError(
       'bad-file',
       `${JSON.stringify(name)} cannot be read as ${format} (${JSON.stringify(reason)}): it was cut, damaged, or is another format. Copy or save it again.`,

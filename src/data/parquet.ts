@@ -4,7 +4,7 @@ import type { ByteSource } from '../core/bytes.ts'
 import { isList, nameOf, numberOf, vectorInto } from './column-values.ts'
 import { type Column, chooseColumns, type ReadOptions } from './columns.ts'
 import { optionalPackage, readBy } from './optional-package.ts'
-import { allocate, badFile, checkRows, type StoredType, type Table } from './table.ts'
+import { allocate, badFile, checkRows, type Table } from './table.ts'
 
 const PACKAGES = 'hyparquet hyparquet-compressors'
 /** Numbers of these types are exact as 32-bit floats. */
@@ -68,7 +68,7 @@ async function tableOf(
   const wanted = vectors.map((i) => columns[i].name)
   const isVector = columns[vectors[0]].kind === 'list'
   const cols = isVector ? await vectorLength(source, reader, wanted[0]) : wanted.length
-  const type: StoredType = vectors.every((i) => isNarrow(fields[i])) ? 'f32' : 'f64'
+  const type = vectors.every((i) => isNarrow(fields[i])) ? 'f32' : 'f64'
   let group = -1
   let kept: Float32Array | Float64Array = new Float32Array(0)
 
@@ -79,7 +79,7 @@ async function tableOf(
     if (found.length !== end - first) {
       throw badFile(source, ` has ${found.length} rows in a group of ${end - first}: it was damaged, copy it again.`)
     }
-    const out = allocate(type, found.length * cols, name)
+    const out = floats(type, found.length * cols, name)
     found.forEach((row, i) => {
       if (isVector) vectorInto(source, row[wanted[0]], cols, out, i * cols, { row: first + i, column: wanted[0] })
       else {
@@ -99,7 +99,7 @@ async function tableOf(
     name,
     async read(start, end) {
       checkRows({ rows, name }, start, end)
-      const out = allocate(type, (end - start) * cols, name)
+      const out = floats(type, (end - start) * cols, name)
       for (let index = 0; index + 1 < reader.bounds.length; index++) {
         const [first, last] = [reader.bounds[index], reader.bounds[index + 1]]
         const [from, to] = [Math.max(start, first), Math.min(end, last)]
@@ -121,6 +121,10 @@ async function tableOf(
     ...(notes.length > 0 ? { notes } : {}),
     close: () => source.close(),
   }
+}
+
+function floats(type: 'f32' | 'f64', length: number, name: string): Float32Array | Float64Array {
+  return type === 'f32' ? allocate('f32', length, name) : allocate('f64', length, name)
 }
 
 async function vectorLength(source: ByteSource, { rows, read }: Reader, column: string): Promise<number> {

@@ -136,7 +136,7 @@ async function* stepsWithCount(
       'prior' in resolved.settings ? await effectivePoints(source, frame, resolved.weights, watch) : undefined
     const run = {
       ...resolved,
-      roundingError: roundingError(inspected, frame, cols),
+      roundingError: roundingError(inspected, frame, source),
       largest: largestInFrame(inspected, frame),
       evidence,
     }

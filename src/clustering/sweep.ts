@@ -86,7 +86,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
       watch: watch('loading the vectors'),
     })
     const rounding = {
-      roundingError: roundingError(found, found.frame, source.cols),
+      roundingError: roundingError(found, found.frame, source),
       largest: largestInFrame(found, found.frame),
     }
     const links = runs.map(({ run, hard }) => ({

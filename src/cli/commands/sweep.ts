@@ -7,7 +7,6 @@ import {
   METHODS,
   type MethodName,
   type MethodOptions,
-  openVectors,
   SWEEP_DEFAULTS,
   type SweepOptions,
   type SweepResult,
@@ -16,6 +15,7 @@ import {
   type VectorSource,
 } from '../../index.ts'
 import { heldInMemory } from '../bench/race.ts'
+import { addInputOptions, type InputFlags, inputName, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue, oneOf, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -35,7 +35,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface SweepFlags extends DeviceFlags, SpeechFlags, MethodOptions {
+interface SweepFlags extends DeviceFlags, InputFlags, SpeechFlags, MethodOptions {
   readonly k?: SweepOptions['k']
   readonly steps?: number
   readonly method: 'auto' | MethodName
@@ -67,8 +67,8 @@ export function addSweepCommand(program: Command, session: Session): void {
     .description(
       'Clusters vectors with several numbers of clusters and scores each clustering: distortion, BIC, silhouette, Davies-Bouldin, Calinski-Harabasz, and how far different seeds agree. One sentence says which number fits. Each clustering begins from the one with fewer clusters, so that it takes few rounds. Ctrl-C keeps the numbers that are done.',
     )
-    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
-    .action((vectors: string, flags: SweepFlags) => sweepFile(session, vectors, flags))
+    .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
+    .action((vectors: string[], flags: SweepFlags) => sweepFile(session, vectors, flags))
     .addHelpText(
       'after',
       `
@@ -77,6 +77,7 @@ Example:
   centroidal sweep vectors.npy --k 2..30 --steps 29 --method gmm
   centroidal sweep vectors.npy --k 10,20,50,100 --seeds 1 --out trial`,
     )
+  addInputOptions(command)
   addOptionGroup(command, 'What is tried:', [
     new Option(
       '-k, --k <numbers>',
@@ -111,9 +112,10 @@ Example:
   addSpeechOptions(command)
 }
 
-async function sweepFile(session: Session, file: string, flags: SweepFlags): Promise<void> {
+async function sweepFile(session: Session, files: readonly string[], flags: SweepFlags): Promise<void> {
   const k = countsOf(flags)
-  const opened = await openVectors(file)
+  const file = inputName(files)
+  const opened = await openInput(session, files, flags)
   try {
     const most = 'from' in k ? k.to : Math.max(...k)
     if (most > opened.rows) {

@@ -24,8 +24,12 @@ for (const compression of ['uncompressed', 'lz4', 'zstd']) {
   wide.writeIPC(join(folder, `polars-${compression}.arrow`), { compression })
 }
 // Long enough that compression makes it smaller.
-const long = polars.DataFrame({ x: Array.from({ length: 3000 }, (_, i) => i % 7), y: Array.from({ length: 3000 }, (_, i) => i % 5) })
-for (const compression of ['lz4', 'zstd']) long.writeIPC(join(folder, `polars-long-${compression}.arrow`), { compression })
+const long = polars.DataFrame({
+  x: Array.from({ length: 3000 }, (_, i) => i % 7),
+  y: Array.from({ length: 3000 }, (_, i) => i % 5),
+})
+for (const compression of ['lz4', 'zstd'])
+  long.writeIPC(join(folder, `polars-long-${compression}.arrow`), { compression })
 
 const duck = await (await DuckDBInstance.create(':memory:')).connect()
 const rows = a.map((row, i) => `(${i}, '${name[i]}', [${row.map((value) => `${value}::FLOAT`)}])`)
@@ -34,11 +38,21 @@ await duck.run(`COPY vectors TO '${join(folder, 'duckdb-lists.parquet')}' (FORMA
 await duck.run(
   `COPY (SELECT id AS page, name, unnest(embedding) AS value FROM vectors) TO '${join(folder, 'duckdb-long.parquet')}' (FORMAT parquet)`,
 )
-await duck.run(`COPY (SELECT (x // 500)::DOUBLE AS x, (x % 10)::BIGINT AS y FROM range(5000) t(x)) TO '${join(folder, 'duckdb-groups.parquet')}' (FORMAT parquet, ROW_GROUP_SIZE 2048)`)
-await duck.run(`COPY (SELECT 1.5 AS x, NULL::FLOAT AS y UNION ALL SELECT 2, 3) TO '${join(folder, 'duckdb-nulls.parquet')}' (FORMAT parquet)`)
-await duck.run(`COPY (SELECT 1.5::FLOAT AS x, 2::FLOAT AS y LIMIT 0) TO '${join(folder, 'duckdb-0-rows.parquet')}' (FORMAT parquet)`)
-await duck.run(`COPY (SELECT [[1::FLOAT]] AS nested, [1::FLOAT, 2] AS a, [3::FLOAT] AS b) TO '${join(folder, 'duckdb-nested.parquet')}' (FORMAT parquet)`)
-await duck.run(`COPY (SELECT [1::FLOAT, 2] AS v UNION ALL SELECT [3::FLOAT]) TO '${join(folder, 'duckdb-ragged.parquet')}' (FORMAT parquet)`)
+await duck.run(
+  `COPY (SELECT (x // 500)::DOUBLE AS x, (x % 10)::BIGINT AS y FROM range(5000) t(x)) TO '${join(folder, 'duckdb-groups.parquet')}' (FORMAT parquet, ROW_GROUP_SIZE 2048)`,
+)
+await duck.run(
+  `COPY (SELECT 1.5 AS x, NULL::FLOAT AS y UNION ALL SELECT 2, 3) TO '${join(folder, 'duckdb-nulls.parquet')}' (FORMAT parquet)`,
+)
+await duck.run(
+  `COPY (SELECT 1.5::FLOAT AS x, 2::FLOAT AS y LIMIT 0) TO '${join(folder, 'duckdb-0-rows.parquet')}' (FORMAT parquet)`,
+)
+await duck.run(
+  `COPY (SELECT [[1::FLOAT]] AS nested, [1::FLOAT, 2] AS a, [3::FLOAT] AS b) TO '${join(folder, 'duckdb-nested.parquet')}' (FORMAT parquet)`,
+)
+await duck.run(
+  `COPY (SELECT [1::FLOAT, 2] AS v UNION ALL SELECT [3::FLOAT]) TO '${join(folder, 'duckdb-ragged.parquet')}' (FORMAT parquet)`,
+)
 
 const list = new arrow.List(new arrow.Field('item', new arrow.Float32()))
 const fixed = new arrow.FixedSizeList(3, new arrow.Field('item', new arrow.Float64()))
@@ -50,7 +64,10 @@ const batch = (start, end) =>
 const two = batch(0, 2).concat(batch(2, 5))
 writeFileSync(join(folder, 'lists.arrow'), arrow.tableToIPC(two, 'file'))
 writeFileSync(join(folder, 'lists.arrows'), arrow.tableToIPC(two, 'stream'))
-writeFileSync(join(folder, 'fixed.feather'), arrow.tableToIPC(new arrow.Table({ v: arrow.vectorFromArray(a, fixed) }), 'file'))
+writeFileSync(
+  join(folder, 'fixed.feather'),
+  arrow.tableToIPC(new arrow.Table({ v: arrow.vectorFromArray(a, fixed) }), 'file'),
+)
 const mixed = new arrow.Table({
   whole: arrow.vectorFromArray([1n, 2n, 3n], new arrow.Int64()),
   small: arrow.vectorFromArray([1, -2, 3], new arrow.Int8()),

@@ -51,7 +51,7 @@ export async function readAs<T extends StoredType>(table: Table, to: T, start: n
   for (let row = start; row < end; row += step) {
     const data = await table.read(row, Math.min(row + step, end))
     const origin = { name: JSON.stringify(name), cols, firstRow: row }
-    convertInto(data, out.subarray((row - start) * cols) as StoredData, to, origin, to === 'f32')
+    convertInto(data, out.subarray((row - start) * cols) as StoredData, to, origin, table.type === 'f64')
   }
   return out
 }

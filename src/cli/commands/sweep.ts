@@ -15,12 +15,12 @@ import {
   type VectorSource,
 } from '../../index.ts'
 import { heldInMemory } from '../bench/race.ts'
-import { addInputOptions, type InputFlags, inputName, openInput, VECTOR_FILES } from '../input-files.ts'
+import { addInputOptions, type InputFlags, inputName, openInput, typedInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue, oneOf, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
 import { type SweepFacts, sweepPage } from '../report/sweep-page.ts'
-import { Interrupted, type Output, quoted, type Session } from '../session.ts'
+import { Interrupted, type Output, type Session } from '../session.ts'
 import { parseCounts } from '../sweep/counts.ts'
 import { SCORES, scoreText } from '../sweep/score-names.ts'
 import { stepPlot } from '../sweep/step-plot.ts'
@@ -127,7 +127,7 @@ async function sweepFile(session: Session, files: readonly string[], flags: Swee
       const began = performance.now()
       const result = await run(session, await heldInMemory(opened), k, flags, device)
       const seconds = (performance.now() - began) / 1000
-      await tellAll({ session, file, flags, source: opened, device, out, result, seconds })
+      await tellAll({ session, file, typed: typedInput(files), flags, source: opened, device, out, result, seconds })
     } finally {
       await device.close()
     }
@@ -193,6 +193,8 @@ function stepObject(step: SweepStep): Record<string, unknown> {
 interface Done {
   readonly session: Session
   readonly file: string
+  /** The files, as they are typed in a command. */
+  readonly typed: string
   readonly flags: SweepFlags
   readonly source: VectorSource
   readonly device: Device
@@ -229,7 +231,7 @@ async function tellAll(done: Done): Promise<void> {
   }
 }
 
-function tell(stdout: Output, { file, source, result, seconds, out }: Done): void {
+function tell(stdout: Output, { file, typed, source, result, seconds, out }: Done): void {
   const { bold, dim } = stdout.colors
   const { steps, best, elbow, advice, advised, next, silhouetteForm } = result
   const form = silhouetteForm === 'simplified' ? 'silhouette is the simplified one; ' : ''
@@ -259,9 +261,8 @@ function tell(stdout: Output, { file, source, result, seconds, out }: Done): voi
   for (const text of plot) stdout.line(`  ${text}`)
   stdout.line('')
   stdout.line(bold(advice))
-  if (next) stdout.line(`  next    centroidal sweep ${quoted(file)} --k ${next.from}..${next.to}`)
-  else if (advised !== undefined && advised > 1)
-    stdout.line(`  next    centroidal cluster ${quoted(file)} -k ${advised}`)
+  if (next) stdout.line(`  next    centroidal sweep ${typed} --k ${next.from}..${next.to}`)
+  else if (advised !== undefined && advised > 1) stdout.line(`  next    centroidal cluster ${typed} -k ${advised}`)
   stdout.line(`  report  ${bold(join(out.path, 'report.html'))}`)
 }
 

@@ -41,11 +41,12 @@ function readColumns(text: string): string[] {
   )
 }
 
-/** The vectors of all files as one set. What was understood of them is told on stderr, unless `quiet`. */
+/** The vectors of all files as one set; `noRows` allows none. What was understood of them is told on stderr, unless `quiet`. */
 export async function openInput(
   session: Session,
   files: string | readonly string[],
   flags: InputFlags & { readonly quiet?: boolean },
+  noRows = false,
 ): Promise<VectorSource> {
   const paths = typeof files === 'string' ? [files] : files
   const options: ReadOptions = {
@@ -57,6 +58,10 @@ export async function openInput(
   // The name of standard input says its format.
   const format = paths.includes(STDIN) ? undefined : flags.format
   const source = await openVectors(locations, { ...options, format })
+  if (source.rows === 0 && !noRows) {
+    await source.close?.()
+    throw new CentroidalError('bad-data', `${JSON.stringify(inputName(paths))} has no rows: give at least one vector.`)
+  }
   if (!flags.quiet) for (const note of source.notes ?? []) session.stderr.line(note)
   return source
 }

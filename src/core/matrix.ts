@@ -54,6 +54,11 @@ export interface VectorSource {
 /** Rows as they were given: in 64 bits where the source has them. */
 export type WideData = VectorData | Float64Array
 
+/** Before anything else is said about a set without vectors. */
+export function requireRows({ rows, name }: VectorSource): void {
+  if (rows === 0) throw badData(`${capital(name)} has no rows: give at least one vector.`)
+}
+
 /** For those who shift rows before they narrow them. */
 export function readWide(source: VectorSource, start: number, end: number): Promise<WideData> {
   return source.read64 ? source.read64(start, end) : source.read(start, end)

@@ -20,7 +20,7 @@ export async function openArrow(source: ByteSource, options: ReadOptions = {}): 
     return flechette.tableFromIPC(bytes, { useBigInt: true })
   })
   const { fields } = decoded.schema
-  const columns = fields.map(({ name, type }): Column => ({ name, kind: kindOf(flechette, type) }))
+  const columns = fields.map(({ name, type }): Column => ({ name: name ?? '', kind: kindOf(flechette, type) }))
   const { vectors, names, notes } = chooseColumns(JSON.stringify(source.name), columns, options, true)
   const rows = decoded.numRows
   const values = await readBy(source.name, 'Arrow', () => vectors.map((i) => valuesOf(decoded.getChildAt(i).toArray())))

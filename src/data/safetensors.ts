@@ -13,7 +13,7 @@ const LONGEST_HEADER = 100_000_000
 const MOST_LISTED = 12
 
 /** A Map, because the key comes from the file. */
-const TYPES: ReadonlyMap<unknown, RawType> = new Map([
+const TYPES: ReadonlyMap<string, RawType> = new Map([
   ['BOOL', 'bool'],
   ['U8', 'u8'],
   ['I8', 'i8'],
@@ -31,7 +31,7 @@ const TYPES: ReadonlyMap<unknown, RawType> = new Map([
 
 interface Tensor {
   readonly name: string
-  readonly dtype: unknown
+  readonly dtype: string
   readonly shape: readonly number[]
   readonly start: number
   readonly end: number
@@ -43,7 +43,7 @@ export async function openSafetensors(source: ByteSource, { dataset }: ReadOptio
   const type = TYPES.get(tensor.dtype)
   const quoted = JSON.stringify(tensor.name)
   if (type === undefined) {
-    throw badFile(source, ` holds ${quoted} as ${JSON.stringify(tensor.dtype)}: convert it to float32 before saving.`)
+    throw badFile(source, ` holds ${quoted} as ${JSON.stringify(tensor.dtype.slice(0, 40))}: convert it to float32 before saving.`)
   }
   const [rows, cols = 1] = tensor.shape
   if (cols === 0) throw badFile(source, ` holds ${quoted} with 0 columns: at least one is needed.`)
@@ -84,7 +84,7 @@ function tensorOf(source: ByteSource, name: string, entry: unknown, size: number
   const { dtype, shape, data_offsets: offsets } = (entry ?? {}) as Record<string, unknown>
   const sizes = (value: unknown): value is number[] =>
     Array.isArray(value) && value.every((part) => Number.isSafeInteger(part) && part >= 0)
-  if (!sizes(shape) || !sizes(offsets) || offsets.length !== 2 || offsets[0] > offsets[1]) {
+  if (typeof dtype !== 'string' || !sizes(shape) || !sizes(offsets) || offsets.length !== 2 || offsets[0] > offsets[1]) {
     throw badFile(source, ` describes ${JSON.stringify(name.slice(0, 80))} wrongly: it was damaged, copy it again.`)
   }
   if (offsets[1] > size) {

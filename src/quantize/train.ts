@@ -1,6 +1,6 @@
 /** From vectors to a quantizer: looks at the data, then rounds until there is little to gain. */
 
-import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { repeatRounds } from '../core/rounds.ts'
 import { stream } from '../core/streams.ts'
 import type { Device } from '../device/contract.ts'
@@ -40,6 +40,7 @@ import type { QuantizerStats, QuantizerStop } from './stats.ts'
 export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
   options = readQuantizerOptions(options)
   const source = toSource(vectors)
+  requireRows(source)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
   const { signal, onProgress } = options
   const watch = { signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }

@@ -54,7 +54,7 @@ async function convert(session: Session, files: readonly string[], flags: Conver
   }
   if (toStdout && json) throw badValue('--json', 'true', 'standard output takes the vectors.')
   const signal = session.interruption()
-  const source = await openInput(session, from, flags)
+  const source = await openInput(session, from, flags, true)
   const view = createProgressView(stderr, quiet === true, signal)
   const { rows, cols, read64 } = source
   const stoppable = {

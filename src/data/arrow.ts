@@ -1,9 +1,11 @@
 /** Arrow and Feather (version 2), by @uwdata/flechette. The file is read whole; columns are views of its bytes. */
 import type { DataType } from '@uwdata/flechette'
 import type { ByteSource } from '../core/bytes.ts'
+import { checkArrowMetadata } from './arrow-metadata.ts'
 import { isList, nameOf, numberOf, vectorInto } from './column-values.ts'
 import { type Column, chooseColumns, type ReadOptions } from './columns.ts'
 import { decompressLz4Frame } from './lz4-frame.ts'
+import { LARGEST_GROWTH, SAFE_BYTES } from './npz.ts'
 import { optionalPackage, readBy } from './optional-package.ts'
 import { allocate, badFile, checkRows, type Table } from './table.ts'
 
@@ -16,6 +18,7 @@ export async function openArrow(source: ByteSource, options: ReadOptions = {}): 
   const flechette = await optionalPackage<Flechette>('@uwdata/flechette', 'Reading Arrow', PACKAGES)
   const bytes = await source.read(0, source.size)
   const decoded = await readBy(source.name, 'Arrow', async () => {
+    checkArrowMetadata(bytes)
     await registerCodecs(flechette)
     return flechette.tableFromIPC(bytes, { useBigInt: true })
   })
@@ -23,6 +26,17 @@ export async function openArrow(source: ByteSource, options: ReadOptions = {}): 
   const columns = fields.map(({ name, type }): Column => ({ name: name ?? '', kind: kindOf(flechette, type) }))
   const { vectors, names, notes } = chooseColumns(JSON.stringify(source.name), columns, options, true)
   const rows = decoded.numRows
+  // What cannot be is found before the columns are decoded.
+  if (!Number.isSafeInteger(rows) || rows < 0) {
+    throw badFile(source, ' does not say how many rows it has: it was damaged, copy or save it again.')
+  }
+  const expected = rows * vectors.length * 4
+  if (expected > SAFE_BYTES && expected > LARGEST_GROWTH * source.size) {
+    throw badFile(
+      source,
+      ` says it has ${rows} rows in ${source.size} bytes, which looks like a damaged or malicious file.`,
+    )
+  }
   const values = await readBy(source.name, 'Arrow', () => vectors.map((i) => valuesOf(decoded.getChildAt(i).toArray())))
   const [only] = vectors
   const isVector = columns[only].kind === 'list'

@@ -3,6 +3,7 @@ import type { FileMetaData, SchemaTree } from 'hyparquet'
 import type { ByteSource } from '../core/bytes.ts'
 import { isList, nameOf, numberOf, vectorInto } from './column-values.ts'
 import { type Column, chooseColumns, type ReadOptions } from './columns.ts'
+import { LARGEST_GROWTH, SAFE_BYTES } from './npz.ts'
 import { optionalPackage, readBy } from './optional-package.ts'
 import { allocate, badFile, checkRows, type Table } from './table.ts'
 
@@ -48,7 +49,6 @@ function readerOf(source: ByteSource, metadata: FileMetaData, read: Reader['read
   const bounds = [0]
   for (const group of metadata.row_groups) bounds.push(bounds.at(-1)! + Number(group.num_rows))
   const rows = bounds.at(-1)!
-  // Each row takes at least a bit somewhere; what cannot be is found before memory is asked for.
   if (!Number.isSafeInteger(rows) || bounds.some((bound, i) => i > 0 && bound < bounds[i - 1])) {
     throw badFile(source, ' has row groups of impossible sizes: it was damaged, copy or save it again.')
   }
@@ -63,9 +63,17 @@ async function tableOf(
 ): Promise<Table> {
   const { name } = source
   const { rows } = reader
-  const columns = fields.map((field): Column => ({ name: field.element.name, kind: kindOf(field) }))
+  const columns = fields.map((field): Column => ({ name: field.element.name ?? '', kind: kindOf(field) }))
   const { vectors, names, notes } = chooseColumns(JSON.stringify(name), columns, options, true)
   const wanted = vectors.map((i) => columns[i].name)
+  // What cannot be is found before memory is asked for.
+  const expected = rows * wanted.length * 4
+  if (expected > SAFE_BYTES && expected > LARGEST_GROWTH * source.size) {
+    throw badFile(
+      source,
+      ` says it has ${rows} rows in ${source.size} bytes, which looks like a damaged or malicious file.`,
+    )
+  }
   const isVector = columns[vectors[0]].kind === 'list'
   const cols = isVector ? await vectorLength(source, reader, wanted[0]) : wanted.length
   const type = vectors.every((i) => isNarrow(fields[i])) ? 'f32' : 'f64'

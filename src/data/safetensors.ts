@@ -43,7 +43,10 @@ export async function openSafetensors(source: ByteSource, { dataset }: ReadOptio
   const type = TYPES.get(tensor.dtype)
   const quoted = JSON.stringify(tensor.name)
   if (type === undefined) {
-    throw badFile(source, ` holds ${quoted} as ${JSON.stringify(tensor.dtype.slice(0, 40))}: convert it to float32 before saving.`)
+    throw badFile(
+      source,
+      ` holds ${quoted} as ${JSON.stringify(tensor.dtype.slice(0, 40))}: convert it to float32 before saving.`,
+    )
   }
   const [rows, cols = 1] = tensor.shape
   if (cols === 0) throw badFile(source, ` holds ${quoted} with 0 columns: at least one is needed.`)
@@ -84,7 +87,13 @@ function tensorOf(source: ByteSource, name: string, entry: unknown, size: number
   const { dtype, shape, data_offsets: offsets } = (entry ?? {}) as Record<string, unknown>
   const sizes = (value: unknown): value is number[] =>
     Array.isArray(value) && value.every((part) => Number.isSafeInteger(part) && part >= 0)
-  if (typeof dtype !== 'string' || !sizes(shape) || !sizes(offsets) || offsets.length !== 2 || offsets[0] > offsets[1]) {
+  if (
+    typeof dtype !== 'string' ||
+    !sizes(shape) ||
+    !sizes(offsets) ||
+    offsets.length !== 2 ||
+    offsets[0] > offsets[1]
+  ) {
     throw badFile(source, ` describes ${JSON.stringify(name.slice(0, 80))} wrongly: it was damaged, copy it again.`)
   }
   if (offsets[1] > size) {

@@ -24,7 +24,9 @@ import { createMovingClusters, type MovingClusters } from '../../kernels/move-ga
 import { type MeasuredPoints, measurePoints, moveAndCount } from '../../kernels/move-through.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
+import type { PointStore } from '../../vectors/points.ts'
 import { DomainLabels } from '../domain-labels.ts'
+import { moveBatch } from '../move-batch.ts'
 import type { PartialSums } from '../partial.ts'
 import {
   type CandidateSource,
@@ -91,7 +93,7 @@ class MoveUpdate implements Update {
     const around = this.#labels.around(part)
     const all = around && (await this.#labels.exchange(part))
     const groupings = await source.groups(state, part, round)
-    const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : (settings.batch as number)
+    const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : moveBatch(settings.batch as number, state.points.rows)
     const looked: Counted[] = []
     for (const [turn, given] of groupings.entries()) {
       const groups = around ? { ...given, around } : given
@@ -231,13 +233,20 @@ class DomainMoves extends MoveUpdate {
 }
 
 /** No mean is longer than the longest point of any device. */
-async function measureEverywhere({ team }: RunState): Promise<MeasuredPoints> {
+/** The points of a store never change: runs over the same ones, as in a sweep, measure once. */
+const MEASURED = new WeakMap<PointStore, MeasuredPoints>()
+
+async function measureEverywhere({ team, points }: RunState): Promise<MeasuredPoints> {
+  const known = MEASURED.get(points)
+  if (known) return known
   const measured = await team.everywhere(({ device, points, parts }) => {
     const own = parts.map((part) => ({ count: part.count, vectors: () => points.vectors(part) }))
     return measurePoints(device, { cols: points.cols, parts: own })
   })
   const held = measured.find((_, owner) => team.states[owner].parts.length > 0) ?? measured[0]
-  return { type: held.type, longest: Math.max(...measured.map(({ longest }) => longest)) }
+  const found = { type: held.type, longest: Math.max(...measured.map(({ longest }) => longest)) }
+  MEASURED.set(points, found)
+  return found
 }
 
 /** No move of a point without weight gains anything: it takes the nearest of its candidates instead. */

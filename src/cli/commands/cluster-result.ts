@@ -1,6 +1,7 @@
 /** The end of a run, in words and as JSON. */
 import { join } from 'node:path'
 import type { ClusterModel } from '../../index.ts'
+import type { Members } from '../members.ts'
 import type { Output } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
@@ -22,9 +23,13 @@ export interface ClusterResult {
   readonly seconds: number
   readonly out: string
   readonly agreement: Agreement | undefined
+  readonly members: readonly Members[] | undefined
 }
 
-export function resultObject({ model, seconds, out, agreement }: ClusterResult): object {
+/** Clusters whose members are told; the report has more. */
+const MOST_TOLD = 5
+
+export function resultObject({ model, seconds, out, agreement, members }: ClusterResult): object {
   const { method, metric, k, rows, cols, seed, stopped, iterations, device, options, certainty } = model.facts
   return {
     type: 'result',
@@ -49,11 +54,12 @@ export function resultObject({ model, seconds, out, agreement }: ClusterResult):
     deviceReason: device.reason,
     out,
     ...agreement,
+    ...(members && { members }),
   }
 }
 
 export function tellResult(stdout: Output, result: ClusterResult): void {
-  const { model, seconds, out, agreement } = result
+  const { model, seconds, out, agreement, members } = result
   const { facts, sizes } = model
   const { bold, dim } = stdout.colors
   const { smallest, median, largest, empty } = summarizeSizes(sizes)
@@ -83,6 +89,9 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
     row('classes', purityWords(agreement))
     row('', nmiWords(agreement))
     row('', entropyWords(agreement))
+  }
+  for (const [i, { cluster, names }] of (members ?? []).slice(0, MOST_TOLD).entries()) {
+    row(i === 0 ? 'members' : '', `${number(cluster)}: ${names.join(', ')}`.slice(0, 100))
   }
   const mixture = model.sigmas ? ['weights.npy', 'sigmas.npy'] : []
   row(

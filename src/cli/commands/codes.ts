@@ -1,6 +1,7 @@
 /** `centroidal encode` and `centroidal decode`: vectors to codes and back. */
 import type { Command } from 'commander'
-import { loadQuantizer, matrix, openVectors, readVectors, writeVectors } from '../../index.ts'
+import { loadQuantizer, matrix, readVectors, writeVectors } from '../../index.ts'
+import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
@@ -13,7 +14,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface CodeFlags extends DeviceFlags, SpeechFlags {
+interface CodeFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly out: string
 }
 
@@ -23,9 +24,9 @@ export function addCodeCommands(program: Command, session: Session): void {
     .summary('turn vectors into codes')
     .description('Writes every vector of a file as the few bytes that a quantizer makes of it.')
     .argument('<quantizer>', 'the folder that centroidal quantize wrote')
-    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
     .requiredOption('-o, --out <file>', 'where the codes go, one row of bytes a vector: .npy .bvecs')
-    .action((quantizer: string, vectors: string, flags: CodeFlags) => encodeFile(session, quantizer, vectors, flags))
+    .action((quantizer: string, vectors: string[], flags: CodeFlags) => encodeFile(session, quantizer, vectors, flags))
     .addHelpText('after', '\nExample:\n  centroidal encode quantizer base.bvecs --out codes.npy')
   const decode = program
     .command('decode')
@@ -36,13 +37,14 @@ export function addCodeCommands(program: Command, session: Session): void {
     .requiredOption('-o, --out <file>', 'where the vectors go: .npy .fvecs .csv .tsv')
     .action((quantizer: string, codes: string, flags: CodeFlags) => decodeFile(session, quantizer, codes, flags))
     .addHelpText('after', '\nExample:\n  centroidal decode quantizer codes.npy --out near.npy')
+  addInputOptions(encode)
   for (const command of [encode, decode]) addSpeechOptions(addDeviceOptions(command))
 }
 
-async function encodeFile(session: Session, folder: string, file: string, flags: CodeFlags): Promise<void> {
+async function encodeFile(session: Session, folder: string, files: readonly string[], flags: CodeFlags): Promise<void> {
   const began = performance.now()
   const quantizer = await loadQuantizer(folder)
-  const source = await openVectors(file)
+  const source = await openInput(session, files, flags)
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   try {

@@ -1,8 +1,7 @@
 /** `centroidal quantize`: from vectors to a quantizer in a folder. */
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
-  openVectors,
   QUANTIZER_TYPES,
   type Quantizer,
   type QuantizerOptions,
@@ -10,7 +9,9 @@ import {
   SUBSPACE_ORDERS,
   type SubspaceOrder,
   trainQuantizer,
+  type VectorSource,
 } from '../../index.ts'
+import { addInputOptions, type InputFlags, inputName, inputTitle, openInput, VECTOR_FILES } from '../input-files.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -27,7 +28,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface QuantizeFlags extends DeviceFlags, SpeechFlags {
+interface QuantizeFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly type: QuantizerType
   readonly m?: number
   readonly codewords?: number
@@ -47,10 +48,10 @@ export function addQuantizeCommand(program: Command, session: Session): void {
     .description(
       'Learns from vectors how to write others as a few bytes each, and writes a folder for centroidal encode, decode and search. Ctrl-C saves what was reached.',
     )
-    .argument('<vectors>', 'the vectors to learn from: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('<vectors...>', `the vectors to learn from: ${VECTOR_FILES}`)
     .requiredOption('-o, --out <folder>', 'gets books.npy, rotation.npy, model.json and report.html')
     .option('--title <text>', 'heading of the report (default: the name of the file)')
-    .action((vectors: string, flags: QuantizeFlags) => quantize(session, vectors, flags))
+    .action((vectors: string[], flags: QuantizeFlags) => quantize(session, vectors, flags))
     .addHelpText(
       'after',
       `
@@ -94,18 +95,20 @@ Example:
       wholeNumber('--seed', '', 0),
     ),
   ])
+  addInputOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
 
-async function quantize(session: Session, file: string, flags: QuantizeFlags): Promise<void> {
-  const source = await openVectors(file)
+async function quantize(session: Session, files: readonly string[], flags: QuantizeFlags): Promise<void> {
+  const file = inputName(files)
+  const source = await openInput(session, files, flags)
   try {
     const out = await OutFolder.claim(flags.out)
     const began = performance.now()
     const quantizer = await train(session, source, flags)
     const seconds = (performance.now() - began) / 1000
-    const { title = basename(file) } = flags
+    const { title = inputTitle(files) } = flags
     await saveRun(out, quantizer, async () => {
       const notes = { title, file, commandLine: session.commandLine, elements: source.type, seconds }
       const page = await quantizerPage(title, { kind: 'quantizer', name: out.path, quantizer, notes })
@@ -122,11 +125,7 @@ async function quantize(session: Session, file: string, flags: QuantizeFlags): P
   }
 }
 
-async function train(
-  session: Session,
-  source: Awaited<ReturnType<typeof openVectors>>,
-  flags: QuantizeFlags,
-): Promise<Quantizer> {
+async function train(session: Session, source: VectorSource, flags: QuantizeFlags): Promise<Quantizer> {
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   const device = await openChosenDevice(flags)

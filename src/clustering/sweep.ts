@@ -32,8 +32,8 @@ import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
  * Clusters vectors with several numbers of clusters, scores each clustering, and says in a sentence which number fits. Each
- * clustering begins from the one with fewer clusters, so that a sweep of many vectors costs little more than its largest
- * clustering alone. Other seeds, which tell how stable clusters are, work on a sample where there are many vectors.
+ * clustering begins from the one with fewer clusters, so that a sweep of many vectors costs far less than its clusterings
+ * one by one. Other seeds, which tell how stable clusters are, work on a sample where there are many vectors.
  *
  * @example
  * ```ts

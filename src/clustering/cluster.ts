@@ -105,8 +105,8 @@ async function* stepsWithCount(
   options: ClusterOptions,
   reason?: string,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
-  const { rows, cols, sparse } = source
-  const found = resolveOptions(options, { rows, cols, sparse: sparse !== undefined })
+  const { rows, cols, sparse, shards } = source
+  const found = resolveOptions(options, { rows, cols, sparse: sparse !== undefined, shards })
   const resolved = reason === undefined ? found : { ...found, methodReason: reason }
   if (options.resume) checkResume(options.resume, source, resolved)
   requireSparseOptions(source, resolved)
@@ -128,6 +128,8 @@ async function* stepsWithCount(
       frame,
       weights: resolved.weights,
       shards: resolved.shards,
+      separate: source.shards !== undefined,
+      owned: options.on && new Set(),
       pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })

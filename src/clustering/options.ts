@@ -22,8 +22,9 @@ import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-
 import { chooseMethod } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import { METHODS, type MethodName } from './presets.ts'
+import type { Machines } from './remote-owners.ts'
 import type { StartName } from './run-state.ts'
-import { checkShards, deviceChoices, shardChoice } from './shard-options.ts'
+import { checkMachines, checkShards, deviceChoices, requireDivisible, shardChoice } from './shard-options.ts'
 
 /** What can be asked of a clustering. Options of single methods are in {@link MethodOptions}. */
 export interface ClusterOptions extends MethodOptions {
@@ -88,6 +89,12 @@ export interface ClusterOptions extends MethodOptions {
    * one; with several devices at least 16.
    */
   readonly shards?: number | readonly number[]
+  /**
+   * Other machines that do the work: what {@link connect} returned. The vectors must be those of a manifest of shards
+   * ({@link openShards}). The result is that of a run in this process over the same shards, bit for bit, on devices of the
+   * same kind. `device` is used here for the small part of the work that is not divided. Default: this process works alone.
+   */
+  readonly on?: Machines
   /** Stops the run; what was reached so far is the result. Default: none. */
   readonly signal?: AbortSignal
   /** Called after every round. Default: nobody is told. */
@@ -175,6 +182,7 @@ const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
   device: deviceChoice,
   devices: deviceChoices,
   shards: checkShards,
+  on: checkMachines,
   signal: abortSignal,
   onIteration: callback,
   onProgress: callback,
@@ -211,15 +219,24 @@ export function readOptions(options: unknown): ClusterOptions {
   })
 }
 
+interface InputShape {
+  readonly rows: number
+  readonly cols: number
+  readonly sparse?: boolean
+  /** Rows of each shard, where the input is made of shards. */
+  readonly shards?: readonly number[] | undefined
+}
+
 export function resolveOptions(
   options: ClusterOptions,
-  { rows, cols, sparse = false }: { readonly rows: number; readonly cols: number; readonly sparse?: boolean },
+  { rows, cols, sparse = false, shards }: InputShape,
 ): ResolvedOptions {
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
   if (options.device !== undefined && options.devices !== undefined) {
     throw badOption('devices', options.devices, 'give either device or devices.')
   }
+  if (options.on) requireDivisible(options, shards)
   const weighted = checkWeights(options.weights, rows)
   const k = finds ? firstCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
@@ -242,7 +259,7 @@ export function resolveOptions(
     ...weighted,
     empty,
     relocate: relocation(options, name),
-    shards: shardChoice(options),
+    shards: shardChoice(options, shards),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
 }

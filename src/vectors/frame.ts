@@ -71,12 +71,19 @@ export async function inspectVectors(
   const moments = new Moments(source.cols)
   const every = Math.max(1, Math.floor(source.rows / SAMPLED_ROWS))
   let largest = 0
-  for await (const { first, data } of chunks(source, control)) {
-    largest = Math.max(largest, largestMagnitude(data, first, source))
-    if (unit) requireDirections(data, first, source)
-    const { cols } = source
-    for (let row = (every - (first % every)) % every; row * cols < data.length; row += every)
-      moments.add(data, row * cols)
+  const { known } = source
+  if (known) {
+    largest = known.largest
+    if (unit && known.zeroRow !== undefined) throw noDirection(known.zeroRow, source.name)
+    for (let row = 0; row < source.rows && !unit; row += every) moments.add(await source.read(row, row + 1), 0)
+  } else {
+    for await (const { first, data } of chunks(source, control)) {
+      largest = Math.max(largest, largestMagnitude(data, first, source))
+      if (unit) requireDirections(data, first, source)
+      const { cols } = source
+      for (let row = (every - (first % every)) % every; row * cols < data.length; row += every)
+        moments.add(data, row * cols)
+    }
   }
   const { shift, deviation } = unit ? { shift: undefined, deviation: 1 } : moments.farMean()
   let scale = unit ? 1 : scaleFor(largest)

@@ -5,6 +5,7 @@
 import type { VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { writeRows } from '../kernels/rows.ts'
+import type { ResumeArrays } from '../models/resume-arrays.ts'
 import { PointStore } from '../vectors/points.ts'
 import { approach, roomForCenters } from './distance-sampler.ts'
 import { chooseAndTake, retreatAndTake } from './loop.ts'
@@ -86,6 +87,12 @@ export class ShardOwner {
 
   async note<N extends NoteName>(name: N, note: OwnerNotes[N]): Promise<void> {
     await this.#notes[name](note)
+  }
+
+  /** The state of the shards between rounds, where labels and what the candidates learned are all of it. */
+  async keep(): Promise<{ readonly labels: readonly RowValues<Uint32Array>[]; readonly saved: ResumeArrays }> {
+    const { state, candidates } = this.#member
+    return { labels: await this.#tasks.labels({}), saved: (await candidates.save?.(state)) ?? {} }
   }
 
   free(): void {

@@ -1,6 +1,6 @@
 /** Vectors and whole numbers from files, Blobs and URLs. */
 import { platform } from '#platform'
-import type { Location } from '../core/bytes.ts'
+import type { ByteSource, Location } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { isMatrix, readAll, sparseSource, toSource } from '../core/matrix.ts'
@@ -41,7 +41,10 @@ export async function openVectors(location: Location): Promise<VectorSource> {
     const { read, name } = await readWhole(location, format)
     return isMatrix(read) ? toSource(read, name) : sparseSource(read, name)
   }
-  const table = await openTable(location)
+  return sourceOf(await openTable(location))
+}
+
+function sourceOf(table: Table): VectorSource {
   const { rows, cols, type, name } = table
   const close = (): Promise<void> => table.close()
   if (type === 'f32' || type === 'u8') {
@@ -49,6 +52,12 @@ export async function openVectors(location: Location): Promise<VectorSource> {
     return { rows, cols, type, name, read: table.read as VectorSource['read'], close }
   }
   return { rows, cols, type: 'f32', name, read: (start, end) => readAs(table, 'f32', start, end), close }
+}
+
+/** Dense vectors in bytes that are read on demand, such as an object in a bucket; the name tells the format. */
+export async function openVectorBytes(bytes: ByteSource): Promise<VectorSource> {
+  const table = await formatOf(bytes.name).open(bytes)
+  return sourceOf(table)
 }
 
 /**

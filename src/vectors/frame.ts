@@ -162,7 +162,7 @@ function inspectSparse({ rows, offsets, values }: SparseMatrix, unit: boolean, n
  * Every number is looked at once, by its bits: without the sign they order like magnitudes, with
  * Infinity and NaN on top. Four at a time, this is several times faster than comparing floats.
  */
-function largestMagnitude(data: VectorData, first: number, source: VectorSource): number {
+export function largestMagnitude(data: VectorData, first: number, source: VectorSource): number {
   if (data instanceof Uint8Array) return 255
   const bits = new Int32Array(data.buffer, data.byteOffset, data.length)
   const whole = bits.length - (bits.length % 4)
@@ -183,11 +183,18 @@ function largestMagnitude(data: VectorData, first: number, source: VectorSource)
 }
 
 function requireDirections(data: VectorData, first: number, source: VectorSource): void {
-  for (let at = 0; at < data.length; at += source.cols) {
+  const row = zeroRowOf(data, source.cols)
+  if (row !== undefined) throw noDirection(first + row, source.name)
+}
+
+/** The first row that is all zeros. */
+export function zeroRowOf(data: VectorData, cols: number): number | undefined {
+  for (let at = 0; at < data.length; at += cols) {
     let column = 0
-    while (column < source.cols && data[at + column] === 0) column++
-    if (column === source.cols) throw noDirection(first + at / source.cols, source.name)
+    while (column < cols && data[at + column] === 0) column++
+    if (column === cols) return at / cols
   }
+  return undefined
 }
 
 function noDirection(row: number, name: string): CentroidalError {

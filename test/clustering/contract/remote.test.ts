@@ -4,7 +4,7 @@ import type { Machines, RemoteOwners, RunDescription } from '../../../src/cluste
 import { ShardOwner } from '../../../src/clustering/shard-owner.ts'
 import { toSource } from '../../../src/core/matrix.ts'
 import { type ClusterOptions, cluster, type Device, openDevice, type VectorSource } from '../../../src/index.ts'
-import { bitsOf, cloud, ROWS, SUBJECTS } from './subjects.ts'
+import { bitsOf, cloud, SUBJECTS } from './subjects.ts'
 
 const SHARDS = [90, 0, 1, 29, 50, 37, 3, 30]
 const vectors = cloud(6)

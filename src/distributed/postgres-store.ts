@@ -1,5 +1,5 @@
 /** Blobs in PostgreSQL, in a schema of their own. */
-import type { Pool, PoolClient, QueryConfig } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { optionalPackage } from './optional-package.ts'
 import { type BlobStore, patiently, PIECE_BYTES, piecesOf } from './store.ts'
 
@@ -59,12 +59,11 @@ export async function openPostgres(url: string, name: string): Promise<BlobStore
       const count = piecesOf(bytes)
       for (let first = 0; first < count; first += AT_ONCE) {
         const end = Math.min(count, first + AT_ONCE)
-        // As text, bytes would come as hexadecimal digits, twice as long.
-        const query = { name: 'get', text, values: [run, key, first, end], binary: true, types: AS_BYTES }
-        const { rows } = await perform(() => pool.query<{ piece: Buffer; bytes: Buffer }>(query as QueryConfig))
+        const query = { name: 'get', text, values: [run, key, first, end] }
+        const { rows } = await perform(() => pool.query<{ piece: number; bytes: Buffer }>(query))
         if (rows.length !== end - first) return undefined
         for (const row of rows) {
-          const at = row.piece.readInt32BE() * PIECE_BYTES
+          const at = row.piece * PIECE_BYTES
           if (row.bytes.length !== Math.min(PIECE_BYTES, bytes - at)) return undefined
           out.set(row.bytes, at)
         }
@@ -91,8 +90,6 @@ export async function openPostgres(url: string, name: string): Promise<BlobStore
     close,
   }
 }
-
-const AS_BYTES = { getTypeParser: () => (value: unknown) => value }
 
 async function withClient<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()

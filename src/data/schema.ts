@@ -83,10 +83,7 @@ export function record<const F extends Fields>(fields: F): Schema<CheckedRecord<
     const given = plainObject(value, at)
     const stranger = Object.keys(given).find((name) => !Object.hasOwn(fields, name))
     if (stranger !== undefined) {
-      throw new CentroidalError(
-        'bad-file',
-        `${at} has an unknown field ${JSON.stringify(stranger)}${SAVE_AGAIN}`,
-      )
+      throw new CentroidalError('bad-file', `${at} has an unknown field ${JSON.stringify(stranger)}${SAVE_AGAIN}`)
     }
     const checked: Record<string, unknown> = {}
     for (const [name, schema] of Object.entries(fields)) {

@@ -23,7 +23,12 @@ export function rowsOfGroups({ groups, shards }: RunBlob): { first: number; coun
   })
 }
 
-export function checkAnswer(name: Payload['task']['name'], value: unknown, what: string, context: AnswerContext): unknown {
+export function checkAnswer(
+  name: Payload['task']['name'],
+  value: unknown,
+  what: string,
+  context: AnswerContext,
+): unknown {
   return fromStore((given, at) => answerOf(name, context)(given, at), value, what)
 }
 

@@ -1,11 +1,11 @@
 /** The way to a store, and from there to the workers that have joined it. */
 import { platform } from '#platform'
+import type { Machines, RemoteOwners, RunDescription } from '../clustering/remote-owners.ts'
 import { callback, optionsOf, real } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { VectorSource } from '../core/matrix.ts'
-import type { Machines, RemoteOwners, RunDescription } from '../clustering/remote-owners.ts'
 import type { RunControl } from '../device/contract.ts'
-import { type RoundTraffic, RemoteRun } from './coordinator.ts'
+import { RemoteRun, type RoundTraffic } from './coordinator.ts'
 import { PROTOCOL, type RunBlob } from './messages.ts'
 import { Queues } from './queues.ts'
 import { type ClusterEvent, RunShards } from './run-shards.ts'
@@ -57,7 +57,12 @@ const DEFAULT_LOCK = 15
  * @param url - redis://, rediss:// or postgres://, with user and password where the store asks for them.
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<MachinePool> {
-  const { onEvent = () => {}, onTraffic = () => {}, expire, lock } = optionsOf<ConnectOptions>('connect', options, {
+  const {
+    onEvent = () => {},
+    onTraffic = () => {},
+    expire,
+    lock,
+  } = optionsOf<ConnectOptions>('connect', options, {
     expire: real(1),
     lock: real(0.1),
     onEvent: callback,
@@ -121,7 +126,10 @@ export function groupShards(rows: readonly number[], most = MOST_GROUPS): number
 
 export async function connectStore(
   url: string,
-  { expire = DEFAULT_EXPIRE, lock = DEFAULT_LOCK }: { readonly expire?: number | undefined; readonly lock?: number | undefined },
+  {
+    expire = DEFAULT_EXPIRE,
+    lock = DEFAULT_LOCK,
+  }: { readonly expire?: number | undefined; readonly lock?: number | undefined },
 ): Promise<Connection> {
   const { disk } = platform
   if (disk === undefined) throw new CentroidalError('bad-option', 'A page cannot connect to a store: use Node.')

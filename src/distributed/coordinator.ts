@@ -140,7 +140,11 @@ export class RemoteRun implements RemoteOwners {
   /** What comes from several workers becomes one result where it is sums, as differences have to be added up first. */
   #merged(name: TaskName, answers: Answers, whole: boolean): Answers {
     if (name !== 'choose' && name !== 'take' && name !== 'retreat') return answers
-    const given = answers as readonly { round?: PartialRound; squares?: unknown[]; sums: Parameters<typeof applySums>[0] }[]
+    const given = answers as readonly {
+      round?: PartialRound
+      squares?: unknown[]
+      sums: Parameters<typeof applySums>[0]
+    }[]
     let sums = whole ? undefined : this.#sums
     const values: PartialSums['values'][number][] = []
     for (const answer of given) {

@@ -3,11 +3,22 @@
  * are named relative to the folder of the manifest, or as objects in S3 (s3://bucket/key).
  */
 import { platform } from '#platform'
-import { optionsOf, whole as wholeOption } from '../core/arguments.ts'
+import { abortSignal, callback, optionsOf, whole as wholeOption } from '../core/arguments.ts'
 import { Checksum } from '../core/checksum.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import { elementBytes, type VectorData, type VectorSource } from '../core/matrix.ts'
-import { choice, list, optional, real, record, SAVE_AGAIN, type Schema, text, whole, wrongValue } from '../data/schema.ts'
+import {
+  choice,
+  list,
+  optional,
+  real,
+  record,
+  SAVE_AGAIN,
+  type Schema,
+  text,
+  whole,
+  wrongValue,
+} from '../data/schema.ts'
 import { largestMagnitude, zeroRowOf } from '../vectors/frame.ts'
 import { type DataRoots, openRoots } from './data-roots.ts'
 
@@ -46,7 +57,11 @@ const checkFile: Schema<string> = (value, at) => {
   const file = text(/^[^\p{C}\\]{1,1024}$/u)(value, at)
   if (/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/.+$/.test(file)) return file
   const steps = file.split('/')
-  if (file.startsWith('/') || /^[a-z]+:/i.test(file) || steps.some((step) => step === '' || step === '.' || step === '..'))
+  if (
+    file.startsWith('/') ||
+    /^[a-z]+:/i.test(file) ||
+    steps.some((step) => step === '' || step === '.' || step === '..')
+  )
     throw wrongValue(at, file, 'a path below the folder of the manifest, or s3://bucket/key,')
   return file
 }
@@ -106,13 +121,33 @@ export async function writeShards(
 ): Promise<Manifest> {
   const given = optionsOf<ShardingOptions>('writeShards', options, {
     rows: wholeOption(1),
-    signal: (value) => value as AbortSignal,
-    onProgress: (value) => value as (share: number) => void,
+    signal: abortSignal,
+    onProgress: callback,
   })
-  if (!Array.isArray(files) || files.length === 0) throw badArgument('the list of files', files, 'give one file or more.')
   const { disk } = platform
   if (disk === undefined) throw platform.cannotWrite(path, undefined)
-  const folder = disk.parentOf(disk.within('.', path))
+  const manifest = await manifestOf(disk.parentOf(disk.within('.', path)), files, given)
+  const sink = await platform.createBytes(path)
+  try {
+    await sink.write(new TextEncoder().encode(manifestText(manifest)))
+    await sink.close()
+  } catch (error) {
+    await sink.abort()
+    throw error
+  }
+  return manifest
+}
+
+/** The manifest of files in a folder, or below it. */
+export async function manifestOf(
+  folder: string,
+  files: readonly string[],
+  options: ShardingOptions = {},
+): Promise<Manifest> {
+  if (!Array.isArray(files) || files.length === 0)
+    throw badArgument('the list of files', files, 'give one file or more.')
+  const { disk } = platform
+  if (disk === undefined) throw platform.cannotWrite(folder, undefined)
   const roots = await openRoots([folder], true)
   const names = await Promise.all(
     files.map(async (file) => {
@@ -130,18 +165,11 @@ export async function writeShards(
       return name
     }),
   )
-  const manifest = await describeFiles(names, roots, given)
-  const sink = await platform.createBytes(path)
   try {
-    await sink.write(new TextEncoder().encode(manifestText(manifest)))
-    await sink.close()
-  } catch (error) {
-    await sink.abort()
-    throw error
+    return await describeFiles(names, roots, options)
   } finally {
     await roots.close()
   }
-  return manifest
 }
 
 /** One shard in a line, so that manifests of many shards can be read and compared. */
@@ -176,7 +204,8 @@ async function describeFiles(
         const count = Math.min(each, rows - first)
         const share = (done: number): void => onProgress?.((number + (first + done) / rows) / files.length)
         shards.push({ file, first, rows: count, ...(await examineRows(source, first, count, signal, share)) })
-        if (shards.length > MOST_SHARDS) throw badArgument('option rows', most, `that makes over ${MOST_SHARDS} shards.`)
+        if (shards.length > MOST_SHARDS)
+          throw badArgument('option rows', most, `that makes over ${MOST_SHARDS} shards.`)
       }
     } finally {
       await source.close?.()
@@ -223,7 +252,9 @@ export function parseManifest(bytes: Uint8Array, name: string): Manifest {
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new CentroidalError('bad-file', `${JSON.stringify(name)} is no JSON file: give a manifest of shards.`, { cause })
+    throw new CentroidalError('bad-file', `${JSON.stringify(name)} is no JSON file: give a manifest of shards.`, {
+      cause,
+    })
   }
   try {
     const { type, cols, shards } = checkManifest(value, `${name}:`)
@@ -231,6 +262,8 @@ export function parseManifest(bytes: Uint8Array, name: string): Manifest {
     return { type, cols, shards }
   } catch (error) {
     if (!(error instanceof CentroidalError)) throw error
-    throw new CentroidalError('bad-file', error.message.replace(SAVE_AGAIN, ': make the manifest again.'), { cause: error })
+    throw new CentroidalError('bad-file', error.message.replace(SAVE_AGAIN, ': make the manifest again.'), {
+      cause: error,
+    })
   }
 }

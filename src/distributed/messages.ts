@@ -6,7 +6,19 @@ import { type MethodOptions, resolveSettings } from '../clustering/method-option
 import { METHODS, type MethodName } from '../clustering/presets.ts'
 import type { NoteName, OwnerNotes, OwnerTasks, RunDescription, TaskName } from '../clustering/remote-owners.ts'
 import { CentroidalError, show } from '../core/errors.ts'
-import { choice, list, optional, plainObject, real, record, SAVE_AGAIN, type Schema, text, whole, wrongValue } from '../data/schema.ts'
+import {
+  choice,
+  list,
+  optional,
+  plainObject,
+  real,
+  record,
+  SAVE_AGAIN,
+  type Schema,
+  text,
+  whole,
+  wrongValue,
+} from '../data/schema.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { RowLayout } from '../vectors/layout.ts'
 import type { CenterDelta, SumsDelta } from './deltas.ts'
@@ -153,7 +165,8 @@ const checkLayout: Schema<RowLayout> = (value, at) => {
   own.domains.forEach(({ index, first, count, shards }, i) => {
     const rows = own.shards.slice(shard, shard + shards).reduce((sum, each) => sum + each.count, 0)
     const begin = own.shards[shard]?.first ?? next
-    if (index !== i || first !== begin || count !== rows || shards !== 1) throw wrongValue(at, i, 'domains of one shard')
+    if (index !== i || first !== begin || count !== rows || shards !== 1)
+      throw wrongValue(at, i, 'domains of one shard')
     shard += shards
   })
   if (shard !== own.shards.length) throw wrongValue(at, shard, `${own.shards.length} domains`)
@@ -244,13 +257,16 @@ function checkLabels(rows: number, most: number): Schema<Uint32Array> {
   }
 }
 
-const checkMixture = (most: number): Schema<OwnerNotes['centers']['mixture']> => (value, at) => {
-  if (value === undefined || value === null) return undefined
-  const own = record({ weights: typed(Float64Array), variances: typed(Float64Array) })(value, at)
-  const fits = own.weights.length === own.variances.length && own.weights.length <= most
-  if (fits && own.weights.every((weight) => weight >= 0) && own.variances.every((variance) => variance > 0)) return own
-  throw wrongValue(at, own.weights.length, 'weights and variances of components')
-}
+const checkMixture =
+  (most: number): Schema<OwnerNotes['centers']['mixture']> =>
+  (value, at) => {
+    if (value === undefined || value === null) return undefined
+    const own = record({ weights: typed(Float64Array), variances: typed(Float64Array) })(value, at)
+    const fits = own.weights.length === own.variances.length && own.weights.length <= most
+    if (fits && own.weights.every((weight) => weight >= 0) && own.variances.every((variance) => variance > 0))
+      return own
+    throw wrongValue(at, own.weights.length, 'weights and variances of components')
+  }
 
 /** Arguments of a task. */
 export function checkTask(name: TaskName, args: unknown, { cols, most }: RunSizes): OwnerTasks[TaskName]['args'] {
@@ -310,7 +326,11 @@ export function checkCenters(note: unknown, { most }: RunSizes) {
 }
 
 export function checkFollow(note: unknown): { delta: SumsDelta; whole: boolean; news: unknown } {
-  const { delta, whole: all, news } = record({
+  const {
+    delta,
+    whole: all,
+    news,
+  } = record({
     delta: checkSumsDelta,
     whole: choice(true, false),
     news: (value) => value,
@@ -327,7 +347,9 @@ export function checkNews(news: unknown, most: number): unknown {
     own,
     'the news',
   )
-  if (renamed && (before === undefined || renamed.length !== before)) throw wrongValue('the news', renamed.length, 'names')
-  if (renamed?.some((name) => name >= most && name !== NO_LABEL)) throw wrongValue('the news', 'a name', `below ${most}`)
+  if (renamed && (before === undefined || renamed.length !== before))
+    throw wrongValue('the news', renamed.length, 'names')
+  if (renamed?.some((name) => name >= most && name !== NO_LABEL))
+    throw wrongValue('the news', 'a name', `below ${most}`)
   return { renamed, before }
 }

@@ -7,6 +7,8 @@ export async function optionalPackage<T>(name: string, purpose: string): Promise
     // Bundlers do not follow a name that is not written out, so pages are built without the package.
     return (await import(/* @vite-ignore */ name)) as T
   } catch (cause) {
-    throw new CentroidalError('bad-option', `${purpose} requires the package ${name}: run "npm install ${name}".`, { cause })
+    throw new CentroidalError('bad-option', `${purpose} requires the package ${name}: run "npm install ${name}".`, {
+      cause,
+    })
   }
 }

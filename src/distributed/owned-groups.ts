@@ -188,7 +188,10 @@ export class OwnedGroups {
     }
     const checked = checkNote('labels', { labels }, this.#sizes) as OwnerNotes['labels']
     await this.#owner.note('labels', checked)
-    await this.#owner.note('restore', checkNote('restore', { arrays: saved ?? {} }, this.#sizes) as OwnerNotes['restore'])
+    await this.#owner.note(
+      'restore',
+      checkNote('restore', { arrays: saved ?? {} }, this.#sizes) as OwnerNotes['restore'],
+    )
   }
 }
 

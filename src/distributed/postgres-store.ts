@@ -1,7 +1,7 @@
 /** Blobs in PostgreSQL, in a schema of their own. */
 import type { Pool, PoolClient } from 'pg'
 import { optionalPackage } from './optional-package.ts'
-import { type BlobStore, patiently, PIECE_BYTES, piecesOf } from './store.ts'
+import { type BlobStore, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 /** BullMQ keeps a connection for each queue that is listened to. */
 const MOST_CONNECTIONS = 24

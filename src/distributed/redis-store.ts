@@ -1,7 +1,7 @@
 /** Blobs in Redis or Valkey. Keys expire, so that nothing stays even if no process is left to clean up. */
 import type { Redis } from 'ioredis'
 import { optionalPackage } from './optional-package.ts'
-import { type BlobStore, patiently, PIECE_BYTES, piecesOf } from './store.ts'
+import { type BlobStore, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 const RUNS = 'centroidal:runs'
 /** Pieces that are sent before an answer is waited for. */

@@ -32,8 +32,13 @@ export interface WorkerFacts {
 /** What happens to a run that is worth telling. */
 export type ClusterEvent =
   | { readonly kind: 'waiting'; readonly groups: number }
-  | { readonly kind: 'workers'; readonly workers: readonly WorkerFacts[] }
-  | { readonly kind: 'left' | 'failed' | 'refused'; readonly name: string; readonly groups: readonly number[]; readonly why?: string }
+  | { readonly kind: 'workers'; readonly workers: readonly WorkerFacts[]; readonly total: number }
+  | {
+      readonly kind: 'left' | 'failed' | 'refused'
+      readonly name: string
+      readonly groups: readonly number[]
+      readonly why?: string
+    }
 
 export interface PendingCommand {
   readonly seq: number
@@ -284,7 +289,8 @@ export class RunShards {
       const { name, device } = this.#workers.get(worker) ?? { name: worker, device: '' }
       return { worker, name, device, groups: own.sort((a, b) => a - b) }
     })
-    this.#onEvent({ kind: 'workers', workers: workers.sort((a, b) => (a.name < b.name ? -1 : 1)) })
+    workers.sort((a, b) => (a.name < b.name ? -1 : 1))
+    this.#onEvent({ kind: 'workers', workers, total: this.#groups })
   }
 }
 

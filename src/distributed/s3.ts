@@ -81,7 +81,11 @@ function failed(what: 'read' | 'written', address: string, error: unknown): Cent
   if (error instanceof CentroidalError) return error
   const { name, message } = error as Error
   const why = message && message !== name ? `${name}: ${message}` : name
-  return new CentroidalError('bad-file', `${address} cannot be ${what} (${why}): check the address and your credentials.`, {
-    cause: error,
-  })
+  return new CentroidalError(
+    'bad-file',
+    `${address} cannot be ${what} (${why}): check the address and your credentials.`,
+    {
+      cause: error,
+    },
+  )
 }

@@ -4,7 +4,7 @@ import { trustedSource } from '../core/checked-source.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { elementBytes, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { type DataRoots, openRoots } from './data-roots.ts'
-import { examineRows, type Manifest, parseManifest, type ShardEntry } from './manifest.ts'
+import { examineRows, type Manifest, manifestOf, parseManifest, type ShardEntry } from './manifest.ts'
 import { isObjectAddress, openObject } from './s3.ts'
 
 /** Vectors of a manifest: see {@link openShards}. */
@@ -20,7 +20,8 @@ const MOST_OPEN = 32
 
 /**
  * Opens the vectors of a manifest that {@link writeShards} or `centroidal shard` made, as one source; close() it afterwards.
- * A run over it has the shards of the manifest, and the same result wherever they are processed.
+ * A run over it has the shards of the manifest, and the same result wherever they are processed. Files of vectors can be
+ * given instead, in the current folder or below it; they are read once to make a manifest of them.
  *
  * @example
  * ```ts
@@ -34,7 +35,10 @@ const MOST_OPEN = 32
  * await source.close?.()
  * ```
  */
-export async function openShards(location: string): Promise<ShardedVectors> {
+export async function openShards(location: string | readonly string[]): Promise<ShardedVectors> {
+  if (typeof location !== 'string') {
+    return shardedVectors(await manifestOf('.', location), await openRoots(['.'], true), location.join(', '))
+  }
   const bytes = isObjectAddress(location) ? await openObject(location) : await platform.openBytes(location)
   let manifest: Manifest
   try {

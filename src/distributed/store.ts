@@ -72,7 +72,8 @@ export async function patiently<T>(name: string, work: () => Promise<T>, patienc
     } catch (error) {
       if (error instanceof CentroidalError) throw error
       const why = (error as Error).message
-      if (!isPassing(error)) throw new CentroidalError('bad-data', `The store ${name} refused: ${why}`, { cause: error })
+      if (!isPassing(error))
+        throw new CentroidalError('bad-data', `The store ${name} refused: ${why}`, { cause: error })
       if (Date.now() - began > patience) {
         throw new CentroidalError(
           'bad-data',

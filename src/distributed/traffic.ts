@@ -25,7 +25,9 @@ export class Traffic {
     this.written += bytes.length
     const small = bytes.length <= MOST_INLINE
     if (keep || !small) await this.#store.put(this.#run, key, bytes)
-    return small ? { inline: Buffer.from(bytes).toString('base64'), key, bytes: bytes.length } : { key, bytes: bytes.length }
+    return small
+      ? { inline: Buffer.from(bytes).toString('base64'), key, bytes: bytes.length }
+      : { key, bytes: bytes.length }
   }
 
   async get({ inline, key, bytes }: Place, what: string): Promise<unknown> {

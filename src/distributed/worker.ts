@@ -4,11 +4,11 @@
  */
 import { CentroidalError, show } from '../core/errors.ts'
 import type { Device } from '../device/contract.ts'
-import { type DeviceChoice, openDevice } from '../vectors/device-choice.ts'
 import { isDevice } from '../device/is-device.ts'
+import { type DeviceChoice, openDevice } from '../vectors/device-choice.ts'
 import { type Connection, connectStore } from './connect.ts'
 import { openRoots } from './data-roots.ts'
-import { checkLease, fromStore, PROTOCOL, type Lease } from './messages.ts'
+import { checkLease, fromStore, type Lease, PROTOCOL } from './messages.ts'
 import type { HeldLease } from './queues.ts'
 import { answersOf, LEASES } from './run-shards.ts'
 import { removeRun } from './sweep-runs.ts'

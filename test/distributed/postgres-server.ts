@@ -31,7 +31,12 @@ export async function startPostgres(): Promise<TestStore> {
   const port = await freePort()
   let child: ChildProcess | undefined
   const start = async (): Promise<void> => {
-    const settings = ['fsync=off', 'max_connections=200', `unix_socket_directories=${folder}`, 'listen_addresses=127.0.0.1']
+    const settings = [
+      'fsync=off',
+      'max_connections=200',
+      `unix_socket_directories=${folder}`,
+      'listen_addresses=127.0.0.1',
+    ]
     const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
     child = spawn(postgres, args, { ...user, env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
     await ready(child)

@@ -1,6 +1,7 @@
 /** The end of a run, in words and as JSON. */
 import { join } from 'node:path'
 import type { ClusterModel } from '../../index.ts'
+import { type MachineReport, machineWords } from '../machine-watch.ts'
 import type { Output } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
@@ -22,9 +23,10 @@ export interface ClusterResult {
   readonly seconds: number
   readonly out: string
   readonly agreement: Agreement | undefined
+  readonly machines?: MachineReport | undefined
 }
 
-export function resultObject({ model, seconds, out, agreement }: ClusterResult): object {
+export function resultObject({ model, seconds, out, agreement, machines }: ClusterResult): object {
   const { method, metric, k, rows, cols, seed, stopped, iterations, device, options, certainty } = model.facts
   return {
     type: 'result',
@@ -48,12 +50,13 @@ export function resultObject({ model, seconds, out, agreement }: ClusterResult):
     deviceName: device.name,
     deviceReason: device.reason,
     out,
+    ...(machines && { machines }),
     ...agreement,
   }
 }
 
 export function tellResult(stdout: Output, result: ClusterResult): void {
-  const { model, seconds, out, agreement } = result
+  const { model, seconds, out, agreement, machines } = result
   const { facts, sizes } = model
   const { bold, dim } = stdout.colors
   const { smallest, median, largest, empty } = summarizeSizes(sizes)
@@ -79,6 +82,7 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
   if (empty > 0) row('', `${count(empty, 'cluster')} without a point`)
   row('device', facts.device.name)
   row('', dim(facts.device.reason))
+  if (machines) for (const [i, text] of machineWords(machines).entries()) row(i === 0 ? 'workers' : '', text)
   if (agreement) {
     row('classes', purityWords(agreement))
     row('', nmiWords(agreement))

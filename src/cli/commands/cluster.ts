@@ -1,7 +1,9 @@
 /** `centroidal cluster`: from a file of vectors to a folder with centres, labels and a report. */
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import { type ClusterModel, clusterSteps, openVectors, type VectorSource } from '../../index.ts'
+import { type ClusterModel, clusterSteps, type VectorSource } from '../../index.ts'
+import { type MachineReport, MachineWatch } from '../machine-watch.ts'
+import { openInput } from '../open-input.ts'
 import { OutFolder } from '../out-folder.ts'
 import { ClusterProgress } from '../progress/cluster-progress.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -24,7 +26,10 @@ export function addClusterCommand(program: Command, session: Session): void {
     .description(
       'Groups vectors into k clusters around their means, and writes centres, labels and a report with pictures into a folder. Ctrl-C saves what was reached; --resume goes on from there.',
     )
-    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
+    .argument(
+      '<vectors>',
+      'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat; a manifest of shards: .json',
+    )
     .action((vectors: string, flags: ClusterFlags) => clusterFile(session, vectors, flags))
     .addHelpText(
       'after',
@@ -37,19 +42,20 @@ Example:
   centroidal cluster digits.npy -k 64 --truth classes.npy --image 28x28 --out run
   centroidal cluster vectors.npy -k 1000 --method canopy --canopy-radius 0.8
   centroidal cluster vectors.npy -k auto --out run
-  centroidal cluster vectors.npy --resume run --iterations 300`,
+  centroidal cluster vectors.npy --resume run --iterations 300
+  centroidal cluster shards.json -k 100000 --on redis://store --out run`,
     )
   addClusterOptions(command)
 }
 
 export async function clusterFile(session: Session, file: string, flags: ClusterFlags): Promise<void> {
-  const source = await openVectors(file)
+  const source = await openInput(file, flags.on !== undefined)
   try {
     const inputs = await readInputs(flags, source)
     const out = await OutFolder.claim(flags.out ?? flags.resume ?? 'run')
     const began = performance.now()
     const circles = new MixtureCourse(source)
-    const model = await run(session, source, inputs, flags, out, circles)
+    const { model, machines } = await run(session, source, inputs, flags, out, circles)
     const seconds = (performance.now() - began) / 1000
     const interrupted = session.interrupted
     const { truth } = inputs
@@ -64,7 +70,7 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
       }
       return { notes, page: await clusterPage(title, clusterRun(out.path, model, notes)) }
     })
-    const result = { model, seconds, out: out.path, agreement: agreed }
+    const result = { model, seconds, out: out.path, agreement: agreed, machines }
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
     if (interrupted) throw savedInterruption(model, file, out)
@@ -80,13 +86,16 @@ async function run(
   flags: ClusterFlags,
   out: OutFolder,
   circles: MixtureCourse,
-): Promise<ClusterModel> {
+): Promise<{ model: ClusterModel; machines: MachineReport | undefined }> {
   const signal = session.interruption()
   const progress = new ClusterProgress(createProgressView(session.stderr, flags.quiet === true, signal), limits)
   const device = await openChosenDevice(flags)
+  let watch: MachineWatch | undefined
   try {
+    watch = await MachineWatch.open(flags, session, (text, workers) => progress.tell(text, workers))
     const steps = clusterSteps(source, {
       ...options,
+      ...(watch && { on: watch.pool }),
       device,
       signal,
       onProgress: (phase, share) => progress.phase(phase, share),
@@ -96,7 +105,7 @@ async function run(
     })
     for (;;) {
       const step = await steps.next()
-      if (step.done) return step.value
+      if (step.done) return { model: step.value, machines: watch?.report() }
       progress.round(step.value)
       await circles.take(step.value)
       if (flags.json) {
@@ -113,6 +122,7 @@ async function run(
     )
   } finally {
     progress.stop()
+    await watch?.close()
     await device.close()
   }
 }

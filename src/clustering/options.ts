@@ -73,7 +73,8 @@ export interface ClusterOptions extends MethodOptions {
    * Leave poor local optima: when progress slows, and before the run ends, two clusters that are close to each other are
    * merged and one that holds several groups is split instead, wherever that lowers the distortion. Default true for the
    * methods that can (lloyd, sharp, closures, closures-sharp, akm, rakm), except where the centres to start from are given:
-   * there the result is that of the plain method.
+   * there the result is that of the plain method, and for shards of more than a billion numbers, because the leading process
+   * reads all vectors for it.
    */
   readonly relocate?: boolean
   /** An open device (stays open), or which one to open or share. Default `auto`: a hardware GPU where there is one, else all cores. */
@@ -164,6 +165,8 @@ export const CLUSTER_DEFAULTS = {
 /** Larger values would practically never finish. */
 const MOST_ITERATIONS = 1_000_000_000
 const MOST_RESTARTS = 10_000
+/** Numbers of all vectors that one process may be asked to read by default, where the vectors come in shards. */
+const MOST_GATHERED = 1e9
 
 /** Options of every method. Those of single methods are in the tables of {@link METHODS}. */
 const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
@@ -258,14 +261,14 @@ export function resolveOptions(
     metric,
     ...weighted,
     empty,
-    relocate: relocation(options, name),
+    relocate: relocation(options, name, shards !== undefined && rows * cols > MOST_GATHERED),
     shards: shardChoice(options, shards),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
 }
 
 /** A run that is resumed goes on as it was. */
-function relocation({ relocate, start, resume }: ClusterOptions, method: MethodName): boolean {
+function relocation({ relocate, start, resume }: ClusterOptions, method: MethodName, large: boolean): boolean {
   const able = METHODS[method].relocates === true
   if (relocate && !able) {
     const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)
@@ -275,7 +278,7 @@ function relocation({ relocate, start, resume }: ClusterOptions, method: MethodN
       `${method} does not relocate clusters, these methods do: ${names.join(', ')}.`,
     )
   }
-  return able && (relocate ?? (resume ? resume.facts.options.relocate === true : !isMatrix(start)))
+  return able && (relocate ?? (resume ? resume.facts.options.relocate === true : !isMatrix(start) && !large))
 }
 
 /** Sparse rows go only where every kernel takes them, so that they are never made dense. */

@@ -55,6 +55,10 @@ export function shardChoice(
 ): ShardChoice | undefined {
   if (given !== undefined) {
     if (shards !== undefined) throw badOption('shards', shards, 'the vectors come in shards already: leave it out.')
+    const earlier = resume?.facts.options.shards
+    if (resume && JSON.stringify(earlier) !== JSON.stringify(given)) {
+      throw badOption('resume', 'a model of other shards', 'resume with the manifest it was made of.')
+    }
     return given
   }
   const before = resume?.facts.options.shards as ShardChoice | undefined

@@ -190,12 +190,11 @@ export class RunShards {
         for (const group of groups) {
           this.#owners.set(group, worker)
           this.#refused.delete(group)
+          // Also who had it before is asked again: its answer may have covered groups that others have answered by now.
+          pending?.asked.delete(group)
         }
         this.#tellWorkers()
-        this.#gathering ??= setTimeout(() => {
-          this.#gathering = undefined
-          this.#dispatch().catch((error: unknown) => this.#fail(error))
-        }, GATHER)
+        this.#dispatchSoon()
         return
       case 'left':
         for (const group of groups) if (this.#owners.get(group) === worker) this.#disown(group)
@@ -222,7 +221,12 @@ export class RunShards {
       case 'stopped': {
         if (pending === undefined || report.seq !== pending.command.seq || groups.length === 0) return
         // Only answers that fit together count; the others are repetitions.
-        if (!groups.every((group) => pending.remaining.has(group))) return
+        if (!groups.every((group) => pending.remaining.has(group))) {
+          // What is still missing of it is asked for by itself.
+          for (const group of groups) if (pending.asked.get(group) === worker) pending.asked.delete(group)
+          this.#dispatchSoon()
+          return
+        }
         for (const group of groups) {
           pending.remaining.delete(group)
           this.#failures.delete(group)
@@ -233,6 +237,13 @@ export class RunShards {
         if (pending.remaining.size === 0) pending.settle()
       }
     }
+  }
+
+  #dispatchSoon(): void {
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined
+      this.#dispatch().catch((error: unknown) => this.#fail(error))
+    }, GATHER)
   }
 
   #disown(group: number): void {

@@ -1,10 +1,10 @@
 /** The public door: everything else is free to change. */
 
 export { cluster, clusterSteps } from './clustering/cluster.ts'
-export type { Machines, RemoteOwners, RunDescription } from './clustering/remote-owners.ts'
 export type { MethodOption, MethodOptions, SettingValue } from './clustering/method-options.ts'
 export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
+export type { Machines, RemoteOwners, RunDescription } from './clustering/remote-owners.ts'
 export type { ClusterStep } from './clustering/run-once.ts'
 export type { Method, StartName } from './clustering/run-state.ts'
 export { SWEEP_DEFAULTS, type SweepOptions, type SweepRange } from './clustering/sweep/options.ts'
@@ -33,7 +33,10 @@ export { type DeviceListing, type DeviceOptions, listDevices } from './device/op
 export { type ConnectOptions, connect, type MachinePool } from './distributed/connect.ts'
 export type { RoundTraffic } from './distributed/coordinator.ts'
 export { type Manifest, type ShardEntry, type ShardingOptions, writeShards } from './distributed/manifest.ts'
+export type { ShardWorkOptions } from './distributed/pool-jobs.ts'
+export { sampleRows } from './distributed/pool-jobs.ts'
 export type { ClusterEvent, WorkerFacts } from './distributed/run-shards.ts'
+export type { ShardOutput } from './distributed/shard-jobs.ts'
 export { openShards, type ShardedVectors } from './distributed/shard-source.ts'
 export { type WorkerOptions, work } from './distributed/worker.ts'
 export type { FormTiming } from './kernels/measured-forms.ts'

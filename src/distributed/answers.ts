@@ -13,7 +13,10 @@ export interface AnswerContext {
 }
 
 /** First row and number of rows of each group. */
-export function rowsOfGroups({ groups, shards }: RunBlob): { first: number; count: number }[] {
+export function rowsOfGroups({
+  groups,
+  shards,
+}: Pick<RunBlob, 'groups' | 'shards'>): { first: number; count: number }[] {
   let first = 0
   return groups.map((own) => {
     const count = own.reduce((sum, shard) => sum + shards[shard].rows, 0)

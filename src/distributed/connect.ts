@@ -3,12 +3,16 @@ import { platform } from '#platform'
 import type { Machines, RemoteOwners, RunDescription } from '../clustering/remote-owners.ts'
 import { callback, optionsOf, real } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
-import type { VectorSource } from '../core/matrix.ts'
+import type { Matrix, VectorSource } from '../core/matrix.ts'
 import type { RunControl } from '../device/contract.ts'
+import { type ClusterModel, clusterModel } from '../models/model.ts'
+import { type Quantizer, trainedQuantizer } from '../quantize/quantizer.ts'
 import { RemoteRun, type RoundTraffic } from './coordinator.ts'
 import { PROTOCOL, type RunBlob } from './messages.ts'
+import { assignShards, encodeShards, type JobContext, readSample, type ShardWorkOptions } from './pool-jobs.ts'
 import { Queues } from './queues.ts'
 import { type ClusterEvent, RunShards } from './run-shards.ts'
+import type { ShardOutput } from './shard-jobs.ts'
 import type { ShardedVectors } from './shard-source.ts'
 import type { BlobStore } from './store.ts'
 import { MOST_GROUPS, removeRun } from './sweep-runs.ts'
@@ -30,6 +34,12 @@ export interface ConnectOptions {
 export interface MachinePool extends Machines {
   /** The address without its password. */
   readonly address: string
+  /** Labels of the vectors of all shards, by the clusters of a model. Workers write them next to the shards. */
+  assign(source: ShardedVectors, model: ClusterModel, options?: ShardWorkOptions): Promise<ShardOutput[]>
+  /** Codes of the vectors of all shards. Workers write them next to the shards. */
+  encode(source: ShardedVectors, quantizer: Quantizer, options?: ShardWorkOptions): Promise<ShardOutput[]>
+  /** Some of the vectors, drawn by a seed and read by the workers, such as those to train a quantizer on. */
+  sample(source: ShardedVectors, count: number, seed: number, options?: ShardWorkOptions): Promise<Matrix>
   /** Ends the connection. Workers stay. */
   close(): Promise<void>
 }
@@ -70,8 +80,13 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   })
   const connection = await connectStore(url, { expire, lock })
   const { store, queues, address } = connection
+  const jobs: JobContext = { store, queues, onEvent, newId: randomId, groupShards }
   return {
     address,
+    assign: (source, model, asked = {}) => assignShards(jobs, source, clusterModel(model, 'the model'), asked),
+    encode: (source, quantizer, asked = {}) =>
+      encodeShards(jobs, source, trainedQuantizer(quantizer, 'the quantizer'), asked),
+    sample: (source, count, seed, asked = {}) => readSample(jobs, source, count, seed, asked),
     async begin(source, run, control): Promise<RemoteOwners> {
       await removeIdle(connection, expire ?? DEFAULT_EXPIRE)
       const blob = describe(source, run)

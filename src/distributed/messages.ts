@@ -47,7 +47,7 @@ export const checkLease = record({
   group: whole(0, 1_000_000),
   groups: whole(1, 1_000_000),
   description: checkPlace,
-  purpose: choice('cluster', 'assign', 'encode'),
+  purpose: choice('cluster', 'job'),
 })
 export type Lease = ReturnType<typeof checkLease>
 

@@ -3,9 +3,11 @@ import { CentroidalError } from '../core/errors.ts'
 import type { Device } from '../device/contract.ts'
 import type { DataRoots } from './data-roots.ts'
 import { type Command, checkCommand, checkRun, fromStore, type Lease, type Report, type RunBlob } from './messages.ts'
-import { OwnedGroups, readPayload } from './owned-groups.ts'
+import { readPayload } from './owned-groups.ts'
+import { ClusterPerformer, type Performer } from './performers.ts'
 import type { HeldLease, Queues, Receiver } from './queues.ts'
 import { answersOf, commandsOf } from './run-shards.ts'
+import { checkJob, JobPerformer, type ShardJob } from './shard-jobs.ts'
 import { type ShardedVectors, shardedVectors, verifyShard } from './shard-source.ts'
 import type { BlobStore } from './store.ts'
 import { Traffic } from './traffic.ts'
@@ -31,11 +33,11 @@ export class WorkerRun {
   readonly run: string
   readonly #context: WorkerContext
   readonly #traffic: Traffic
-  readonly #blob: RunBlob
+  readonly #data: Pick<RunBlob, 'cols' | 'type' | 'shards' | 'groups'>
+  readonly #performer: Performer
   readonly #source: ShardedVectors
   readonly #receiver: Receiver
   readonly #leases = new Map<number, HeldLease>()
-  #owned: OwnedGroups[] = []
   #running: { readonly seq: number; readonly controller: AbortController } | undefined
   #stoppedSeq = 0
   #ended = false
@@ -45,16 +47,32 @@ export class WorkerRun {
   static async open(context: WorkerContext, lease: Lease): Promise<WorkerRun> {
     const traffic = new Traffic(context.store, lease.run)
     const value = await traffic.get(lease.description, 'the description of the run')
-    return new WorkerRun(context, lease.run, traffic, fromStore(checkRun, value, 'the run'))
+    const checked =
+      lease.purpose === 'cluster'
+        ? { blob: fromStore(checkRun, value, 'the run'), job: undefined }
+        : { blob: undefined, job: fromStore(checkJob, value, 'the job') }
+    return new WorkerRun(context, lease.run, traffic, checked)
   }
 
-  private constructor(context: WorkerContext, run: string, traffic: Traffic, blob: RunBlob) {
+  private constructor(
+    context: WorkerContext,
+    run: string,
+    traffic: Traffic,
+    {
+      blob,
+      job,
+    }: { readonly blob: RunBlob; readonly job: undefined } | { readonly blob: undefined; readonly job: ShardJob },
+  ) {
     this.run = run
     this.#context = context
     this.#traffic = traffic
-    this.#blob = blob
-    const { cols, type, shards } = blob
+    this.#data = blob ?? job
+    const { cols, type, shards } = this.#data
     this.#source = shardedVectors({ cols, type, shards }, context.roots, 'the shards')
+    const signal = (): AbortSignal | undefined => this.#running?.controller.signal
+    this.#performer = blob
+      ? new ClusterPerformer(blob, context.device, this.#source, traffic, signal)
+      : new JobPerformer(job, context.device, this.#source, traffic, signal)
     // Two at a time: a command can be stopped while it is under way.
     this.#receiver = context.queues.receive(commandsOf(run, context.worker), (data) => this.#heard(data), 4)
   }
@@ -66,7 +84,7 @@ export class WorkerRun {
   /** Compares the shards with their checksums and reports that they are here. */
   async hold(group: number, lease: HeldLease): Promise<void> {
     const { device, verified, roots } = this.#context
-    const { cols, type, shards, groups } = this.#blob
+    const { cols, type, shards, groups } = this.#data
     for (const shard of groups[group] ?? []) {
       const entry = shards[shard]
       const key = JSON.stringify(entry)
@@ -111,8 +129,7 @@ export class WorkerRun {
     this.#leases.clear()
     await this.#receiver.close()
     await this.#context.inTurn(async () => {
-      for (const owned of this.#owned) owned.free()
-      this.#owned = []
+      this.#performer.drop()
       await this.#source.close?.()
     })
   }
@@ -144,8 +161,7 @@ export class WorkerRun {
     try {
       if (command.payload === undefined) throw new CentroidalError('bad-data', 'A command has no payload.')
       const payload = await readPayload(this.#traffic, command.payload)
-      for (const owned of await this.#ownedFor(command)) {
-        const answer = await owned.perform(command, payload)
+      for await (const answer of this.#performer.perform(command, payload)) {
         await this.#report({ kind: 'answer', seq, ...answer })
       }
     } catch (error) {
@@ -157,32 +173,9 @@ export class WorkerRun {
     }
   }
 
-  /** The groups of a command, in as few parts as they were opened in. */
-  async #ownedFor(command: Command): Promise<OwnedGroups[]> {
-    const wanted = new Set(command.groups)
-    const useful = (owned: OwnedGroups): boolean =>
-      owned.groups.every((group) => wanted.has(group)) && owned.canFollow(command)
-    for (const owned of this.#owned) if (!useful(owned)) owned.free()
-    this.#owned = this.#owned.filter(useful)
-    const held = new Set(this.#owned.flatMap(({ groups }) => groups))
-    const missing = command.groups.filter((group) => !held.has(group) && group < this.#blob.groups.length)
-    if (missing.length > 0) {
-      const context = {
-        device: this.#context.device,
-        source: this.#source,
-        blob: this.#blob,
-        traffic: this.#traffic,
-        signal: () => this.#running?.controller.signal,
-      }
-      this.#owned.push(await OwnedGroups.open(context, missing))
-    }
-    return this.#owned
-  }
-
   /** The shards go to somebody else, or come back here from the beginning. */
   async #fail(groups: readonly number[], error: unknown): Promise<void> {
-    for (const owned of this.#owned) owned.free()
-    this.#owned = []
+    this.#performer.drop()
     const { message, code } = error as CentroidalError
     this.#context.onEvent(`run ${this.run}: ${message}`)
     const known = error instanceof CentroidalError ? { code } : {}

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
+import { connectStore } from '../../src/distributed/connect.ts'
 import {
   type ClusterEvent,
   type ClusterModel,
@@ -19,7 +20,6 @@ import {
   type RoundTraffic,
   type ShardedVectors,
 } from '../../src/index.ts'
-import { connectStore } from '../../src/distributed/connect.ts'
 import { ending, runCli, startCli } from '../cli/run-cli.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
 import { startPostgres, type TestStore } from './postgres-server.ts'

@@ -1,21 +1,26 @@
 /** `centroidal assign`: more vectors to the clusters of a finished run. */
 import type { Command } from 'commander'
-import { loadModel, openVectors, writeLabels } from '../../index.ts'
+import { loadModel, type ShardedVectors, writeLabels } from '../../index.ts'
+import { openInput } from '../open-input.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { count, duration, number } from '../words.ts'
+import { requireOut, shardWork } from './shard-work.ts'
 import {
   addDeviceOptions,
+  addMachineOptions,
   addSpeechOptions,
   type DeviceFlags,
+  type MachineFlags,
   openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface AssignFlags extends DeviceFlags, SpeechFlags {
-  readonly out: string
+interface AssignFlags extends DeviceFlags, SpeechFlags, MachineFlags {
+  readonly out?: string
+  readonly suffix?: string
 }
 
 export function addAssignCommand(program: Command, session: Session): void {
@@ -24,10 +29,18 @@ export function addAssignCommand(program: Command, session: Session): void {
     .summary('put more vectors into the clusters of a run')
     .description('Gives every vector of a file the number of the nearest centre of a finished run.')
     .argument('<run>', 'the folder that centroidal cluster wrote')
-    .argument('<vectors>', 'the vectors to assign: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
-    .requiredOption('-o, --out <file>', 'where the labels go: .npy .ivecs .csv .tsv')
+    .argument(
+      '<vectors>',
+      'the vectors to assign: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat; a manifest of shards: .json',
+    )
+    .option('-o, --out <file>', 'where the labels go: .npy .ivecs .csv .tsv; needed without --on')
+    .option('--suffix <name>', 'with --on, labels go to files named by their shard and this (default: labels)')
     .action((run: string, vectors: string, flags: AssignFlags) => assign(session, run, vectors, flags))
-    .addHelpText('after', '\nExample:\n  centroidal assign run more.npy --out labels.npy')
+    .addHelpText(
+      'after',
+      '\nExample:\n  centroidal assign run more.npy --out labels.npy\n  centroidal assign run shards.json --on redis://store',
+    )
+  addMachineOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
@@ -36,11 +49,17 @@ async function assign(session: Session, run: string, file: string, flags: Assign
   const { stdout, stderr } = session
   const began = performance.now()
   const model = await loadModel(run)
-  const source = await openVectors(file)
+  const source = await openInput(file, flags.on !== undefined)
+  if (flags.on !== undefined) {
+    return shardWork(session, source as ShardedVectors, flags, 'assigning the vectors', (pool, control) =>
+      pool.assign(source as ShardedVectors, model, control),
+    )
+  }
+  const out = requireOut(flags.out)
   const signal = session.interruption()
   const view = createProgressView(stderr, flags.quiet === true, signal)
   try {
-    await tryFile(flags.out, (probe) => writeLabels(probe, Uint32Array.of(0)))
+    await tryFile(out, (probe) => writeLabels(probe, Uint32Array.of(0)))
     const device = await openChosenDevice(flags)
     try {
       const { labels, distances } = await model.assign(source, {
@@ -48,7 +67,7 @@ async function assign(session: Session, run: string, file: string, flags: Assign
         signal,
         onProgress: (share) => view.show({ label: 'assigning the vectors', share }),
       })
-      await writeLabels(flags.out, labels)
+      await writeLabels(out, labels)
       view.stop()
       const distortion = mean(distances)
       const seconds = (performance.now() - began) / 1000
@@ -64,7 +83,7 @@ async function assign(session: Session, run: string, file: string, flags: Assign
           device: kind,
           deviceName: name,
           deviceReason: reason,
-          out: flags.out,
+          out,
         })
       } else if (!flags.quiet) {
         const sizes = sizesOf(labels, k)
@@ -75,7 +94,7 @@ async function assign(session: Session, run: string, file: string, flags: Assign
         )
         stdout.line(`  sizes       ${number(smallest)} ${sizeHistogram(sizes)} ${number(largest)}`)
         stdout.line(`  device      ${device.info.name}: ${device.info.reason}`)
-        stdout.line(`  labels      ${flags.out}`)
+        stdout.line(`  labels      ${out}`)
       }
     } finally {
       await device.close()

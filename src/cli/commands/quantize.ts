@@ -2,7 +2,6 @@
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
-  openVectors,
   QUANTIZER_TYPES,
   type Quantizer,
   type QuantizerOptions,
@@ -10,7 +9,9 @@ import {
   SUBSPACE_ORDERS,
   type SubspaceOrder,
   trainQuantizer,
+  type VectorInput,
 } from '../../index.ts'
+import { openInput } from '../open-input.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -18,16 +19,20 @@ import { quantizerPage, STOP_WORDS } from '../report/quantizer-page.ts'
 import { saveRun } from '../run-folder.ts'
 import { Interrupted, type Output, type Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
+import { trainingVectors } from './shard-work.ts'
 import {
   addDeviceOptions,
+  addMachineOptions,
   addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
+  type MachineFlags,
   openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface QuantizeFlags extends DeviceFlags, SpeechFlags {
+interface QuantizeFlags extends DeviceFlags, SpeechFlags, MachineFlags {
+  readonly sample?: number
   readonly type: QuantizerType
   readonly m?: number
   readonly codewords?: number
@@ -47,7 +52,10 @@ export function addQuantizeCommand(program: Command, session: Session): void {
     .description(
       'Learns from vectors how to write others as a few bytes each, and writes a folder for centroidal encode, decode and search. Ctrl-C saves what was reached.',
     )
-    .argument('<vectors>', 'the vectors to learn from: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument(
+      '<vectors>',
+      'the vectors to learn from: .npy .fvecs .bvecs .ivecs .csv .tsv; a manifest of shards: .json',
+    )
     .requiredOption('-o, --out <folder>', 'gets books.npy, rotation.npy, model.json and report.html')
     .option('--title <text>', 'heading of the report (default: the name of the file)')
     .action((vectors: string, flags: QuantizeFlags) => quantize(session, vectors, flags))
@@ -93,17 +101,22 @@ Example:
     new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
       wholeNumber('--seed', '', 0),
     ),
+    new Option(
+      '--sample <count>',
+      'of a manifest of shards, learn from this many vectors drawn by the seed (default: 1000000)',
+    ).argParser(wholeNumber('--sample', 'vectors', 1)),
   ])
+  addMachineOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
 
 async function quantize(session: Session, file: string, flags: QuantizeFlags): Promise<void> {
-  const source = await openVectors(file)
+  const source = await openInput(file, flags.on !== undefined)
   try {
     const out = await OutFolder.claim(flags.out)
     const began = performance.now()
-    const quantizer = await train(session, source, flags)
+    const quantizer = await train(session, await trainingVectors(session, source, flags), flags)
     const seconds = (performance.now() - began) / 1000
     const { title = basename(file) } = flags
     await saveRun(out, quantizer, async () => {
@@ -122,11 +135,7 @@ async function quantize(session: Session, file: string, flags: QuantizeFlags): P
   }
 }
 
-async function train(
-  session: Session,
-  source: Awaited<ReturnType<typeof openVectors>>,
-  flags: QuantizeFlags,
-): Promise<Quantizer> {
+async function train(session: Session, source: VectorInput, flags: QuantizeFlags): Promise<Quantizer> {
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   const device = await openChosenDevice(flags)

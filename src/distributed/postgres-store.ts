@@ -30,6 +30,8 @@ export async function openPostgres(url: string, name: string): Promise<BlobStore
   const queues = new pg.Pool({ ...common, options: '-c search_path=bullmq' })
   const pool: Pool = new pg.Pool({ ...common, max: 4 })
   for (const each of [queues, pool]) each.on('error', () => {})
+  // Every queue listens.
+  queues.setMaxListeners(0)
   const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(name, work)
   const close = async (): Promise<void> => {
     await pool.end().catch(() => {})

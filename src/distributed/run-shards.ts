@@ -60,7 +60,7 @@ const GATHER = 60
 /** A worker that fails repeatedly ends the run. */
 const MOST_FAILURES = 3
 /** If all that try refuse a group, the run ends after this time. */
-const REFUSAL_PATIENCE = 10_000
+const REFUSAL_PATIENCE = 6_000
 const STOP_PATIENCE = 20_000
 const TOUCH_INTERVAL = 5_000
 
@@ -109,8 +109,8 @@ export class RunShards {
     this.#timers.push(
       setInterval(() => {
         this.#store.touch(this.#run, []).catch((error: unknown) => this.#fail(error))
-        this.#lookForRefusals()
       }, TOUCH_INTERVAL),
+      setInterval(() => this.#lookForRefusals(), 1000),
     )
     for (let group = 0; group < this.#groups; group++) {
       await this.#queues.send(LEASES, { ...lease, group }, `${this.#run}-${group}`)

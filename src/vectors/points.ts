@@ -257,7 +257,10 @@ export class PointStore {
   }
 
   writeLabels(labels: Uint32Array): void {
-    if (this.remote) return this.remote.writeLabels(labels)
+    if (this.remote) {
+      this.remote.writeLabels(labels)
+      return
+    }
     const m = this.#neighbors
     for (const { device, labels: own, first, count } of this.parts) {
       device.write(own, labels.subarray(first * m, (first + count) * m))
@@ -266,7 +269,10 @@ export class PointStore {
 
   /** As before the first round: no point has a label. */
   forgetLabels(): void {
-    if (this.remote) return this.remote.writeLabels(undefined)
+    if (this.remote) {
+      this.remote.writeLabels(undefined)
+      return
+    }
     for (const { device, labels, count } of this.parts) {
       device.write(labels, new Uint32Array(count * this.#neighbors).fill(NO_LABEL))
     }

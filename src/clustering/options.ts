@@ -22,6 +22,7 @@ import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-
 import { chooseMethod } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import { METHODS, type MethodName } from './presets.ts'
+import { relocationChoice } from './relocation/option.ts'
 import type { Machines } from './remote-owners.ts'
 import type { StartName } from './run-state.ts'
 import { checkMachines, checkShards, deviceChoices, requireDivisible, shardChoice } from './shard-options.ts'
@@ -165,8 +166,6 @@ export const CLUSTER_DEFAULTS = {
 /** Larger values would practically never finish. */
 const MOST_ITERATIONS = 1_000_000_000
 const MOST_RESTARTS = 10_000
-/** Numbers of all vectors that one process may be asked to read by default, where the vectors come in shards. */
-const MOST_GATHERED = 1e9
 
 /** Options of every method. Those of single methods are in the tables of {@link METHODS}. */
 const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
@@ -261,24 +260,10 @@ export function resolveOptions(
     metric,
     ...weighted,
     empty,
-    relocate: relocation(options, name, shards !== undefined && rows * cols > MOST_GATHERED),
+    relocate: relocationChoice(options, name, shards && rows * cols),
     shards: shardChoice(options, shards),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
-}
-
-/** A run that is resumed goes on as it was. */
-function relocation({ relocate, start, resume }: ClusterOptions, method: MethodName, large: boolean): boolean {
-  const able = METHODS[method].relocates === true
-  if (relocate && !able) {
-    const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)
-    throw badOption(
-      'relocate',
-      relocate,
-      `${method} does not relocate clusters, these methods do: ${names.join(', ')}.`,
-    )
-  }
-  return able && (relocate ?? (resume ? resume.facts.options.relocate === true : !isMatrix(start) && !large))
 }
 
 /** Sparse rows go only where every kernel takes them, so that they are never made dense. */

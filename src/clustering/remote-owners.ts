@@ -105,8 +105,8 @@ export interface RemoteOwners {
   close(): Promise<void>
 }
 
-/** Processes on other machines that can own points. */
+/** Processes on other machines that can own the points of a run: what {@link connect} returns. */
 export interface Machines {
-  /** They take the shards of the source. */
+  /** @internal They take the shards of the source. */
   begin(source: VectorSource, run: RunDescription, control: RunControl): Promise<RemoteOwners>
 }

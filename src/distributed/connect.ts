@@ -64,7 +64,24 @@ const DEFAULT_LOCK = 15
  * Connects to a store that workers have joined (`centroidal worker <url>`), so that {@link cluster} can divide its work among
  * them: pass the result as the option `on`. close() it afterwards. Requires the packages bullmq and ioredis or pg.
  *
- * @param url - redis://, rediss:// or postgres://, with user and password where the store asks for them.
+ * `url` is a redis://, rediss:// or postgres:// address, with user and password where the store asks for them.
+ *
+ * @example
+ * ```ts
+ * import { cluster, connect, openShards } from 'centroidal'
+ *
+ * async function clusterOn(url: string, manifest: string) {
+ *   const source = await openShards(manifest)
+ *   const on = await connect(url)
+ *   try {
+ *     return await cluster(source, { k: 1000, on })
+ *   } finally {
+ *     await on.close()
+ *     await source.close?.()
+ *   }
+ * }
+ * typeof clusterOn // => 'function'
+ * ```
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<MachinePool> {
   const {

@@ -18,9 +18,13 @@ import type { Traffic } from './traffic.ts'
 
 /** Bytes that went through the store for a round. */
 export interface RoundTraffic {
+  /** From 1. */
   readonly round: number
+  /** Bytes that this process wrote to the store. */
   readonly sent: number
+  /** Bytes that it read. */
   readonly received: number
+  /** Time since the round before. */
   readonly seconds: number
 }
 

@@ -28,6 +28,7 @@ export interface ShardEntry {
   readonly file: string
   /** The first row in the file. */
   readonly first: number
+  /** Number of rows. */
   readonly rows: number
   /** Of the numbers, as 32-bit floats or bytes: 32 hexadecimal digits. */
   readonly checksum: string
@@ -39,8 +40,11 @@ export interface ShardEntry {
 
 /** What a manifest says. */
 export interface Manifest {
+  /** 32-bit floats, or bytes. */
   readonly type: 'f32' | 'u8'
+  /** Dimensions of a vector. */
   readonly cols: number
+  /** In the order of their rows. */
   readonly shards: readonly ShardEntry[]
 }
 

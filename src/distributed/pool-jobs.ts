@@ -58,6 +58,14 @@ export async function encodeShards(
 /**
  * Rows of a source, drawn without repetition, in their order: the same ones for the same seed and number, whoever reads them.
  * All rows if there are no more.
+ *
+ * @example
+ * ```ts
+ * import { sampleRows } from 'centroidal'
+ *
+ * sampleRows(5, 9, 1) // => [0, 1, 2, 3, 4]
+ * sampleRows(1_000_000, 100, 1).length // => 100
+ * ```
  */
 export function sampleRows(rows: number, count: number, seed: number): Uint32Array {
   if (rows > 2 ** 32) throw badArgument('the number of vectors', rows, 'at most 2^32 can be sampled.')

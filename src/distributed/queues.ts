@@ -1,5 +1,5 @@
 /** Queues of BullMQ, as they are used here: messages to one receiver, and leases that a living process holds. */
-import type { Job, Queue, Worker } from 'bullmq'
+import type { ConnectionOptions, Job, Queue, Worker } from 'bullmq'
 import { optionalPackage } from './optional-package.ts'
 import { type BlobStore, patiently } from './store.ts'
 
@@ -132,7 +132,7 @@ export class Queues {
     let queue = this.#senders.get(name)
     if (queue === undefined) {
       const { connection, factory } = this.#store.backend
-      queue = new this.#bullmq.Queue(name, { connection }, factory as never)
+      queue = new this.#bullmq.Queue(name, { connection: connection as ConnectionOptions }, factory as never)
       queue.on('error', () => {})
       this.#senders.set(name, queue)
     }
@@ -145,7 +145,7 @@ export class Queues {
       queue,
       work,
       {
-        connection,
+        connection: connection as ConnectionOptions,
         concurrency,
         ...this.#times,
         maxStalledCount: MOST_STALLED,

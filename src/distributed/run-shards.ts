@@ -22,8 +22,11 @@ export function commandsOf(run: string, worker: string): string {
 
 /** A process that owns shards. */
 export interface WorkerFacts {
+  /** Its number, which is never used again. */
   readonly worker: string
+  /** For people. */
   readonly name: string
+  /** Kind and name of its device. */
   readonly device: string
   /** Groups of shards. */
   readonly groups: readonly number[]

@@ -22,19 +22,19 @@ function addressOf(address: string): { Bucket: string; Key: string } {
   throw new CentroidalError('bad-file', `${JSON.stringify(address)} is no address of an object: write s3://bucket/key.`)
 }
 
-let shared: Promise<{ sdk: Sdk; client: S3Client }> | undefined
-
 /** One client for the process: it keeps connections and credentials. */
+const shared: { opening?: Promise<{ sdk: Sdk; client: S3Client }> | undefined } = {}
+
 function client(): Promise<{ sdk: Sdk; client: S3Client }> {
-  shared ??= optionalPackage<Sdk>('@aws-sdk/client-s3', 'Reading objects in S3').then((sdk) => {
+  shared.opening ??= optionalPackage<Sdk>('@aws-sdk/client-s3', 'Reading objects in S3').then((sdk) => {
     // Stores other than Amazon's mostly serve buckets by path.
     const forcePathStyle = process.env.AWS_ENDPOINT_URL !== undefined || process.env.AWS_ENDPOINT_URL_S3 !== undefined
     return { sdk, client: new sdk.S3Client({ forcePathStyle }) }
   })
-  shared.catch(() => {
-    shared = undefined
+  shared.opening.catch(() => {
+    shared.opening = undefined
   })
-  return shared
+  return shared.opening
 }
 
 export async function openObject(address: string): Promise<ByteSource> {

@@ -43,7 +43,9 @@ interface ModelFiles {
 
 /** A file that was written. */
 export interface ShardOutput {
+  /** Path or address, as the worker has it. */
   readonly file: string
+  /** Rows of the shard. */
   readonly rows: number
   /** Sum of squared distances to the centres, where labels were written. */
   readonly squares?: number

@@ -11,7 +11,7 @@ import { isObjectAddress, openObject } from './s3.ts'
 export interface ShardedVectors extends VectorSource {
   /** What the manifest says. */
   readonly manifest: Manifest
-  /** @internal */
+  /** @internal Where files may be opened. */
   readonly roots: DataRoots
 }
 

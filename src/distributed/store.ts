@@ -2,7 +2,6 @@
  * A store that coordinator and workers have in common: queues of BullMQ, and blobs beside them. Redis and PostgreSQL meet
  * the same contract.
  */
-import type { BackendFactory, ConnectionOptions } from 'bullmq'
 import { CentroidalError } from '../core/errors.ts'
 
 /** Blobs are stored in pieces of this size. */
@@ -10,9 +9,9 @@ export const PIECE_BYTES = 2 ** 20
 
 /** What BullMQ needs to open a queue. */
 export interface QueueBackend {
-  readonly connection: ConnectionOptions
+  readonly connection: unknown
   /** Undefined: Redis, the default of BullMQ. */
-  readonly factory: BackendFactory | undefined
+  readonly factory: unknown
 }
 
 export interface BlobStore {

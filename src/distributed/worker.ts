@@ -16,7 +16,7 @@ import { VERSION } from './version.ts'
 import { type WorkerContext, WorkerRun } from './worker-run.ts'
 
 /** Options of {@link work}. */
-export interface WorkerOptions {
+export interface WorkOptions {
   /** Folders, or places in S3, that shards may be read from. Default: the current folder. */
   readonly data?: readonly string[]
   /** Device to compute on. Default `auto`. */
@@ -39,8 +39,20 @@ const SWEEP_INTERVAL = 15_000
 
 /**
  * Joins a store as a worker, and works on the shards of runs until `signal` is aborted. `centroidal worker` calls this.
+ *
+ * @example
+ * ```ts
+ * import { work } from 'centroidal'
+ *
+ * async function workUntilTerminated(url: string) {
+ *   const leaving = new AbortController()
+ *   process.once('SIGTERM', () => leaving.abort())
+ *   await work(url, { data: ['/mnt/vectors'], signal: leaving.signal, onEvent: console.log })
+ * }
+ * typeof workUntilTerminated // => 'function'
+ * ```
  */
-export async function work(url: string, options: WorkerOptions = {}): Promise<void> {
+export async function work(url: string, options: WorkOptions = {}): Promise<void> {
   const { signal, onEvent = () => {}, expire = 300 } = options
   const connection = await connectStore(url, { expire, lock: options.lock })
   const roots = await openRoots(options.data ?? ['.']).catch(async (error: unknown) => {

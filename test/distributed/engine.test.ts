@@ -6,6 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres, type TestStore } from '../../bench/distributed/postgres-server.ts'
+import { hasRedis, startRedis } from '../../bench/distributed/redis-server.ts'
 import { createRandom } from '../../src/core/random.ts'
 import { connectStore } from '../../src/distributed/connect.ts'
 import {
@@ -22,9 +24,7 @@ import {
 } from '../../src/index.ts'
 import { ending, runCli, startCli } from '../cli/run-cli.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
-import { startPostgres, type TestStore } from './postgres-server.ts'
 import { savedBits, type TestData, TestWorker, writeData } from './processes.ts'
-import { hasRedis, startRedis } from './redis-server.ts'
 
 /** Seconds. Short, so that deaths are noticed soon. */
 const LOCK = 0.8

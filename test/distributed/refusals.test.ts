@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startPostgres, type TestStore } from '../../bench/distributed/postgres-server.ts'
 import { encode } from '../../src/distributed/codec.ts'
 import { type Connection, connectStore } from '../../src/distributed/connect.ts'
 import { PROTOCOL } from '../../src/distributed/messages.ts'
@@ -23,7 +24,6 @@ import {
   work,
 } from '../../src/index.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
-import { startPostgres, type TestStore } from './postgres-server.ts'
 import { type TestData, writeData } from './processes.ts'
 
 const LOCK = 2

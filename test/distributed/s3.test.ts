@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import S3rver from 's3rver'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { freePort } from '../../bench/distributed/postgres-server.ts'
 import { openRoots } from '../../src/distributed/data-roots.ts'
 import { createObject, openObject } from '../../src/distributed/s3.ts'
 import { blobs, cluster, openShards, readVectors, vectorBytes, writeShards } from '../../src/index.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
-import { freePort } from './postgres-server.ts'
 
 let server: S3rver
 let folder: string

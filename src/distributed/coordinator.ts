@@ -38,12 +38,20 @@ const STOP_PATIENCE = 20_000
 /** Tasks whose results are wanted even when the run was stopped. */
 const FINAL: readonly string[] = ['labels', 'distances', 'lists']
 
+export interface RemoteRunOptions {
+  readonly onRound: (traffic: RoundTraffic) => void
+  /** Bytes. Default: as many as labels take, or LEAST_KEPT. */
+  readonly history: number | undefined
+}
+
 export class RemoteRun implements RemoteOwners {
   readonly #shards: RunShards
   readonly #blob: RunBlob
   readonly #control: RunControl
   readonly #traffic: Traffic
   readonly #onRound: (traffic: RoundTraffic) => void
+  /** Bytes of commands that are kept at the most. */
+  readonly #history: number
   #seq = 0
   /** Commands that are kept in the store: their sizes, from #base on. */
   #base = 1
@@ -60,12 +68,13 @@ export class RemoteRun implements RemoteOwners {
   #keptBytes: readonly { key: string; bytes: number }[] = []
   #round = { began: Date.now(), sent: 0, received: 0 }
 
-  constructor(shards: RunShards, blob: RunBlob, control: RunControl, onRound: (traffic: RoundTraffic) => void) {
+  constructor(shards: RunShards, blob: RunBlob, control: RunControl, { onRound, history }: RemoteRunOptions) {
     this.#shards = shards
     this.#blob = blob
     this.#control = control
     this.#traffic = shards.traffic
     this.#onRound = onRound
+    this.#history = history ?? Math.max(4 * blob.rows, LEAST_KEPT)
   }
 
   note<N extends NoteName>(name: N, note: OwnerNotes[N]): void {
@@ -173,11 +182,11 @@ export class RemoteRun implements RemoteOwners {
 
   /** Between rounds, where the commands take more room than the labels. */
   #mayForget(): boolean {
-    const { run, rows } = this.#blob
+    const { run } = this.#blob
     if (METHODS[run.method].pointBytes || this.#centers === undefined) return false
     const last = this.#notes[this.#notes.length - 1]
     const bytes = this.#log.reduce((sum, each) => sum + Math.abs(each), 0)
-    return last?.name === 'settled' && bytes > Math.max(4 * rows, LEAST_KEPT)
+    return last?.name === 'settled' && bytes > this.#history
   }
 
   async #keepState(): Promise<void> {

@@ -14,6 +14,7 @@ import {
   type ClusterEvent,
   type ClusterModel,
   type ClusterOptions,
+  type ConnectOptions,
   cluster,
   connect,
   type Device,
@@ -26,6 +27,8 @@ import { ending, runCli, startCli } from '../cli/run-cli.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
 import { savedBits, type TestData, TestWorker, writeData } from './processes.ts'
 
+/** Moments at which workers are killed, for each method; more by CENTROIDAL_KILLS. */
+const KILLS = Number(process.env.CENTROIDAL_KILLS ?? 3)
 /** Seconds. Short, so that deaths are noticed soon. */
 const LOCK = 0.8
 
@@ -59,7 +62,8 @@ afterAll(async () => {
 const ENGINES: { name: string; start: () => Promise<TestStore> }[] = [{ name: 'PostgreSQL', start: startPostgres }]
 if (hasRedis()) ENGINES.push({ name: 'Redis', start: () => startRedis() })
 
-describe.each(ENGINES)('$name', ({ start }) => {
+// Minutes where other work shares the machine; about half a minute otherwise.
+describe.each(ENGINES)('$name', { timeout: 180_000 }, ({ start }) => {
   let store: TestStore
   let workers: TestWorker[] = []
   let number = 0
@@ -80,10 +84,15 @@ describe.each(ENGINES)('$name', ({ start }) => {
     readonly model: ClusterModel
   }
   /** `disturb` is called after each round. */
-  const run = async (options: ClusterOptions, disturb?: (round: number) => unknown): Promise<Happening> => {
+  const run = async (
+    options: ClusterOptions,
+    disturb?: (round: number) => unknown,
+    more: ConnectOptions = {},
+  ): Promise<Happening> => {
     const events: ClusterEvent[] = []
     const traffic: RoundTraffic[] = []
     const on = await connect(store.url, {
+      ...more,
       lock: LOCK,
       onEvent: (event) => events.push(event),
       onTraffic: (each) => traffic.push(each),
@@ -131,13 +140,17 @@ describe.each(ENGINES)('$name', ({ start }) => {
     expect(await leftovers()).toBe(0)
   })
 
-  test('kill -9 of a worker at random moments, and of two of three', async () => {
+  // Who takes over repeats all commands, or begins with what others saved in the store every few rounds.
+  test.each([
+    { method: 'closures', history: 1e9 },
+    { method: 'closures-sharp', history: 3000 },
+  ] as const)('kill -9 of workers at random moments, and of two of three: $method', async ({ method, history }) => {
     const random = createRandom(7)
-    const options = { ...OPTIONS, method: 'closures', iterations: 14 } as ClusterOptions
+    const options: ClusterOptions = { ...OPTIONS, method, iterations: 2 + 3 * KILLS }
     const kills: Promise<unknown>[] = []
-    const { model } = await run(options, (round) => {
-      if (round % 4 !== 1) return
-      const victims = workers.splice(0, round === 5 ? 2 : 1)
+    const disturb = (round: number): void => {
+      if (round % 3 !== 1) return
+      const victims = workers.splice(0, round === 4 ? 2 : 1)
       const later = new Promise((resolve) => setTimeout(resolve, random.below(60)))
       kills.push(
         later.then(async () => {
@@ -145,7 +158,8 @@ describe.each(ENGINES)('$name', ({ start }) => {
           await Promise.all(victims.map(() => addWorker()))
         }),
       )
-    })
+    }
+    const { model } = await run(options, disturb, { history })
     await Promise.all(kills)
     expect(bitsOf(model)).toEqual(await expected(options))
   })

@@ -3,6 +3,7 @@ import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { chromiumLaunchOptions } from './scripts/chromium.mjs'
+import { driverVariables } from './test/driver-variables.ts'
 
 /**
  * The same tests of kernels and methods run in Node and in a real Chromium; the rest needs Node. What a method achieves
@@ -19,6 +20,7 @@ const everywhere = [
 ]
 
 const onlyInNode = [
+  'test/kernels/fallback.test.ts',
   'test/clustering/akm.test.ts',
   'test/clustering/automatic.test.ts',
   'test/clustering/bisecting.test.ts',
@@ -71,6 +73,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/browser/**'],
           pool: 'forks',
+          env: driverVariables(),
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

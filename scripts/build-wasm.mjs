@@ -8,6 +8,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
+import { ASSEMBLY_ENTRY, writeArguments } from './wasm-arguments.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const threads = ['--enable', 'threads', '--sharedMemory']
@@ -45,7 +46,7 @@ async function readChecked(name, baseDir) {
     return null
   }
   // What the host calls is not checked.
-  if (!name.startsWith('wasm/') || ['wasm/checked.ts', 'wasm/index.ts'].includes(name)) return text
+  if (!/^wasm\/[^/]+$/.test(name) || ['wasm/checked.ts', 'wasm/host.ts'].includes(name)) return text
   for (const [pattern, replacement] of checked) text = text.replace(pattern, replacement)
   const left = unchecked.exec(text)
   if (left) throw new Error(`${name}: ${left[0]} has no checked form in wasm/checked.ts`)
@@ -56,7 +57,7 @@ async function readChecked(name, baseDir) {
 async function compile(name, flags, options = {}) {
   const out = `wasm/build/${name}.wasm`
   const { error, stderr } = await asc.main(
-    ['wasm/index.ts', '--baseDir', root, '--outFile', out, ...common, ...memory, ...flags],
+    [ASSEMBLY_ENTRY, '--baseDir', root, '--outFile', out, ...common, ...memory, ...flags],
     { stdout: process.stdout, ...options },
   )
   if (error) {
@@ -74,6 +75,7 @@ async function write(file, modules) {
 }
 
 await mkdir(`${root}/wasm/build`, { recursive: true })
+await writeArguments(root)
 const modules = []
 for (const [name, flags] of Object.entries(variants)) {
   modules.push([name, await compile(name, ['-O3', '--noAssert', ...flags])])

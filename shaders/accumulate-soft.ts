@@ -1,31 +1,37 @@
 /**
- * Sums by component over pairs of a point and a component, sorted by component, as in
- * wasm/accumulate-soft.ts. One thread for every component (or piece of one) and every 4 columns gives the sum of
- * share * difference, and its columns' part of the totals: (inner squares, outer squares, inner total, outer total);
- * shares count in the first columns alone. These parts wait behind the partial sums until softTotals adds them up.
+ * Sums by component over pairs of a point and a component, sorted by component, as in wasm/accumulate-soft.ts. One thread for
+ * each component (or piece of one) and 4 columns computes the sum of share * difference, and its columns' part of the totals:
+ * (inner squares, outer squares, inner total, outer total); only the first columns count the shares. These parts are stored
+ * after the partial sums until softTotals adds them up.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { PIECE } from './accumulate.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { SUM_PIECE } from './accumulate.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-const header = (type: ElementType): string => wgsl`
-struct Params {
-  first: u32,
-  components: u32,  // of this pass; for pieces: of all
-  quads: u32,
-  piecesAt: u32,    // where pieces begin in the tables
-  m: u32,           // pairs of a point
-  add: u32,         // 1: on top of what is there
-  totalsAt: u32,    // where parts of totals begin behind the partial sums
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> shares: array<f32>;
-@group(0) @binding(3) var<storage, read> labels: array<u32>;
-@group(0) @binding(4) var<storage, read> order: array<u32>;
-@group(0) @binding(5) var<storage, read> tables: array<u32>;  // offsets[k + 1], then pieces[k + 1]
+const PARAMS = {
+  quads: 'u32',
+  /** Where the pieces begin in the tables. */
+  piecesAt: 'u32',
+  /** Pairs of a point. */
+  m: 'u32',
+} as const
+
+const buffers = (type: ElementType) => ({
+  x: rowsOf(type),
+  centers: reads('vec4f'),
+  shares: reads('f32'),
+  labels: reads('u32'),
+  order: reads('u32'),
+  /** offsets[k + 1], then pieces[k + 1] */
+  tables: reads('u32'),
+  /** [piece][quads][2], then the parts of totals */
+  partials: writes('vec4f'),
+})
+
+const sumPairs = wgsl`
 ${threadNumber}
 
 struct Sums { columns: vec4f, totals: vec4f }
@@ -52,18 +58,20 @@ fn sumPairs(component: u32, begin: u32, end: u32, t: u32) -> Sums {
 }
 `
 
-export const softPieces = (type: ElementType): Shader => ({
-  name: `soft-pieces-${type}`,
-  code: () => wgsl`
-${header(type)}
-@group(0) @binding(6) var<storage, read_write> partials: array<vec4f>;  // [piece][quads][2]
-@group(0) @binding(7) var<uniform> params: Params;
+export const softPieces = (type: ElementType) =>
+  declareShader({
+    name: `soft-pieces-${type}`,
+    params: { ...PARAMS, k: 'u32' },
+    buffers: buffers(type),
+    workgroup: THREADS,
+    body: () => wgsl`
+${sumPairs}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let piece = number / params.quads;
-  let k = params.components;
+  let k = params.k;
   let pieces = params.piecesAt;
   if (piece >= tables[pieces + k]) { return; }
   // The component is the last one whose pieces start at or before this one.
@@ -73,23 +81,29 @@ fn main(${threadBuiltins}) {
     let middle = (low + high) / 2u;
     if (tables[pieces + middle] <= piece) { low = middle; } else { high = middle; }
   }
-  let begin = tables[low] + (piece - tables[pieces + low]) * ${PIECE}u;
-  let sums = sumPairs(low, begin, min(begin + ${PIECE}u, tables[low + 1u]), number % params.quads);
+  let begin = tables[low] + (piece - tables[pieces + low]) * ${SUM_PIECE}u;
+  let sums = sumPairs(low, begin, min(begin + ${SUM_PIECE}u, tables[low + 1u]), number % params.quads);
   partials[number * 2u] = sums.columns;
   partials[number * 2u + 1u] = sums.totals;
 }
 `,
-})
+  })
 
-export const softClusters = (type: ElementType): Shader => ({
-  name: `soft-clusters-${type}`,
-  code: () => wgsl`
-${header(type)}
-@group(0) @binding(6) var<storage, read_write> partials: array<vec4f>;
-@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;  // [components of this pass][quads + 1]
-@group(0) @binding(8) var<uniform> params: Params;
+/** `totalsAt`: where the parts of totals begin after the partial sums. With `add`, on top of what is there. */
+export const softClusters = (type: ElementType) =>
+  declareShader({
+    name: `soft-clusters-${type}`,
+    params: { ...PARAMS, first: 'u32', components: 'u32', add: 'bool', totalsAt: 'u32' },
+    buffers: {
+      ...buffers(type),
+      /** [components of this pass][quads + 1] */
+      out: writes('vec4f'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
+${sumPairs}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let quads = params.quads;
@@ -100,7 +114,7 @@ fn main(${threadBuiltins}) {
   let begin = tables[component];
   let end = tables[component + 1u];
   var sums: Sums;
-  if (end - begin <= ${PIECE}u) {
+  if (end - begin <= ${SUM_PIECE}u) {
     sums = sumPairs(component, begin, end, t);
   } else {
     for (var piece = tables[params.piecesAt + component]; piece < tables[params.piecesAt + component + 1u]; piece++) {
@@ -115,19 +129,23 @@ fn main(${threadBuiltins}) {
   out[at] = sums.columns;
 }
 `,
-})
+  })
 
-/** One thread a component. */
-export const softTotals: Shader = {
+/** One thread for each component. */
+export const softTotals = declareShader({
   name: 'soft-totals',
-  code: () => wgsl`
-struct Params { components: u32, quads: u32, add: u32 }
-@group(0) @binding(0) var<storage, read> parts: array<vec4f>;      // [components of this pass][quads]
-@group(0) @binding(1) var<storage, read_write> out: array<vec4f>;  // [components of this pass][quads + 1]
-@group(0) @binding(2) var<uniform> params: Params;
+  params: { components: 'u32', quads: 'u32', add: 'bool' },
+  buffers: {
+    /** [components of this pass][quads] */
+    parts: reads('vec4f'),
+    /** [components of this pass][quads + 1] */
+    out: writes('vec4f'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let here = threadNumber(workgroup, groups, local);
   if (here >= params.components) { return; }
@@ -139,4 +157,4 @@ fn main(${threadBuiltins}) {
   out[at] = totals;
 }
 `,
-}
+})

@@ -1,37 +1,52 @@
 /**
- * Sums of sparse rows by label, after the sort of accumulate.ts, repeatable bit for bit. A thread owns
- * a range of the columns of one cluster: it takes the cluster's rows in order and finds its first entry
- * in each by halving, so a column is always added up in the same order, however the columns are cut.
- * A pass takes the rows at places first to end of the order, so that passes stay short.
+ * Sums of sparse rows by label, after the sort of accumulate.ts, reproducible bit for bit. A thread sums a range of the columns
+ * of one cluster: it goes through the cluster's rows in order and finds its first entry in each by binary search. A column is
+ * therefore always summed in the same order, however the columns are divided. A pass takes the rows at places first to end of
+ * the order, so that passes stay short.
+ *
+ * Apart from the dense kernel, because a thread that sums 4 columns would search every row of the cluster for few entries.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
-import { sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const sumSparse: Shader = {
+export const sumSparse = declareShader({
   name: 'sum-sparse',
-  code: () => wgsl`
-struct Params {
-  firstCluster: u32,
-  clusters: u32,      // clusters of this pass
-  stride: u32,
-  columnsAt: u32,
-  ranges: u32,
-  rangeColumns: u32,
-  first: u32,         // places in the order that this pass takes
-  end: u32,
-  weighted: u32,
-  add: u32,           // 1: on top of what is there
-  keepEmpty: u32,     // 1: sums of clusters without rows are not written
-}
-${sparseBindings(0)}
-@group(0) @binding(2) var<storage, read> weights: array<f32>;
-@group(0) @binding(3) var<storage, read> order: array<u32>;
-@group(0) @binding(4) var<storage, read> tables: array<u32>;        // offsets[k + 1]
-@group(0) @binding(5) var<storage, read_write> sums: array<f32>;    // [clusters of this pass][stride]
-@group(0) @binding(6) var<storage, read_write> totals: array<f32>;  // weight of each cluster, of all of them
-@group(0) @binding(7) var<storage, read_write> counts: array<u32>;  // points of each cluster, of all of them
-@group(0) @binding(8) var<uniform> params: Params;
+  params: {
+    firstCluster: 'u32',
+    /** Clusters of this pass. */
+    clusters: 'u32',
+    stride: 'u32',
+    /** Where the columns of the entries begin in `offsets`. */
+    columnsAt: 'u32',
+    ranges: 'u32',
+    rangeColumns: 'u32',
+    /** Places in the order that this pass takes. */
+    first: 'u32',
+    end: 'u32',
+    /** On top of what is there. */
+    add: 'bool',
+    /** Sums of clusters without rows are not written. */
+    keepEmpty: 'bool',
+  },
+  buffers: {
+    values: reads('f32'),
+    /** Row i has entries offsets[i] to offsets[i + 1]. */
+    offsets: reads('u32'),
+    weights: mayRead('f32'),
+    order: reads('u32'),
+    /** Where each cluster begins in the order, [k + 1]. */
+    tables: reads('u32'),
+    /** [clusters of this pass][stride] */
+    sums: writes('f32'),
+    /** Weight of each cluster, of all clusters. */
+    totals: writes('f32'),
+    /** Points of each cluster, of all clusters. */
+    counts: writes('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
 fn firstFrom(begin: u32, end: u32, column: u32) -> u32 {
@@ -39,12 +54,12 @@ fn firstFrom(begin: u32, end: u32, column: u32) -> u32 {
   var high = end;
   while (low < high) {
     let middle = (low + high) / 2u;
-    if (places[params.columnsAt + middle] < column) { low = middle + 1u; } else { high = middle; }
+    if (offsets[params.columnsAt + middle] < column) { low = middle + 1u; } else { high = middle; }
   }
   return low;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let here = number / params.ranges;
@@ -63,10 +78,10 @@ fn main(${threadBuiltins}) {
   for (var place = begin; place < end; place++) {
     let row = order[place];
     var weight = 1.0;
-    if (params.weighted == 1u) { weight = weights[row]; }
-    let to = places[row + 1u];
-    for (var entry = firstFrom(places[row], to, low); entry < to; entry++) {
-      let column = places[params.columnsAt + entry];
+    if (params.hasWeights == 1u) { weight = weights[row]; }
+    let to = offsets[row + 1u];
+    for (var entry = firstFrom(offsets[row], to, low); entry < to; entry++) {
+      let column = offsets[params.columnsAt + entry];
       if (column >= high) { break; }
       sums[out + column] += weight * values[entry];
     }
@@ -80,7 +95,7 @@ fn main(${threadBuiltins}) {
     }
     if (begin < end) {
       count += end - begin;
-      if (params.weighted == 0u) {
+      if (params.hasWeights == 0u) {
         total += f32(end - begin);
       } else {
         for (var place = begin; place < end; place++) { total += weights[order[place]]; }
@@ -91,4 +106,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})

@@ -1,34 +1,49 @@
 /**
- * Segmented sums by label, repeatable bit for bit and without float atomics.
+ * Segmented sums by label, reproducible bit for bit and without float atomics.
  *
- * A stable radix sort brings the points of a cluster side by side in rising order: every thread
- * counts the digits of 256 keys of its own, a scan turns the counts into places, every thread puts
- * its keys there in order. Then clusters are summed in that order, those of more than PIECE points
- * in pieces that are added up afterwards.
+ * A stable radix sort groups the points by cluster, in rising order: each thread counts the digits of a run of 256 keys, a
+ * prefix sum turns the counts into places, and each thread writes its keys to their places in order. Clusters are then summed
+ * in that order; those of more than SUM_PIECE points in pieces that are added up afterwards.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { mayRead, onlyIf, reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-/** Keys a sorting thread owns. */
+/** Keys that a thread sorts. */
 export const RUN = 256
 export const DIGITS = 256
 /** Points of a cluster summed in one go. */
-export const PIECE = 256
+export const SUM_PIECE = 256
 
-const sortHeader = (first: boolean): string => wgsl`
-struct Params {
-  n: u32,
-  runs: u32,
-  shift: u32,
-  none: u32,  // key of points that belong to no cluster
-  firstPoint: u32,  // the first that is sorted
+/** What the passes of the sort are given; `shaders/sort-tiled.ts` takes the same. */
+export const SORT_PARAMS = {
+  n: 'u32',
+  /** Groups of keys that are counted and scattered together. */
+  runs: 'u32',
+  shift: 'u32',
+  /** Key of points that belong to no cluster. */
+  none: 'u32',
+  /** The first point that is sorted. */
+  firstPoint: 'u32',
+} as const
+
+export const COUNT_BUFFERS = {
+  keys: reads('u32'),
+  /** [digit][run] */
+  counts: writes('u32'),
 }
-@group(0) @binding(0) var<storage, read> keys: array<u32>;
-@group(0) @binding(1) var<storage, read_write> counts: array<u32>;  // [digit][run]
-${threadNumber}
 
+/** The first pass takes the numbers of the points as values. */
+export const scatterBuffers = (first: boolean) => ({
+  ...COUNT_BUFFERS,
+  sortedKeys: writes('u32'),
+  sortedValues: writes('u32'),
+  values: onlyIf(!first, reads('u32')),
+})
+
+export const sortKey = (first: boolean): string => wgsl`
 fn keyAt(i: u32) -> u32 {
 #if ${first}
   return min(keys[params.firstPoint + i], params.none);
@@ -37,19 +52,30 @@ fn keyAt(i: u32) -> u32 {
 #endif
 }
 
+fn digitOf(key: u32) -> u32 {
+  return (key >> params.shift) & ${DIGITS - 1}u;
+}
+`
+
+const sortPlace = wgsl`
 fn place(key: u32, run: u32) -> u32 {
-  return ((key >> params.shift) & ${DIGITS - 1}u) * params.runs + run;
+  return digitOf(key) * params.runs + run;
 }
 `
 
 /** `first`: keys are labels, from that of `firstPoint` on, and values are the numbers of the points. */
-export const sortCount = (first: boolean): Shader => ({
-  name: `sort-count-${first}`,
-  code: () => wgsl`
-${sortHeader(first)}
-@group(0) @binding(2) var<uniform> params: Params;
+export const sortCount = (first: boolean) =>
+  declareShader({
+    name: `sort-count-${first}`,
+    params: SORT_PARAMS,
+    buffers: COUNT_BUFFERS,
+    workgroup: THREADS,
+    body: () => wgsl`
+${threadNumber}
+${sortKey(first)}
+${sortPlace}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let run = threadNumber(workgroup, groups, local);
   if (run >= params.runs) { return; }
@@ -57,22 +83,20 @@ fn main(${threadBuiltins}) {
   for (var i = run * ${RUN}u; i < min((run + 1u) * ${RUN}u, params.n); i++) { counts[place(keyAt(i), run)]++; }
 }
 `,
-})
+  })
 
-export const sortScatter = (first: boolean): Shader => ({
-  name: `sort-scatter-${first}`,
-  code: () => wgsl`
-${sortHeader(first)}
-@group(0) @binding(2) var<storage, read_write> sortedKeys: array<u32>;
-@group(0) @binding(3) var<storage, read_write> sortedValues: array<u32>;
-#if ${!first}
-@group(0) @binding(4) var<storage, read> values: array<u32>;
-@group(0) @binding(5) var<uniform> params: Params;
-#else
-@group(0) @binding(4) var<uniform> params: Params;
-#endif
+export const sortScatter = (first: boolean) =>
+  declareShader({
+    name: `sort-scatter-${first}`,
+    params: SORT_PARAMS,
+    buffers: scatterBuffers(first),
+    workgroup: THREADS,
+    body: () => wgsl`
+${threadNumber}
+${sortKey(first)}
+${sortPlace}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let run = threadNumber(workgroup, groups, local);
   if (run >= params.runs) { return; }
@@ -90,17 +114,15 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })
 
-/** offsets[j] = first place of cluster j in the sorted keys; pieces[j] = partial sums it needs. One thread a cluster, k + 1 of them. */
-export const clusterRanges: Shader = {
+/** offsets[j]: first place of cluster j in the sorted keys; pieces[j]: partial sums it needs. One thread for each of 0..k. */
+export const clusterRanges = declareShader({
   name: 'cluster-ranges',
-  code: () => wgsl`
-struct Params { n: u32, k: u32 }
-@group(0) @binding(0) var<storage, read> sortedKeys: array<u32>;
-@group(0) @binding(1) var<storage, read_write> offsets: array<u32>;
-@group(0) @binding(2) var<storage, read_write> pieces: array<u32>;
-@group(0) @binding(3) var<uniform> params: Params;
+  params: { n: 'u32', k: 'u32' },
+  buffers: { sortedKeys: reads('u32'), offsets: writes('u32'), pieces: writes('u32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
 fn firstAtLeast(key: u32) -> u32 {
@@ -113,7 +135,7 @@ fn firstAtLeast(key: u32) -> u32 {
   return low;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let cluster = threadNumber(workgroup, groups, local);
   if (cluster > params.k) { return; }
@@ -122,27 +144,25 @@ fn main(${threadBuiltins}) {
   var needed = 0u;
   if (cluster < params.k) {
     let count = firstAtLeast(cluster + 1u) - begin;
-    if (count > ${PIECE}u) { needed = (count + ${PIECE - 1}u) / ${PIECE}u; }
+    if (count > ${SUM_PIECE}u) { needed = (count + ${SUM_PIECE - 1}u) / ${SUM_PIECE}u; }
   }
   pieces[cluster] = needed;
 }
 `,
-}
+})
 
-const sumHeader = (type: ElementType): string => wgsl`
-struct Params {
-  firstCluster: u32,
-  clusters: u32,  // clusters of this pass; for pieces: of all
-  quads: u32,
-  piecesAt: u32,  // where pieces begin in the tables
-  weighted: u32,
-  add: u32,       // 1: on top of what is there
-  keepEmpty: u32, // 1: sums of clusters without points are not written
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> weights: array<f32>;
-@group(0) @binding(2) var<storage, read> order: array<u32>;
-@group(0) @binding(3) var<storage, read> tables: array<u32>;  // offsets[k + 1], then pieces[k + 1]
+/** `piecesAt`: where the pieces begin in the tables. */
+const SUM_PARAMS = { quads: 'u32', piecesAt: 'u32' } as const
+
+const sumBuffers = (type: ElementType) => ({
+  x: rowsOf(type),
+  weights: mayRead('f32'),
+  order: reads('u32'),
+  /** offsets[k + 1], then pieces[k + 1] */
+  tables: reads('u32'),
+})
+
+const sumRows = wgsl`
 ${threadNumber}
 
 fn sumRows(begin: u32, end: u32, t: u32) -> vec4f {
@@ -150,35 +170,41 @@ fn sumRows(begin: u32, end: u32, t: u32) -> vec4f {
   for (var at = begin; at < end; at++) {
     let row = order[at];
     var value = xPart(row, t, params.quads);
-    if (params.weighted == 1u) { value *= weights[row]; }
+    if (params.hasWeights == 1u) { value *= weights[row]; }
     sum += value;
   }
   return sum;
 }
 
 fn sumWeights(begin: u32, end: u32) -> f32 {
-  if (params.weighted == 0u) { return f32(end - begin); }
+  if (params.hasWeights == 0u) { return f32(end - begin); }
   var sum = 0.0;
   for (var at = begin; at < end; at++) { sum += weights[order[at]]; }
   return sum;
 }
 `
 
-/** Partial sums of large clusters: one thread for every piece and every 4 columns. The weight stands behind the columns. */
-export const sumPieces = (type: ElementType): Shader => ({
-  name: `sum-pieces-${type}`,
-  code: () => wgsl`
-${sumHeader(type)}
-@group(0) @binding(4) var<storage, read_write> partials: array<vec4f>;  // [piece][quads + 1]
-@group(0) @binding(5) var<uniform> params: Params;
+/** Partial sums of large clusters: one thread for each piece and 4 columns. The weight follows the columns. */
+export const sumPieces = (type: ElementType) =>
+  declareShader({
+    name: `sum-pieces-${type}`,
+    params: { ...SUM_PARAMS, k: 'u32' },
+    buffers: {
+      ...sumBuffers(type),
+      /** [piece][quads + 1] */
+      partials: writes('vec4f'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
+${sumRows}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let quads = params.quads;
   let piece = number / quads;
   let t = number % quads;
-  let k = params.clusters;
+  let k = params.k;
   let pieces = params.piecesAt;
   if (piece >= tables[pieces + k]) { return; }
   // The cluster is the last one whose pieces start at or before this one.
@@ -188,27 +214,38 @@ fn main(${threadBuiltins}) {
     let middle = (low + high) / 2u;
     if (tables[pieces + middle] <= piece) { low = middle; } else { high = middle; }
   }
-  let begin = tables[low] + (piece - tables[pieces + low]) * ${PIECE}u;
-  let end = min(begin + ${PIECE}u, tables[low + 1u]);
+  let begin = tables[low] + (piece - tables[pieces + low]) * ${SUM_PIECE}u;
+  let end = min(begin + ${SUM_PIECE}u, tables[low + 1u]);
   let at = piece * (quads + 1u);
   partials[at + t] = sumRows(begin, end, t);
   if (t == 0u) { partials[at + quads] = vec4f(sumWeights(begin, end)); }
 }
 `,
-})
+  })
 
-/** Sums of clusters: one thread for every cluster and every 4 columns. */
-export const sumClusters = (type: ElementType): Shader => ({
-  name: `sum-clusters-${type}`,
-  code: () => wgsl`
-${sumHeader(type)}
-@group(0) @binding(4) var<storage, read> partials: array<vec4f>;
-@group(0) @binding(5) var<storage, read_write> sums: array<vec4f>;  // [clusters of this pass][quads]
-@group(0) @binding(6) var<storage, read_write> totals: array<f32>;  // weight of each cluster, of all of them
-@group(0) @binding(7) var<storage, read_write> counts: array<u32>;  // points of each cluster, of all of them
-@group(0) @binding(8) var<uniform> params: Params;
+/**
+ * Sums of clusters: one thread for each cluster and 4 columns. With `add`, on top of what is there. With `keepEmpty` the sums
+ * of clusters without points are not written.
+ */
+export const sumClusters = (type: ElementType) =>
+  declareShader({
+    name: `sum-clusters-${type}`,
+    params: { ...SUM_PARAMS, firstCluster: 'u32', clusters: 'u32', add: 'bool', keepEmpty: 'bool' },
+    buffers: {
+      ...sumBuffers(type),
+      partials: reads('vec4f'),
+      /** [clusters of this pass][quads] */
+      sums: writes('vec4f'),
+      /** Weight of each cluster, of all clusters. */
+      totals: writes('f32'),
+      /** Points of each cluster, of all clusters. */
+      counts: writes('u32'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
+${sumRows}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let quads = params.quads;
@@ -218,7 +255,7 @@ fn main(${threadBuiltins}) {
   let cluster = params.firstCluster + here;
   let begin = tables[cluster];
   let end = tables[cluster + 1u];
-  let small = end - begin <= ${PIECE}u;
+  let small = end - begin <= ${SUM_PIECE}u;
   let firstPiece = tables[params.piecesAt + cluster];
   let lastPiece = tables[params.piecesAt + cluster + 1u];
   var sum = vec4f();
@@ -246,4 +283,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })

@@ -12,9 +12,10 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding } from './pieces.ts'
-import { prices } from './prices.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { applyFields } from './apply-moves.ts'
+import { NONE } from './pieces.ts'
+import { LEAST_GAIN, prices } from './prices.ts'
 
 const APPLY_THREADS = 256
 /** Threads that share the columns of a move. */
@@ -25,53 +26,45 @@ const SLOTS = 1024
 const READS = 4
 const WORDS = (READS * APPLY_THREADS) / 32
 
-export const applyMovesTiled = (type: ElementType): Shader => ({
-  name: `apply-moves-tiled-${type}`,
-  code: () => wgsl`
-struct Params {
-  places: u32,
-  firstPlace: u32,  // of the batch among the places that were collected
-  quads: u32,
-  unit: u32,
-  weighted: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read_write> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> clusters: array<vec2f>;
-@group(0) @binding(3) var<storage, read> batch: array<vec4u>;
-@group(0) @binding(4) var<storage, read> proposals: array<u32>;
-@group(0) @binding(5) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(6) var<storage, read> weights: array<f32>;
-@group(0) @binding(7) var<uniform> params: Params;
+export const applyMovesTiled = (type: ElementType) => {
+  const { params, buffers } = applyFields(type)
+  return declareShader({
+    name: `apply-moves-tiled-${type}`,
+    params: {
+      /** Of the batch among the places that were collected. */
+      firstPlace: 'u32',
+      ...params,
+    },
+    buffers,
+    workgroup: APPLY_THREADS,
+    body: () => wgsl`
 ${prices}
 
-const NONE = 0xffffffffu;
-// Gains below this share are rounding errors.
-const LEAST = 1e-6;
+${NONE}
 
 struct Gathered { moves: u32, nextPlace: u32 }
 var<workgroup> gathered: Gathered;
 var<workgroup> present: array<atomic<u32>, ${WORDS}>;  // one bit for each place read: a move is proposed
-var<workgroup> movePoint: array<u32, ${APPLY_THREADS}>;
-var<workgroup> moveOwn: array<u32, ${APPLY_THREADS}>;
-var<workgroup> moveWanted: array<u32, ${APPLY_THREADS}>;
+var<workgroup> movePoint: array<u32, WORKGROUP>;
+var<workgroup> moveOwn: array<u32, WORKGROUP>;
+var<workgroup> moveWanted: array<u32, WORKGROUP>;
 var<workgroup> claims: array<atomic<u32>, ${SLOTS}>;
-var<workgroup> ready: array<u32, ${APPLY_THREADS}>;    // moves that hold both claims
+var<workgroup> ready: array<u32, WORKGROUP>;    // moves that hold both claims
 var<workgroup> readyCounter: atomic<u32>;
 var<workgroup> readyCount: u32;
-var<workgroup> sums: array<vec4f, ${APPLY_THREADS}>;
+var<workgroup> sums: array<vec4f, WORKGROUP>;
 
 // The next moves from a place on, in order: as many as there is room for.
 fn gather(local: u32, firstPlace: u32) -> Gathered {
   var found = Gathered(0u, firstPlace);
   let bit = 1u << (local % 32u);
-  while (found.moves < ${APPLY_THREADS}u && found.nextPlace < params.places) {
+  while (found.moves < WORKGROUP && found.nextPlace < params.places) {
     if (local < ${WORDS}u) { atomicStore(&present[local], 0u); }
     if (local == 0u) { gathered.nextPlace = found.nextPlace + ${READS * APPLY_THREADS}u; }
     workgroupBarrier();
     var wanted = vec4u(NONE);
     for (var j = 0u; j < ${READS}u; j++) {
-      let place = found.nextPlace + j * ${APPLY_THREADS}u + local;
+      let place = found.nextPlace + j * WORKGROUP + local;
       if (place < params.places) { wanted[j] = proposals[place]; }
       if (wanted[j] != NONE) { atomicOr(&present[j * ${APPLY_THREADS / 32}u + local / 32u], bit); }
     }
@@ -87,15 +80,15 @@ fn gather(local: u32, firstPlace: u32) -> Gathered {
     }
     for (var j = 0u; j < ${READS}u; j++) {
       if (wanted[j] == NONE) { continue; }
-      let place = found.nextPlace + j * ${APPLY_THREADS}u + local;
-      if (ranks[j] < ${APPLY_THREADS}u) {
+      let place = found.nextPlace + j * WORKGROUP + local;
+      if (ranks[j] < WORKGROUP) {
         movePoint[ranks[j]] = batch[params.firstPlace + place].x;
         moveWanted[ranks[j]] = wanted[j];
-      } else if (ranks[j] == ${APPLY_THREADS}u) {
+      } else if (ranks[j] == WORKGROUP) {
         gathered.nextPlace = place;
       }
     }
-    if (local == 0u) { gathered.moves = min(total, ${APPLY_THREADS}u); }
+    if (local == 0u) { gathered.moves = min(total, WORKGROUP); }
     found = workgroupUniformLoad(&gathered);
   }
   return found;
@@ -123,7 +116,7 @@ fn applyMove(local: u32, number: u32) {
     point = movePoint[number];
     own = moveOwn[number];
     wanted = moveWanted[number];
-    if (params.weighted == 1u) { weight = weights[point]; }
+    if (params.hasWeights == 1u) { weight = weights[point]; }
   }
   let massHere = clusters[own];
   let massThere = clusters[wanted];
@@ -142,7 +135,7 @@ fn applyMove(local: u32, number: u32) {
   let stay = priceToStay(measured.x, measured.z, massHere.x, weight, params.unit);
   let join = priceToJoin(measured.y, measured.z, massThere.x, weight, params.unit);
   // Prices of unit vectors are differences of lengths: their errors are shares of the weight.
-  let pays = allowed && stay - join > LEAST * select(stay, weight, params.unit == 1u);
+  let pays = allowed && stay - join > ${LEAST_GAIN} * select(stay, weight, params.unit == 1u);
   var leftHere = massHere.x - weight;
   var newThere = massThere.x + weight;
   if (params.unit == 0u) {
@@ -179,9 +172,9 @@ fn applyMove(local: u32, number: u32) {
   }
 }
 
-@compute @workgroup_size(${APPLY_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) local: u32) {
-  for (var slot = local; slot < ${SLOTS}u; slot += ${APPLY_THREADS}u) { atomicStore(&claims[slot], NONE); }
+  for (var slot = local; slot < ${SLOTS}u; slot += WORKGROUP) { atomicStore(&claims[slot], NONE); }
   // Claims of later turns are lower numbers, so the table need not be cleared between turns.
   var turnsLeft = 0xfffffeu;
   var place = 0u;
@@ -224,4 +217,5 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-})
+  })
+}

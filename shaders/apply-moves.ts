@@ -5,46 +5,55 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { prices } from './prices.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { LEAST_GAIN, prices } from './prices.ts'
 
 /** Threads of the one workgroup: a row of 128 columns has 32 parts. */
-export const MOVE_THREADS = 32
+const MOVE_THREADS = 32
 
-export const applyMovesShader = (type: ElementType): Shader => ({
-  name: `apply-moves-${type}`,
-  code: () => wgsl`
-struct Params { places: u32, quads: u32, unit: u32, weighted: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read_write> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> clusters: array<vec2f>;
-@group(0) @binding(3) var<storage, read> batch: array<vec4u>;
-@group(0) @binding(4) var<storage, read> proposals: array<u32>;
-@group(0) @binding(5) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(6) var<storage, read> weights: array<f32>;
-@group(0) @binding(7) var<uniform> params: Params;
+/** What the pass is given, in either form. */
+export const applyFields = (type: ElementType) =>
+  ({
+    params: { places: 'u32', quads: 'u32', unit: 'bool' },
+    buffers: {
+      x: rowsOf(type),
+      centers: writes('vec4f'),
+      /** Mass and number of points. */
+      clusters: writes('vec2f'),
+      batch: reads('vec4u'),
+      proposals: reads('u32'),
+      labels: writes('u32'),
+      weights: mayRead('f32'),
+    },
+  }) as const
+
+export const applyMovesShader = (type: ElementType) =>
+  declareShader({
+    name: `apply-moves-${type}`,
+    ...applyFields(type),
+    workgroup: MOVE_THREADS,
+    body: () => wgsl`
 ${prices}
 
-const NONE = 0xffffffffu;
-// What rounding may pretend: a smaller gain is none.
-const LEAST = 1e-6;
+${NONE}
 
 struct Move { point: u32, own: u32, wanted: u32, weight: f32, here: vec2f, there: vec2f }
 var<workgroup> current: Move;
-var<workgroup> sums: array<vec4f, ${MOVE_THREADS}>;
+var<workgroup> sums: array<vec4f, WORKGROUP>;
 
 // Sums over all threads; everybody gets them.
 fn addUp(mine: vec4f, local: u32) -> vec4f {
   sums[local] = mine;
   workgroupBarrier();
   var total = vec4f();
-  for (var i = 0u; i < ${MOVE_THREADS}u; i++) { total += sums[i]; }
+  for (var i = 0u; i < WORKGROUP; i++) { total += sums[i]; }
   workgroupBarrier();
   return total;
 }
 
-@compute @workgroup_size(${MOVE_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) local: u32) {
   for (var place = 0u; place < params.places; place++) {
     if (local == 0u) {
@@ -54,7 +63,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
         next.point = batch[place].x;
         next.own = labels[next.point];
         next.weight = 1.0;
-        if (params.weighted == 1u) { next.weight = weights[next.point]; }
+        if (params.hasWeights == 1u) { next.weight = weights[next.point]; }
         next.here = clusters[next.own];
         next.there = clusters[next.wanted];
         if (next.wanted == next.own || !mayLeave(next.here, next.weight, params.unit)) { next.wanted = NONE; }
@@ -66,7 +75,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let here = now.own * params.quads;
     let there = now.wanted * params.quads;
     var mine = vec4f();
-    for (var t = local; t < params.quads; t += ${MOVE_THREADS}u) {
+    for (var t = local; t < params.quads; t += WORKGROUP) {
       let part = xPart(now.point, t, params.quads);
       let a = part - centers[here + t];
       let b = part - centers[there + t];
@@ -76,12 +85,12 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let stay = priceToStay(measured.x, measured.z, now.here.x, now.weight, params.unit);
     let join = priceToJoin(measured.y, measured.z, now.there.x, now.weight, params.unit);
     // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
-    let pays = stay - join > LEAST * select(stay, now.weight, params.unit == 1u);
+    let pays = stay - join > ${LEAST_GAIN} * select(stay, now.weight, params.unit == 1u);
     var massHere = now.here.x - now.weight;
     var massThere = now.there.x + now.weight;
     if (params.unit == 0u) {
       if (pays) {
-        for (var t = local; t < params.quads; t += ${MOVE_THREADS}u) {
+        for (var t = local; t < params.quads; t += WORKGROUP) {
           let part = xPart(now.point, t, params.quads);
           centers[here + t] -= (part - centers[here + t]) * (now.weight / massHere);
           centers[there + t] += (part - centers[there + t]) * (now.weight / massThere);
@@ -89,7 +98,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
       }
     } else {
       var squares = vec4f();
-      for (var t = local; t < params.quads; t += ${MOVE_THREADS}u) {
+      for (var t = local; t < params.quads; t += WORKGROUP) {
         let part = xPart(now.point, t, params.quads) * now.weight;
         let a = centers[here + t] * now.here.x - part;
         let b = centers[there + t] * now.there.x + part;
@@ -99,7 +108,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
       massHere = lengths.x;
       massThere = lengths.y;
       if (pays) {
-        for (var t = local; t < params.quads; t += ${MOVE_THREADS}u) {
+        for (var t = local; t < params.quads; t += WORKGROUP) {
           let part = xPart(now.point, t, params.quads) * now.weight;
           centers[here + t] = (centers[here + t] * now.here.x - part) / max(massHere, 1e-30);
           centers[there + t] = (centers[there + t] * now.there.x + part) / max(massThere, 1e-30);
@@ -115,24 +124,21 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-})
+  })
 
 /** Mass and number of points of each cluster from what accumulate left. One thread a cluster. */
-export const prepareMovesShader: Shader = {
+export const prepareMovesShader = declareShader({
   name: 'prepare-moves',
-  code: () => wgsl`
-struct Params { clusters: u32, quads: u32, unit: u32 }
-@group(0) @binding(0) var<storage, read> sums: array<vec4f>;
-@group(0) @binding(1) var<storage, read> totals: array<f32>;
-@group(0) @binding(2) var<storage, read> counts: array<u32>;
-@group(0) @binding(3) var<storage, read_write> clusters: array<vec2f>;
-@group(0) @binding(4) var<uniform> params: Params;
+  params: { k: 'u32', quads: 'u32', unit: 'bool' },
+  buffers: { sums: reads('vec4f'), totals: reads('f32'), counts: reads('u32'), clusters: writes('vec2f') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let cluster = threadNumber(workgroup, groups, local);
-  if (cluster >= params.clusters) { return; }
+  if (cluster >= params.k) { return; }
   var mass = totals[cluster];
   if (params.unit == 1u) {
     var squares = 0.0;
@@ -145,4 +151,4 @@ fn main(${threadBuiltins}) {
   clusters[cluster] = vec2f(mass, f32(counts[cluster]));
 }
 `,
-}
+})

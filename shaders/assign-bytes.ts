@@ -10,7 +10,7 @@
  * floats, and a centre whose score is more than 2 B below the best is not the nearest. The other centres are measured
  * by differences; the nearest wins, the lowest index among equals. A lane remembers its best centre of each point and
  * the score of its second best. Where the second is within 2 B too, or more centres than fit are, the point is unsure:
- * it goes to a list for the exact form (`assignScalar` with `listed`).
+ * it goes to a list for the exact form (`assignListed`).
  *
  * R: with L the largest |c| or |q|, and |m| <= L, the float operations on scores of d columns are wrong by at most
  * (d + 32) 2^-24 (|x| L + L E + L^2), one unit roundoff for each of d products and additions and some to spare.
@@ -19,9 +19,10 @@
  * Points and centres are arranged as in the scalar form. Cost: 2 n k d byte operations.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
-import { assignDeclarations, UNSURE } from './assign-pieces.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { assignBuffers, LOWEST, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points and centres of a workgroup, and its threads. */
@@ -35,53 +36,55 @@ const MOST_PAIRS = 256
 const SAMPLED = 256
 
 /** m, and zero where counters and maxima begin. One thread per 4 columns. */
-export const sampleMean: Shader = {
+export const sampleMean = declareShader({
   name: 'assign-sample-mean',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> mean: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> unsure: array<u32>;
-@group(0) @binding(3) var<uniform> params: Params;
+  params: { centerCount: 'u32', quads: 'u32' },
+  buffers: { centers: reads('vec4f'), mean: writes('vec4f'), unsure: writes('u32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let t = threadNumber(workgroup, groups, local);
   if (t < ${UNSURE.rows}u) { unsure[t] = 0u; }
   if (t >= params.quads) { return; }
-  let step = (params.centers + ${SAMPLED - 1}u) / ${SAMPLED}u;
+  let step = (params.centerCount + ${SAMPLED - 1}u) / ${SAMPLED}u;
   var sum = vec4f();
   var count = 0.0;
-  for (var index = 0u; index < params.centers; index += step) {
+  for (var index = 0u; index < params.centerCount; index += step) {
     sum += centers[index * params.quads + t];
     count += 1.0;
   }
   mean[t] = sum / count;
 }
 `,
-}
+})
 
 /** Centres as bytes, transposed to [16 columns][centre], with their starts. One thread per centre, padding included. */
-export const packCenterBytes: Shader = {
+export const packCenterBytes = declareShader({
   name: 'assign-pack-bytes',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32, padded: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> mean: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> packed: array<vec4u>;          // [quads / 4][padded]
-@group(0) @binding(3) var<storage, read_write> starts: array<f32>;            // m . e - |c|^2 / 2, [padded]
-@group(0) @binding(4) var<storage, read_write> unsure: array<atomic<u32>>;    // maxima before the rows
-@group(0) @binding(5) var<uniform> params: Params;
+  params: { centerCount: 'u32', quads: 'u32', padded: 'u32' },
+  buffers: {
+    centers: reads('vec4f'),
+    mean: writes('vec4f'),
+    /** [quads / 4][padded] */
+    packed: writes('vec4u'),
+    /** m . e - |c|^2 / 2, [padded] */
+    starts: writes('f32'),
+    /** Maxima before the rows. */
+    unsure: writes('atomic<u32>'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
+${LOWEST}
 
-const LOWEST = -3.4e38f;
-
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let index = threadNumber(workgroup, groups, local);
   if (index >= params.padded) { return; }
-  let inside = index < params.centers;
+  let inside = index < params.centerCount;
   var square = 0.0;
   var roundedSquare = 0.0;
   var errorSquare = 0.0;
@@ -109,21 +112,26 @@ fn main(${threadBuiltins}) {
   atomicMax(&unsure[${UNSURE.length}], bitcast<u32>(sqrt(max(square, roundedSquare))));
 }
 `,
-}
+})
 
-export const assignBytes: Shader = {
+export const assignBytes = declareShader({
   name: 'assign-bytes',
-  code: ({ subgroups }) => wgsl`
-#if ${subgroups}
-enable subgroups;
-#endif
-${assignDeclarations('u8', 'append')}
-@group(0) @binding(5) var<storage, read_write> packed: array<vec4u>;  // [quads / 4][padded]
-@group(0) @binding(6) var<storage, read_write> starts: array<f32>;    // [padded]
-@group(0) @binding(7) var<storage, read_write> mean: array<vec4f>;
-@group(0) @binding(8) var<uniform> params: Params;
+  params: UNSURE_PARAMS,
+  buffers: {
+    ...assignBuffers('u8'),
+    unsure: writes('atomic<u32>'),
+    // Read only, but of the same buffer as the list, which is written.
+    packed: writes('vec4u'),
+    starts: writes('f32'),
+    mean: writes('vec4f'),
+  },
+  workgroup: LANES,
+  enables: ['subgroups'],
+  body: ({ subgroups }) => wgsl`
+${LOWEST}
+${settling('u8')}
 
-const NO_CENTER = 0xffffffffu;
+${NONE}
 
 var<workgroup> tops: array<atomic<u32>, ${POINTS}>;    // best score of each point, as an integer of the same order
 var<workgroup> doubts: array<atomic<u32>, ${POINTS}>;  // more than zero: the point is unsure
@@ -151,7 +159,7 @@ fn margin(point: u32) -> f32 {
   return 2.0 * (spread * error * (1.0 + 4.0 * rounding) + rounding * length * (spread + error + 2.0 * length));
 }
 
-@compute @workgroup_size(${LANES})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -224,14 +232,14 @@ ${unroll(
   if (local < ${POINTS}u && first + local <= last) {
     let row = params.firstRow + first + local;
     var distance = 3.4e38f;
-    var index = NO_CENTER;
+    var index = NONE;
     for (var at = 0u; at < count; at++) {
       if (pairs[at].x == local && (measured[at] < distance || (measured[at] == distance && pairs[at].y < index))) {
         distance = measured[at];
         index = pairs[at].y;
       }
     }
-    if (atomicLoad(&doubts[local]) > 0u || index == NO_CENTER) {
+    if (atomicLoad(&doubts[local]) > 0u || index == NONE) {
       let place = atomicAdd(&unsure[params.counter], 1u);
       atomicStore(&unsure[${UNSURE.rows}u + place], row);
     } else {
@@ -240,4 +248,4 @@ ${unroll(
   }
 }
 `,
-}
+})

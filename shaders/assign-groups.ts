@@ -1,48 +1,39 @@
 /**
- * Nearest among the centres of the point's group, a range of centres. A point in no group, or in an
- * empty one, gets no label. One thread a point.
+ * Nearest among the centres of the row's group, a range of centres. A row in no group, or in an
+ * empty one, gets no label. One thread for each row.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import type { RowType } from '../src/kernels/rows.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { ROW_PARAMS, rowBuffers, rowDistance } from './rows.ts'
 
-export const assignGroupsShader = (type: ElementType): Shader => ({
-  name: `assign-groups-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> ranges: array<vec2u>;
-@group(0) @binding(3) var<storage, read> places: array<u32>;
-@group(0) @binding(4) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(5) var<uniform> params: Params;
+export const assignGroupsShader = (type: RowType) =>
+  declareShader({
+    name: `assign-groups-${type}`,
+    params: { ...ROW_PARAMS, firstRow: 'u32', rows: 'u32' },
+    buffers: { ...rowBuffers(type), ranges: reads('vec2u'), groupOf: reads('u32'), labels: writes('u32') },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
+${rowDistance(type)}
 
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let quads = params.quads;
-  let place = places[row];
+  let group = groupOf[row];
   var label = NONE;
-  if (place != NONE) {
-    let range = ranges[place];
+  if (group != NONE) {
+    let range = ranges[group];
     var best = FAR;
     for (var center = range.x; center < range.x + range.y; center++) {
-      var distance = 0.0;
-      for (var t = 0u; t < quads; t++) {
-        let gap = xPart(row, t, quads) - centers[center * quads + t];
-        distance += dot(gap, gap);
-      }
+      let distance = distanceTo(row, center);
       if (distance < best) {
         best = distance;
         label = center;
@@ -52,4 +43,4 @@ fn main(${threadBuiltins}) {
   labels[row] = label;
 }
 `,
-})
+  })

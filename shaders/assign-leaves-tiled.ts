@@ -3,14 +3,15 @@
  * distinct labels in workgroup memory and measures the points against them in tiles (leaf-tiles.ts), so that each point's
  * row is read once. Results are those of assign-leaves.ts.
  *
- * Members are rows of a domain, of which the device may hold only some: `near` to `near + held`. Where there are others
+ * Members are rows of a domain, of which the device may hold only some: `held` of them from row `domainFrom` on. Where there are others
  * (`around`), candidates are the labels of the whole domain, in a buffer of their own.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { onlyIf, reads, writes } from '../src/device/fields.ts'
 import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
-import { rowsBinding, threadBuiltins } from './pieces.ts'
+import { threadBuiltins } from './pieces.ts'
 
 /** Members of a leaf that fit. */
 export const LARGEST_LEAF = 2 * TILE_ROWS
@@ -22,25 +23,28 @@ export interface TiledLeaves {
   readonly around: boolean
 }
 
-export const assignLeavesTiled = ({ type, tiles, around }: TiledLeaves): Shader => {
+export const assignLeavesTiled = ({ type, tiles, around }: TiledLeaves) => {
   const most = TILE_ROWS * tiles
-  return {
+  return declareShader({
     name: `assign-leaves-tiled-${type}-${tiles}${around ? '-around' : ''}`,
-    code: () => wgsl`
-struct Params { firstLeaf: u32, leaves: u32, quads: u32, near: u32, held: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> members: array<u32>;   // points, leaf by leaf
-@group(0) @binding(3) var<storage, read> offsets: array<u32>;   // leaves + 1
-@group(0) @binding(4) var<storage, read_write> labels: array<u32>;     // of the rows that are held
-@group(0) @binding(5) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(6) var<storage, read_write> looked: array<u32>;     // pairs measured in each leaf
-#if ${around}
-@group(0) @binding(7) var<storage, read> domainLabels: array<u32>;
-@group(0) @binding(8) var<uniform> params: Params;
-#else
-@group(0) @binding(7) var<uniform> params: Params;
-#endif
+    params: { firstLeaf: 'u32', leaves: 'u32', quads: 'u32', domainFrom: 'u32', held: 'u32' },
+    buffers: {
+      x: rowsOf(type),
+      centers: reads('vec4f'),
+      /** Points, leaf by leaf. */
+      members: reads('u32'),
+      /** First member of each leaf, and the end of the last. */
+      offsets: reads('u32'),
+      /** Of the rows that are held. */
+      labels: writes('u32'),
+      distances: writes('f32'),
+      /** Pairs measured in each leaf. */
+      looked: writes('u32'),
+      /** Labels of the whole domain, where the labels above are not. */
+      domainLabels: onlyIf(around, reads('u32')),
+    },
+    workgroup: LEAF_THREADS,
+    body: () => wgsl`
 ${pairTiles({ tiles, own: false })}
 
 struct Counts { candidates: u32, points: u32 }
@@ -49,8 +53,8 @@ var<workgroup> memberLabels: array<u32, ${most}>;
 var<workgroup> isFirst: array<u32, ${most}>;   // 1: no earlier member has this label
 var<workgroup> isHeld: array<u32, ${most}>;
 var<workgroup> heldRows: array<u32, ${most}>;  // rows of this leaf that are held, in order
-var<workgroup> bestDistance: array<f32, ${LEAF_THREADS}>;
-var<workgroup> bestLabel: array<u32, ${LEAF_THREADS}>;
+var<workgroup> bestDistance: array<f32, WORKGROUP>;
+var<workgroup> bestLabel: array<u32, WORKGROUP>;
 
 fn labelOf(member: u32) -> u32 {
 #if ${around}
@@ -70,7 +74,7 @@ fn collect(local: u32, begin: u32, size: u32) {
     let member = members[begin + i];
     label = labelOf(member);
     // Below the first row the difference wraps around and is larger than any number of rows.
-    row = member - params.near;
+    row = member - params.domainFrom;
   }
   if (listed) { memberLabels[i] = label; }
   workgroupBarrier();
@@ -95,7 +99,7 @@ fn collect(local: u32, begin: u32, size: u32) {
   if (local == ${most - 1}u) { counts = Counts(candidate + u32(first), point + u32(held)); }
 }
 
-@compute @workgroup_size(${LEAF_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = workgroup.y * groups.x + workgroup.x;
   if (number >= params.leaves) { return; }
@@ -147,5 +151,5 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  }
+  })
 }

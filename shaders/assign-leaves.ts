@@ -3,27 +3,36 @@
  * carried in that leaf. `collect` (one thread a leaf) writes each leaf's different labels once;
  * `assign` (one thread a member) measures its point against them, so neighbouring threads read the
  * same few centres. The best is kept across trees. Members are rows of a domain, of which the device
- * may hold only some: `near` to `near + held`.
+ * may hold only some: `held` of them from row `domainFrom` on.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const collectLeafLabels: Shader = {
+export const collectLeafLabels = declareShader({
   name: 'assign-leaves-collect',
-  code: () => wgsl`
-struct Params { leaves: u32, near: u32, held: u32 }
-@group(0) @binding(0) var<storage, read> members: array<u32>;   // points, leaf by leaf
-@group(0) @binding(1) var<storage, read> offsets: array<u32>;   // leaves + 1
-@group(0) @binding(2) var<storage, read> labels: array<u32>;    // of all rows of the domain, as they stand
-@group(0) @binding(3) var<storage, read_write> candidates: array<u32>;  // from each leaf's offset on
-@group(0) @binding(4) var<storage, read_write> ranges: array<vec2u>;    // each member's candidates: first, how many
-@group(0) @binding(5) var<storage, read_write> looked: array<u32>;      // pairs looked at in each leaf
-@group(0) @binding(6) var<uniform> params: Params;
+  params: { leaves: 'u32', domainFrom: 'u32', held: 'u32' },
+  buffers: {
+    /** Points, leaf by leaf. */
+    members: reads('u32'),
+    /** First member of each leaf, and the end of the last. */
+    offsets: reads('u32'),
+    /** Labels of all rows of the domain. */
+    domainLabels: reads('u32'),
+    /** Different labels of each leaf, from its offset on. */
+    candidates: writes('u32'),
+    /** Of each member: its first candidate, and how many there are. */
+    ranges: writes('vec2u'),
+    /** Pairs measured in each leaf. */
+    looked: writes('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let leaf = threadNumber(workgroup, groups, local);
   if (leaf >= params.leaves) { return; }
@@ -34,8 +43,8 @@ fn main(${threadBuiltins}) {
   for (var at = begin; at < end; at++) {
     let member = members[at];
     // Below the first row the difference wraps around and is larger than any number of rows.
-    if (member - params.near < params.held) { inside++; }
-    let label = labels[member];
+    if (member - params.domainFrom < params.held) { inside++; }
+    let label = domainLabels[member];
     var known = false;
     for (var seen = 0u; seen < count; seen++) {
       if (candidates[begin + seen] == label) { known = true; break; }
@@ -49,34 +58,31 @@ fn main(${threadBuiltins}) {
   for (var at = begin; at < end; at++) { ranges[at] = vec2u(begin, count); }
 }
 `,
-}
+})
 
-export const assignLeavesShader = (type: ElementType): Shader => ({
-  name: `assign-leaves-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstMember: u32,
-  members: u32,
-  quads: u32,
-  near: u32,
-  held: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> members: array<u32>;
-@group(0) @binding(3) var<storage, read> ranges: array<vec2u>;
-@group(0) @binding(4) var<storage, read> candidates: array<u32>;
-@group(0) @binding(5) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(6) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(7) var<uniform> params: Params;
+export const assignLeavesShader = (type: ElementType) =>
+  declareShader({
+    name: `assign-leaves-${type}`,
+    params: { firstMember: 'u32', memberCount: 'u32', quads: 'u32', domainFrom: 'u32', held: 'u32' },
+    buffers: {
+      x: rowsOf(type),
+      centers: reads('vec4f'),
+      members: reads('u32'),
+      ranges: reads('vec2u'),
+      candidates: reads('u32'),
+      labels: writes('u32'),
+      distances: writes('f32'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
-  if (number >= params.members) { return; }
+  if (number >= params.memberCount) { return; }
   let at = params.firstMember + number;
-  let row = members[at] - params.near;
+  let row = members[at] - params.domainFrom;
   if (row >= params.held) { return; }
   let range = ranges[at];
   let quads = params.quads;
@@ -111,4 +117,4 @@ fn main(${threadBuiltins}) {
   distances[row] = best;
 }
 `,
-})
+  })

@@ -1,40 +1,33 @@
 /**
- * Nearest among explicit candidates: `width` labels a point, 0xffffffff for none. With `merge` the
+ * Nearest among explicit candidates: `width` labels for each row, 0xffffffff for none. With `merge` the
  * label and distance already there stay unless a candidate is nearer, or equally near with a lower
- * index. One thread a point.
+ * index. One thread for each row.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import type { RowType } from '../src/kernels/rows.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { ROW_PARAMS, rowBuffers, rowDistance } from './rows.ts'
 
-export const assignListsShader = (type: ElementType): Shader => ({
-  name: `assign-lists-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  width: u32,
-  merge: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> lists: array<u32>;
-@group(0) @binding(3) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(5) var<uniform> params: Params;
+export const assignListsShader = (type: RowType) =>
+  declareShader({
+    name: `assign-lists-${type}`,
+    params: { ...ROW_PARAMS, firstRow: 'u32', rows: 'u32', width: 'u32', merge: 'bool' },
+    buffers: { ...rowBuffers(type), lists: reads('u32'), labels: writes('u32'), distances: writes('f32') },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
+${rowDistance(type)}
 
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let quads = params.quads;
   var best = FAR;
   var label = NONE;
   if (params.merge == 1u) {
@@ -44,11 +37,7 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.width; place++) {
     let candidate = lists[row * params.width + place];
     if (candidate == NONE || candidate == label) { continue; }
-    var distance = 0.0;
-    for (var t = 0u; t < quads; t++) {
-      let gap = xPart(row, t, quads) - centers[candidate * quads + t];
-      distance += dot(gap, gap);
-    }
+    let distance = distanceTo(row, candidate);
     if (distance < best || (distance == best && candidate < label)) {
       best = distance;
       label = candidate;
@@ -58,4 +47,4 @@ fn main(${threadBuiltins}) {
   distances[row] = best;
 }
 `,
-})
+  })

@@ -5,9 +5,12 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { bestHeap, heapsBinding } from './row-heaps.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads } from '../src/device/fields.ts'
+import { ASSIGN_PARAMS, assignBuffers, LOWEST } from './assign-pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
+import { rowDistance } from './rows.ts'
 
 /** Inserts into a sorted list of params.m distances in the result; ties go to the lowest label. */
 export const distanceList = wgsl`
@@ -40,8 +43,8 @@ fn insertDistance(base: u32, label: u32, distance: f32) {
 
 /** Sorted lists of up to `capacity` scores in private memory. Needs params.m. */
 export const privateLists = (capacity: number): string => wgsl`
-const LOWEST = -3.4e38f;
-const NONE = 0xffffffffu;
+${LOWEST}
+${NONE}
 
 var<private> listScore: array<f32, ${capacity}>;
 var<private> listIndex: array<u32, ${capacity}>;
@@ -59,30 +62,21 @@ fn insertScore(score: f32, index: u32) {
 }
 `
 
-const header = (type: ElementType, heaps: boolean): string => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  centers: u32,
-  firstCenter: u32,
-  merge: u32,
-  m: u32,
-  heapStride: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> starts: array<f32>;
-@group(0) @binding(3) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(${heaps ? 6 : 5}) var<uniform> params: Params;
+const buffers = (type: ElementType) => ({
+  ...assignBuffers(type),
+  /** -|c|^2 / 2 */
+  starts: reads('f32'),
+})
+
+const scoring = (type: ElementType): string => wgsl`
 ${threadNumber}
 ${distanceList}
+${rowDistance(type)}
 
 /** Scores of four centres from j on; those behind the last repeat it. */
 fn scoreFour(row: u32, j: u32) -> vec4f {
   let quads = params.quads;
-  let end = params.centers - 1u;
+  let end = params.centerCount - 1u;
   let r0 = j * quads;
   let r1 = min(j + 1u, end) * quads;
   let r2 = min(j + 2u, end) * quads;
@@ -94,34 +88,29 @@ fn scoreFour(row: u32, j: u32) -> vec4f {
   }
   return scores;
 }
-
-fn distanceTo(row: u32, index: u32) -> f32 {
-  var distance = 0.0;
-  for (var t = 0u; t < params.quads; t++) {
-    let gap = xPart(row, t, params.quads) - centers[index * params.quads + t];
-    distance += dot(gap, gap);
-  }
-  return distance;
-}
 `
 
-export const assignMany = (type: ElementType): Shader => ({
-  name: `assign-many-${type}`,
-  code: () => wgsl`
-${header(type, true)}
-${heapsBinding(5)}
+export const assignMany = (type: ElementType) =>
+  declareShader({
+    name: `assign-many-${type}`,
+    params: { ...ASSIGN_PARAMS, ...HEAP_PARAMS },
+    buffers: { ...buffers(type), ...HEAP_BUFFERS },
+    workgroup: THREADS,
+    body: () => wgsl`
+${scoring(type)}
+${heapAccess}
 ${bestHeap}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
   heapThread = number;
   clearBest();
-  for (var j = 0u; j < params.centers; j += 4u) {
+  for (var j = 0u; j < params.centerCount; j += 4u) {
     let scores = scoreFour(row, j);
-    for (var c = 0u; c < min(4u, params.centers - j); c++) { offerBest(scores[c] + starts[j + c], j + c); }
+    for (var c = 0u; c < min(4u, params.centerCount - j); c++) { offerBest(scores[c] + starts[j + c], j + c); }
   }
   sortBest();
   let base = row * params.m;
@@ -133,15 +122,19 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })
 
-export const assignManyPrivate = (type: ElementType, capacity: number): Shader => ({
-  name: `assign-many-private-${capacity}-${type}`,
-  code: () => wgsl`
-${header(type, false)}
+export const assignManyPrivate = (type: ElementType, capacity: number) =>
+  declareShader({
+    name: `assign-many-private-${capacity}-${type}`,
+    params: { ...ASSIGN_PARAMS, m: 'u32' },
+    buffers: buffers(type),
+    workgroup: THREADS,
+    body: () => wgsl`
+${scoring(type)}
 ${privateLists(capacity)}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -150,9 +143,9 @@ fn main(${threadBuiltins}) {
     listScore[place] = LOWEST;
     listIndex[place] = NONE;
   }
-  for (var j = 0u; j < params.centers; j += 4u) {
+  for (var j = 0u; j < params.centerCount; j += 4u) {
     let scores = scoreFour(row, j);
-    for (var c = 0u; c < min(4u, params.centers - j); c++) { insertScore(scores[c] + starts[j + c], j + c); }
+    for (var c = 0u; c < min(4u, params.centerCount - j); c++) { insertScore(scores[c] + starts[j + c], j + c); }
   }
   let base = row * params.m;
   if (params.merge == 0u) { clearDistances(base); }
@@ -163,4 +156,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })

@@ -6,27 +6,32 @@
  * lowest start, so it never wins.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { LOWEST } from './assign-pieces.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** One thread per centre, padding included. The sums are those of `centerStarts`, in the same order. */
-export const packCenters: Shader = {
+export const packCenters = declareShader({
   name: 'assign-pack-centers',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32, padded: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> packed: array<vec4f>;  // [quads][padded]
-@group(0) @binding(2) var<storage, read_write> starts: array<f32>;    // -|c|^2 / 2, [padded]
-@group(0) @binding(3) var<uniform> params: Params;
+  params: { centerCount: 'u32', quads: 'u32', padded: 'u32' },
+  buffers: {
+    centers: reads('vec4f'),
+    /** [quads][padded] */
+    packed: writes('vec4f'),
+    /** -|c|^2 / 2, [padded] */
+    starts: writes('f32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
+${LOWEST}
 
-const LOWEST = -3.4e38f;
-
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let index = threadNumber(workgroup, groups, local);
   if (index >= params.padded) { return; }
-  let inside = index < params.centers;
+  let inside = index < params.centerCount;
   var sum = vec4f();
   for (var t = 0u; t < params.quads; t++) {
     var value = vec4f();
@@ -37,4 +42,4 @@ fn main(${threadBuiltins}) {
   starts[index] = select(LOWEST, -0.5 * (sum.x + sum.y + sum.z + sum.w), inside);
 }
 `,
-}
+})

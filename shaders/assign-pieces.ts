@@ -1,43 +1,63 @@
-/** Parameters, bindings and functions that the hardware forms of assign share. */
+/** Parameters, buffers and functions that the forms of assign share. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { rowsBinding } from './pieces.ts'
+import { rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { rowDistance } from './rows.ts'
 
-/** Words of the list of unsure points: two counters, maxima over the centres as bits of floats, then rows. */
-export const UNSURE = { error: 2, length: 3, rows: 4 } as const
+export const ASSIGN_PARAMS = {
+  /** Rows of this pass. */
+  firstRow: 'u32',
+  rows: 'u32',
+  /** Columns / 4. */
+  quads: 'u32',
+  /** Centres that are bound. */
+  centerCount: 'u32',
+  /** Label of the first of them. */
+  firstCenter: 'u32',
+  /** Keep the current label unless a centre is strictly nearer. */
+  merge: 'bool',
+} as const
+
+export const assignBuffers = (type: ElementType) => ({
+  x: rowsOf(type),
+  centers: reads('vec4f'),
+  labels: writes('u32'),
+  distances: writes('f32'),
+})
+
+/** Of the forms that divide the centres among several workgroups. */
+export const SPLIT_PARAMS = {
+  ...ASSIGN_PARAMS,
+  /** Centres with padding. */
+  padded: 'u32',
+  /** Centres of one split. */
+  splitCenters: 'u32',
+  splits: 'u32',
+} as const
+
+/** Score and centre, [split][rows of the pass]. */
+export const PARTIALS = writes('vec2u')
 
 /**
- * What binding 4 is: the best of each split; the list of unsure points to append to; or that list to read rows from. Two
- * counters take turns: a pass that reads the list sets the other counter to zero for the next pass.
+ * Words of the list of unsure points: two counters, maxima over the centres as bits of floats, then rows. The counters take
+ * turns: a pass that reads the list sets the other counter to zero for the next pass.
  */
-export type AssignRole = 'split' | 'append' | 'listed'
+export const UNSURE = { error: 2, length: 3, rows: 4 } as const
 
-export const assignDeclarations = (type: ElementType, role: AssignRole): string => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,         // columns / 4
-  centers: u32,
-  firstCenter: u32,   // label of the first centre
-  merge: u32,         // 1: keep the current label unless a centre is strictly nearer
-  padded: u32,        // centres with padding
-  splitCenters: u32,  // centres of one split
-  splits: u32,
-  counter: u32,       // which of the two counters applies
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(3) var<storage, read_write> distances: array<f32>;
-#if ${role === 'listed'}
-@group(0) @binding(4) var<storage, read_write> unsure: array<u32>;
-#elif ${role === 'append'}
-@group(0) @binding(4) var<storage, read_write> unsure: array<atomic<u32>>;
-#else
-@group(0) @binding(4) var<storage, read_write> partials: array<vec2u>;  // score and centre, [split][rows of the pass]
-#endif
+/** Of the forms that write or read the list of unsure points. */
+export const UNSURE_PARAMS = {
+  ...ASSIGN_PARAMS,
+  padded: 'u32',
+  /** Which of the two counters applies. */
+  counter: 'u32',
+} as const
 
-const LOWEST = -3.4e38f;
+/** Lower than the score of any centre. */
+export const LOWEST = wgsl`const LOWEST = -3.4e38f;`
+
+export const bestScore = wgsl`
+${LOWEST}
 
 struct Best { score: f32, index: u32 }
 
@@ -45,15 +65,24 @@ fn prefer(a: Best, b: Best) -> Best {
   if (b.score > a.score || (b.score == a.score && b.index < a.index)) { return b; }
   return a;
 }
+`
 
-fn distanceTo(row: u32, index: u32) -> f32 {
-  var distance = 0.0;
-  for (var t = 0u; t < params.quads; t++) {
-    let gap = xPart(row, t, params.quads) - centers[index * params.quads + t];
-    distance += dot(gap, gap);
-  }
-  return distance;
+/** The best so far or one of four centres from `first` on. */
+export const preferFour = wgsl`
+fn preferFour(best: Best, scores: vec4f, first: u32) -> Best {
+  var result = best;
+  // Strictly greater, in rising order of index: a tie keeps the lowest.
+  if (scores.x > result.score) { result = Best(scores.x, first); }
+  if (scores.y > result.score) { result = Best(scores.y, first + 1u); }
+  if (scores.z > result.score) { result = Best(scores.z, first + 2u); }
+  if (scores.w > result.score) { result = Best(scores.w, first + 3u); }
+  return result;
 }
+`
+
+/** The distance of the centre that was found is taken by differences. */
+export const settling = (type: ElementType): string => wgsl`
+${rowDistance(type)}
 
 fn keep(row: u32, index: u32, distance: f32) {
   if (params.merge == 0u || distance < distances[row]) {

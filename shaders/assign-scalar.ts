@@ -10,8 +10,9 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { assignDeclarations, UNSURE } from './assign-pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { writes } from '../src/device/fields.ts'
+import { assignBuffers, bestScore, PARTIALS, SPLIT_PARAMS, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
@@ -20,25 +21,47 @@ export const SCALAR = { points: 16, threads: 64 } as const
 const POINTS = SCALAR.points
 const LANES = SCALAR.threads
 
-/** `perLane`: centres of a lane, 1, 2 or 4. `listed`: points come from a list of rows instead of a range. */
-export const assignScalar = (type: ElementType, perLane: number, listed = false): Shader => ({
-  name: `assign-scalar-${type}-${perLane}${listed ? '-listed' : ''}`,
-  code: ({ subgroups }) => {
-    // Subgroups have at least 4 lanes; without subgroups every lane has a slot of its own.
-    const slots = subgroups ? LANES / 4 : LANES
-    return wgsl`
-#if ${subgroups}
-enable subgroups;
-#endif
-${assignDeclarations(type, listed ? 'listed' : 'split')}
-@group(0) @binding(5) var<storage, read_write> packed: array<vec4f>;  // [quads][padded]
-@group(0) @binding(6) var<storage, read_write> starts: array<f32>;    // [padded]
-@group(0) @binding(7) var<uniform> params: Params;
+// Parts of the workspace, in which other parts are written: WebGPU then allows no part to be read only.
+const PACKED = {
+  /** [quads][padded] */
+  packed: writes('vec4f'),
+  /** [padded] */
+  starts: writes('f32'),
+}
+
+/** `perLane`: centres of a lane, 1, 2 or 4. */
+export const assignScalar = (type: ElementType, perLane: number) =>
+  declareShader({
+    name: `assign-scalar-${type}-${perLane}`,
+    params: SPLIT_PARAMS,
+    buffers: { ...assignBuffers(type), partials: PARTIALS, ...PACKED },
+    workgroup: LANES,
+    enables: ['subgroups'],
+    body: ({ subgroups }) => scalarBody(type, perLane, false, subgroups),
+  })
+
+/** The same for points of bytes that come from a list of rows instead of a range. */
+export const assignListed = (perLane: number) =>
+  declareShader({
+    name: `assign-scalar-u8-${perLane}-listed`,
+    params: UNSURE_PARAMS,
+    buffers: { ...assignBuffers('u8'), unsure: writes('u32'), ...PACKED },
+    workgroup: LANES,
+    enables: ['subgroups'],
+    body: ({ subgroups }) => scalarBody('u8', perLane, true, subgroups),
+  })
+
+const scalarBody = (type: ElementType, perLane: number, listed: boolean, subgroups: boolean): string => {
+  // Subgroups have at least 4 lanes; without subgroups every lane has a slot of its own.
+  const slots = subgroups ? LANES / 4 : LANES
+  return wgsl`
+${bestScore}
+${settling(type)}
 
 var<workgroup> slotScores: array<f32, ${POINTS * slots}>;  // [slot][point]
 var<workgroup> slotIndices: array<u32, ${POINTS * slots}>;
 
-@compute @workgroup_size(${LANES})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -115,18 +138,21 @@ ${unroll(POINTS, (p) => `  slotScores[local * ${POINTS}u + ${p}u] = best${p}; sl
   }
 }
 `
-  },
-})
+}
 
 /** The best of the splits, one thread per point. Splits come in rising order of centre: ties go to the first. */
-export const mergeSplits = (type: ElementType): Shader => ({
-  name: `assign-merge-splits-${type}`,
-  code: () => wgsl`
-${assignDeclarations(type, 'split')}
-@group(0) @binding(5) var<uniform> params: Params;
+export const mergeSplits = (type: ElementType) =>
+  declareShader({
+    name: `assign-merge-splits-${type}`,
+    params: SPLIT_PARAMS,
+    buffers: { ...assignBuffers(type), partials: PARTIALS },
+    workgroup: THREADS,
+    body: () => wgsl`
+${bestScore}
+${settling(type)}
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let row = threadNumber(workgroup, groups, local);
   if (row >= params.rows) { return; }
@@ -138,4 +164,4 @@ fn main(${threadBuiltins}) {
   settle(params.firstRow + row, winner.index);
 }
 `,
-})
+  })

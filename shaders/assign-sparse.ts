@@ -1,5 +1,6 @@
 /**
- * Nearest centres of sparse rows, one thread a row, without barriers. Centres are dense and packed in
+ * Nearest centres of sparse rows, one thread a row, without barriers. Apart from the dense kernel because scores are taken
+ * entry by entry instead of column by column. Centres are dense and packed in
  * panels of 8: 8 starting values, then [column][8], so that an entry meets 8 centres with two reads
  * side by side. A panel begins where a binding may.
  *
@@ -8,72 +9,56 @@
  * Cost: 2 k operations for each entry.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
 import { distanceList, privateLists } from './assign-many.ts'
-import { sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { bestHeap, heapsBinding } from './row-heaps.ts'
-
-/** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
-export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
-
-/** Squares are summed in runs of this many quads, so that errors stay small over very many columns. */
-const squareSum = wgsl`
-fn squareSum(first: u32, quads: u32) -> f32 {
-  var total = 0.0;
-  for (var begin = 0u; begin < quads; begin += 64u) {
-    var sum = vec4f();
-    for (var t = begin; t < min(begin + 64u, quads); t++) {
-      let value = centers[first + t];
-      sum += value * value;
-    }
-    total += (sum.x + sum.y) + (sum.z + sum.w);
-  }
-  return total;
-}
-`
+import { bestScore, LOWEST, preferFour } from './assign-pieces.ts'
+import { squareSum } from './center-squares.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
+import { ROUNDING, SPARSE_BUFFERS } from './rows.ts'
 
 /** The starting values of the panels, one thread a place: -|c|^2 / 2, or lower than all where no centre is. */
-export const panelStarts: Shader = {
+export const panelStarts = declareShader({
   name: 'panel-starts',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32, panelQuads: u32, places: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> panels: array<f32>;
-@group(0) @binding(2) var<uniform> params: Params;
+  params: { centerCount: 'u32', quads: 'u32', panelQuads: 'u32', places: 'u32' },
+  buffers: { centers: reads('vec4f'), panels: writes('f32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 ${squareSum}
+${LOWEST}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let index = threadNumber(workgroup, groups, local);
   if (index >= params.places) { return; }
-  var value = -3.4e38f;
-  if (index < params.centers) { value = -0.5 * squareSum(index * params.quads, params.quads); }
+  var value = LOWEST;
+  if (index < params.centerCount) { value = -0.5 * squareSum(index * params.quads, params.quads); }
   panels[(index / 8u) * params.panelQuads * 4u + index % 8u] = value;
 }
 `,
-}
+})
 
 /** The columns of the panels, one thread for every 4 columns of a panel. */
-export const panelColumns: Shader = {
+export const panelColumns = declareShader({
   name: 'panel-columns',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32, panelQuads: u32, panels: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> panels: array<vec4f>;
-@group(0) @binding(2) var<uniform> params: Params;
+  params: { centerCount: 'u32', quads: 'u32', panelQuads: 'u32', panelCount: 'u32' },
+  buffers: { centers: reads('vec4f'), panels: writes('vec4f') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let panel = number / params.quads;
   let t = number % params.quads;
-  if (panel >= params.panels) { return; }
+  if (panel >= params.panelCount) { return; }
   var rows = array<vec4f, 8>();
   for (var lane = 0u; lane < 8u; lane++) {
     let index = panel * 8u + lane;
-    if (index < params.centers) { rows[lane] = centers[index * params.quads + t]; }
+    if (index < params.centerCount) { rows[lane] = centers[index * params.quads + t]; }
   }
   let out = panel * params.panelQuads + 2u + t * 8u;
   for (var i = 0u; i < 4u; i++) {
@@ -82,25 +67,27 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})
 
-const panelHeader = (heaps = false): string => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  columnsAt: u32,
-  panelQuads: u32,
-  panels: u32,
-  firstCenter: u32,
-  merge: u32,      // 1: keep what is there unless strictly nearer
-  m: u32,
-  heapStride: u32,
-}
-${sparseBindings(0)}
-@group(0) @binding(2) var<storage, read> panels: array<vec4f>;
-@group(0) @binding(3) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(${heaps ? 6 : 5}) var<uniform> params: Params;
+const PARAMS = {
+  firstRow: 'u32',
+  rows: 'u32',
+  columnsAt: 'u32',
+  panelQuads: 'u32',
+  panelCount: 'u32',
+  firstCenter: 'u32',
+  /** Keep what is there unless a centre is strictly nearer. */
+  merge: 'bool',
+} as const
+
+const BUFFERS = {
+  ...SPARSE_BUFFERS,
+  panels: reads('vec4f'),
+  labels: writes('u32'),
+  distances: writes('f32'),
+} as const
+
+const scoring = wgsl`
 ${threadNumber}
 ${ROUNDING}
 
@@ -110,8 +97,8 @@ fn scoreEight(panel: u32, begin: u32, end: u32) -> Eight {
   let base = panel * params.panelQuads;
   var scores = Eight(panels[base], panels[base + 1u]);
   for (var entry = begin; entry < end; entry++) {
-    let value = values[entry];
-    let at = base + 2u + 2u * places[params.columnsAt + entry];
+    let value = x[entry];
+    let at = base + 2u + 2u * offsets[params.columnsAt + entry];
     scores.left += value * panels[at];
     scores.right += value * panels[at + 1u];
   }
@@ -125,8 +112,8 @@ fn distanceTo(index: u32, begin: u32, end: u32) -> f32 {
   var apart = 0.0;
   var inside = 0.0;
   for (var entry = begin; entry < end; entry++) {
-    let other = panels[base + 2u + 2u * places[params.columnsAt + entry]][lane];
-    let gap = values[entry] - other;
+    let other = panels[base + 2u + 2u * offsets[params.columnsAt + entry]][lane];
+    let gap = x[entry] - other;
     apart += gap * gap;
     inside += other * other;
   }
@@ -136,35 +123,28 @@ fn distanceTo(index: u32, begin: u32, end: u32) -> f32 {
 `
 
 /** The nearest of the centres in the panels. */
-export const assignSparseShader: Shader = {
+export const assignSparseShader = declareShader({
   name: 'assign-sparse',
-  code: () => wgsl`
-${panelHeader()}
+  params: PARAMS,
+  buffers: BUFFERS,
+  workgroup: THREADS,
+  body: () => wgsl`
+${scoring}
+${bestScore}
+${preferFour}
 
-struct Best { score: f32, index: u32 }
-
-fn keep(best: Best, scores: vec4f, first: u32) -> Best {
-  var result = best;
-  // Strictly greater, in rising order of index: a tie keeps the lowest.
-  if (scores.x > result.score) { result = Best(scores.x, first); }
-  if (scores.y > result.score) { result = Best(scores.y, first + 1u); }
-  if (scores.z > result.score) { result = Best(scores.z, first + 2u); }
-  if (scores.w > result.score) { result = Best(scores.w, first + 3u); }
-  return result;
-}
-
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let begin = places[row];
-  let end = places[row + 1u];
-  var best = Best(-3.4e38f, 0u);
-  for (var panel = 0u; panel < params.panels; panel++) {
+  let begin = offsets[row];
+  let end = offsets[row + 1u];
+  var best = Best(LOWEST, 0u);
+  for (var panel = 0u; panel < params.panelCount; panel++) {
     let scores = scoreEight(panel, begin, end);
-    best = keep(best, scores.left, panel * 8u);
-    best = keep(best, scores.right, panel * 8u + 4u);
+    best = preferFour(best, scores.left, panel * 8u);
+    best = preferFour(best, scores.right, panel * 8u + 4u);
   }
   let distance = distanceTo(best.index, begin, end);
   if (params.merge == 0u || distance < distances[row]) {
@@ -173,28 +153,31 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})
 
 /** The m nearest of them, best first, as in assign-many.ts: the form for hardware. */
-export const assignSparseMany: Shader = {
+export const assignSparseMany = declareShader({
   name: 'assign-sparse-many',
-  code: () => wgsl`
-${panelHeader(true)}
+  params: { ...PARAMS, ...HEAP_PARAMS },
+  buffers: { ...BUFFERS, ...HEAP_BUFFERS },
+  workgroup: THREADS,
+  body: () => wgsl`
+${scoring}
 ${distanceList}
-${heapsBinding(5)}
+${heapAccess}
 ${bestHeap}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let begin = places[row];
-  let end = places[row + 1u];
+  let begin = offsets[row];
+  let end = offsets[row + 1u];
   heapThread = number;
   clearBest();
   // Places of a panel without a centre score lowest and never get in.
-  for (var panel = 0u; panel < params.panels; panel++) {
+  for (var panel = 0u; panel < params.panelCount; panel++) {
     let scores = scoreEight(panel, begin, end);
     for (var lane = 0u; lane < 4u; lane++) { offerBest(scores.left[lane], panel * 8u + lane); }
     for (var lane = 0u; lane < 4u; lane++) { offerBest(scores.right[lane], panel * 8u + 4u + lane); }
@@ -209,29 +192,33 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})
 
 /** The same for software adapters, with lists in private memory. */
-export const assignSparseManyPrivate = (capacity: number): Shader => ({
-  name: `assign-sparse-many-private-${capacity}`,
-  code: () => wgsl`
-${panelHeader()}
+export const assignSparseManyPrivate = (capacity: number) =>
+  declareShader({
+    name: `assign-sparse-many-private-${capacity}`,
+    params: { ...PARAMS, m: 'u32' },
+    buffers: BUFFERS,
+    workgroup: THREADS,
+    body: () => wgsl`
+${scoring}
 ${distanceList}
 ${privateLists(capacity)}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let begin = places[row];
-  let end = places[row + 1u];
+  let begin = offsets[row];
+  let end = offsets[row + 1u];
   for (var place = 0u; place < params.m; place++) {
     listScore[place] = LOWEST;
     listIndex[place] = NONE;
   }
   // Places of a panel without a centre score lowest and never get in.
-  for (var panel = 0u; panel < params.panels; panel++) {
+  for (var panel = 0u; panel < params.panelCount; panel++) {
     let scores = scoreEight(panel, begin, end);
     for (var lane = 0u; lane < 4u; lane++) { insertScore(scores.left[lane], panel * 8u + lane); }
     for (var lane = 0u; lane < 4u; lane++) { insertScore(scores.right[lane], panel * 8u + 4u + lane); }
@@ -245,82 +232,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
-
-/** |c|^2, one thread a centre. */
-export const centerSquares: Shader = {
-  name: 'center-squares',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> squares: array<f32>;
-@group(0) @binding(2) var<uniform> params: Params;
-${threadNumber}
-${squareSum}
-
-@compute @workgroup_size(${THREADS})
-fn main(${threadBuiltins}) {
-  let index = threadNumber(workgroup, groups, local);
-  if (index >= params.centers) { return; }
-  squares[index] = squareSum(index * params.quads, params.quads);
-}
-`,
-}
-
-/** Nearest among explicit candidates, as in assign-lists.ts. One thread a row. */
-export const assignSparseLists: Shader = {
-  name: 'assign-sparse-lists',
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  columnsAt: u32,
-  stride: u32,
-  width: u32,
-  merge: u32,
-}
-${sparseBindings(0)}
-@group(0) @binding(2) var<storage, read> centers: array<f32>;
-@group(0) @binding(3) var<storage, read> squares: array<f32>;
-@group(0) @binding(4) var<storage, read> lists: array<u32>;
-@group(0) @binding(5) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(6) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(7) var<uniform> params: Params;
-${threadNumber}
-${ROUNDING}
-const NONE = 0xffffffffu;
-
-@compute @workgroup_size(${THREADS})
-fn main(${threadBuiltins}) {
-  let number = threadNumber(workgroup, groups, local);
-  if (number >= params.rows) { return; }
-  let row = params.firstRow + number;
-  var best = 3.4e38f;
-  var label = NONE;
-  if (params.merge == 1u) {
-    best = distances[row];
-    label = labels[row];
-  }
-  for (var place = 0u; place < params.width; place++) {
-    let candidate = lists[row * params.width + place];
-    if (candidate == NONE || candidate == label) { continue; }
-    var apart = 0.0;
-    var inside = 0.0;
-    for (var entry = places[row]; entry < places[row + 1u]; entry++) {
-      let other = centers[candidate * params.stride + places[params.columnsAt + entry]];
-      let gap = values[entry] - other;
-      apart += gap * gap;
-      inside += other * other;
-    }
-    let elsewhere = squares[candidate] - inside;
-    let distance = apart + select(0.0, elsewhere, elsewhere > squares[candidate] * ROUNDING);
-    if (distance < best || (distance == best && candidate < label)) {
-      best = distance;
-      label = candidate;
-    }
-  }
-  labels[row] = label;
-  distances[row] = best;
-}
-`,
-}
+  })

@@ -7,8 +7,9 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { assignDeclarations } from './assign-pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { writes } from '../src/device/fields.ts'
+import { assignBuffers, bestScore, PARTIALS, SPLIT_PARAMS, settling } from './assign-pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points and centres of a tile, and the threads that work on it. */
@@ -28,18 +29,24 @@ ${COMPONENTS.map((l) => unroll(EACH, (c) => `        s${p}_${c} = fma(x${p}.${l}
 )}
       }`
 
-export const assignWideTiles = (type: ElementType): Shader => ({
-  name: `assign-wide-tiles-${type}`,
-  code: ({ subgroups }) => {
-    // Where the 16 threads of a point leave their best: the first lane of 4, the smallest subgroup, or every lane.
-    const slots = subgroups ? 4 : SIDE
-    return wgsl`
-#if ${subgroups}
-enable subgroups;
-#endif
-${assignDeclarations(type, 'split')}
-@group(0) @binding(5) var<storage, read_write> starts: array<f32>;
-@group(0) @binding(6) var<uniform> params: Params;
+export const assignWideTiles = (type: ElementType) =>
+  declareShader({
+    name: `assign-wide-tiles-${type}`,
+    params: SPLIT_PARAMS,
+    buffers: {
+      ...assignBuffers(type),
+      partials: PARTIALS,
+      // In the buffer of the partials, which are written: WebGPU then allows no part to be read only.
+      starts: writes('f32'),
+    },
+    workgroup: WIDE_TILE.threads,
+    enables: ['subgroups'],
+    body: ({ subgroups }) => {
+      // Where the 16 threads of a point leave their best: the first lane of 4, the smallest subgroup, or every lane.
+      const slots = subgroups ? 4 : SIDE
+      return wgsl`
+${bestScore}
+${settling(type)}
 
 // Nested arrays: an index that is provably inside needs no clamp.
 var<workgroup> pointTile: array<array<vec4f, ${ROWS * QUADS}>, 2>;   // [half][quad, point]
@@ -56,14 +63,14 @@ fn centerPart(begin: u32, t: u32) -> vec4f {
   return select(vec4f(), centers[begin + min(t, params.quads - 1u)], t < params.quads);
 }
 
-fn beginOf(center: u32) -> u32 { return min(center, params.centers - 1u) * params.quads; }
+fn beginOf(center: u32) -> u32 { return min(center, params.centerCount - 1u) * params.quads; }
 
 fn startOf(index: u32) -> f32 {
-  return select(LOWEST, starts[min(index, params.centers - 1u)], index < params.centers);
+  return select(LOWEST, starts[min(index, params.centerCount - 1u)], index < params.centerCount);
 }
 
 // Thread (tx, ty) of 16 x 16 owns points ty + 16 p and centres tx + 16 c, for p and c from 0 to 7.
-@compute @workgroup_size(${WIDE_TILE.threads})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -76,7 +83,7 @@ fn main(
   let ty = local / ${SIDE}u;
   let first = (workgroup.y * groups.x + workgroup.x) * ${ROWS}u;
   let begin = workgroup.z * params.splitCenters;
-  let end = min(begin + params.splitCenters, params.centers);
+  let end = min(begin + params.splitCenters, params.centerCount);
   let steps = (params.quads + ${QUADS - 1}u) / ${QUADS}u;
   // Two neighbouring threads fetch the quads of a row.
   let fetchQuad = local % ${QUADS}u;
@@ -148,5 +155,5 @@ ${unroll(
   }
 }
 `
-  },
-})
+    },
+  })

@@ -14,72 +14,43 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { ASSIGN_PARAMS, assignBuffers, bestScore, preferFour, settling } from './assign-pieces.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Points and centres of a tile, and the threads that work on it. */
 export const TILE = { points: 64, centers: 64, quads: 4, threads: 256 } as const
 /** Points a thread of the blocks form takes. */
 export const BLOCK_POINTS = 4
 
-const bindings = (type: ElementType): string => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,       // rows of this pass
-  quads: u32,      // columns / 4
-  centers: u32,    // centres bound here
-  firstCenter: u32,
-  merge: u32,      // 1: keep what is there unless strictly nearer
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> starts: array<f32>;  // -|c|^2 / 2
-@group(0) @binding(3) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(4) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(5) var<uniform> params: Params;
+const buffers = (type: ElementType) => ({
+  ...assignBuffers(type),
+  /** -|c|^2 / 2 */
+  starts: reads('f32'),
+})
 
-const LOWEST = -3.4e38f;
-
-struct Best { score: f32, index: u32 }
-
-fn settle(row: u32, best: Best) {
-  var distance = 0.0;
-  for (var t = 0u; t < params.quads; t++) {
-    let gap = xPart(row, t, params.quads) - centers[best.index * params.quads + t];
-    distance += dot(gap, gap);
-  }
-  if (params.merge == 0u || distance < distances[row]) {
-    labels[row] = params.firstCenter + best.index;
-    distances[row] = distance;
-  }
-}
-`
-
-export const assignBlocks = (type: ElementType): Shader => ({
-  name: `assign-blocks-${type}`,
-  code: () => wgsl`
-${bindings(type)}
+export const assignBlocks = (type: ElementType) =>
+  declareShader({
+    name: `assign-blocks-${type}`,
+    params: ASSIGN_PARAMS,
+    buffers: buffers(type),
+    workgroup: THREADS,
+    body: () => wgsl`
+${bestScore}
+${preferFour}
+${settling(type)}
 ${threadNumber}
-
-fn keep(best: Best, scores: vec4f, first: u32) -> Best {
-  var result = best;
-  // Strictly greater, in rising order of index: a tie keeps the lowest.
-  if (scores.x > result.score) { result = Best(scores.x, first); }
-  if (scores.y > result.score) { result = Best(scores.y, first + 1u); }
-  if (scores.z > result.score) { result = Best(scores.z, first + 2u); }
-  if (scores.w > result.score) { result = Best(scores.w, first + 3u); }
-  return result;
-}
 
 fn dots(x: vec4f, a: vec4f, b: vec4f, c: vec4f, d: vec4f) -> vec4f {
   return vec4f(dot(x, a), dot(x, b), dot(x, c), dot(x, d));
 }
 
 fn start(index: u32) -> f32 {
-  return select(LOWEST, starts[min(index, params.centers - 1u)], index < params.centers);
+  return select(LOWEST, starts[min(index, params.centerCount - 1u)], index < params.centerCount);
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let first = threadNumber(workgroup, groups, local) * 4u;
   if (first >= params.rows) { return; }
@@ -93,12 +64,12 @@ fn main(${threadBuiltins}) {
   var best1 = best0;
   var best2 = best0;
   var best3 = best0;
-  for (var j = 0u; j < params.centers; j += 8u) {
+  for (var j = 0u; j < params.centerCount; j += 8u) {
     let low = vec4f(start(j), start(j + 1u), start(j + 2u), start(j + 3u));
     let high = vec4f(start(j + 4u), start(j + 5u), start(j + 6u), start(j + 7u));
     var a = low; var b = low; var c = low; var d = low;
     var e = high; var f = high; var g = high; var h = high;
-    let end = params.centers - 1u;
+    let end = params.centerCount - 1u;
     let r0 = j * quads;
     let r1 = min(j + 1u, end) * quads;
     let r2 = min(j + 2u, end) * quads;
@@ -129,39 +100,37 @@ fn main(${threadBuiltins}) {
       g += dots(x2, c4, c5, c6, c7);
       h += dots(x3, c4, c5, c6, c7);
     }
-    best0 = keep(keep(best0, a, j), e, j + 4u);
-    best1 = keep(keep(best1, b, j), f, j + 4u);
-    best2 = keep(keep(best2, c, j), g, j + 4u);
-    best3 = keep(keep(best3, d, j), h, j + 4u);
+    best0 = preferFour(preferFour(best0, a, j), e, j + 4u);
+    best1 = preferFour(preferFour(best1, b, j), f, j + 4u);
+    best2 = preferFour(preferFour(best2, c, j), g, j + 4u);
+    best3 = preferFour(preferFour(best3, d, j), h, j + 4u);
   }
-  settle(i0, best0);
-  if (i0 + 1u <= last) { settle(i1, best1); }
-  if (i0 + 2u <= last) { settle(i2, best2); }
-  if (i0 + 3u <= last) { settle(i3, best3); }
+  settle(i0, best0.index);
+  if (i0 + 1u <= last) { settle(i1, best1.index); }
+  if (i0 + 2u <= last) { settle(i2, best2.index); }
+  if (i0 + 3u <= last) { settle(i3, best3.index); }
 }
 `,
-})
+  })
 
-export const assignTiles = (type: ElementType): Shader => ({
-  name: `assign-tiles-${type}`,
-  code: ({ subgroups }) => wgsl`
-#if ${subgroups}
-enable subgroups;
-#endif
-${bindings(type)}
+export const assignTiles = (type: ElementType) =>
+  declareShader({
+    name: `assign-tiles-${type}`,
+    params: ASSIGN_PARAMS,
+    buffers: buffers(type),
+    workgroup: TILE.threads,
+    enables: ['subgroups'],
+    body: ({ subgroups }) => wgsl`
+${bestScore}
+${settling(type)}
 
 var<workgroup> pointTile: array<vec4f, ${TILE.points * TILE.quads}>;
 var<workgroup> centerTile: array<vec4f, ${TILE.centers * TILE.quads}>;
 var<workgroup> lanesScore: array<f32, ${TILE.points * 16}>;
 var<workgroup> lanesIndex: array<u32, ${TILE.points * 16}>;
 
-fn prefer(a: Best, b: Best) -> Best {
-  if (b.score > a.score || (b.score == a.score && b.index < a.index)) { return b; }
-  return a;
-}
-
 // Thread (tx, ty) of 16 x 16 owns points ty + 16 p and centres tx + 16 c, for p and c from 0 to 3.
-@compute @workgroup_size(${TILE.threads})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -179,17 +148,17 @@ fn main(
   let loadQuad = local % 4u;
   var best: array<Best, 4>;
   for (var p = 0u; p < 4u; p++) { best[p] = Best(LOWEST, 0xffffffffu); }
-  for (var base = 0u; base < params.centers; base += ${TILE.centers}u) {
+  for (var base = 0u; base < params.centerCount; base += ${TILE.centers}u) {
     var scores: array<vec4f, 4>;  // [point][centre]
     for (var c = 0u; c < 4u; c++) {
       let index = base + tx + 16u * c;
-      let value = select(LOWEST, starts[min(index, params.centers - 1u)], index < params.centers);
+      let value = select(LOWEST, starts[min(index, params.centerCount - 1u)], index < params.centerCount);
       for (var p = 0u; p < 4u; p++) { scores[p][c] = value; }
     }
     for (var t = 0u; t < quads; t += ${TILE.quads}u) {
       let column = t + loadQuad;
       let row = min(params.firstRow + firstPoint + loadRow, last);
-      let center = min(base + loadRow, params.centers - 1u);
+      let center = min(base + loadRow, params.centerCount - 1u);
       let inside = column < quads;
       let safe = min(column, quads - 1u);
       workgroupBarrier();
@@ -235,26 +204,25 @@ fn main(
     for (var lane = 0u; lane < 16u; lane++) {
       winner = prefer(winner, Best(lanesScore[local * 16u + lane], lanesIndex[local * 16u + lane]));
     }
-    settle(params.firstRow + firstPoint + local, winner);
+    settle(params.firstRow + firstPoint + local, winner.index);
   }
 }
 `,
-})
+  })
 
 /** starts[j] = -|c_j|^2 / 2, one thread a centre. */
-export const centerStarts: Shader = {
+export const centerStarts = declareShader({
   name: 'center-starts',
-  code: () => wgsl`
-struct Params { centers: u32, quads: u32 }
-@group(0) @binding(0) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> starts: array<f32>;
-@group(0) @binding(2) var<uniform> params: Params;
+  params: { centerCount: 'u32', quads: 'u32' },
+  buffers: { centers: reads('vec4f'), starts: writes('f32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let index = threadNumber(workgroup, groups, local);
-  if (index >= params.centers) { return; }
+  if (index >= params.centerCount) { return; }
   var sum = vec4f();
   for (var t = 0u; t < params.quads; t++) {
     let value = centers[index * params.quads + t];
@@ -263,4 +231,4 @@ fn main(${threadBuiltins}) {
   starts[index] = -0.5 * (sum.x + sum.y + sum.z + sum.w);
 }
 `,
-}
+})

@@ -1,32 +1,40 @@
 /**
- * Sums of points by codeword, for every subspace. Rows are cut into slabs; a thread owns a slab, a
- * subspace and four columns, and adds to a table of its own, so nothing is added atomically and the
- * order of additions is that of the rows. Afterwards the slabs are added up. Cost: n m d.
+ * Sums of points by codeword, for each subspace. Rows are divided into slabs; a thread sums four columns of a slab for one
+ * subspace into a table of its own, so nothing is added atomically and rows are added in order. Afterwards the slabs are added
+ * up. Cost: n m d.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const codeSumsShader = (type: ElementType, wide: boolean): Shader => ({
-  name: `code-sums-${type}${wide ? '-wide' : ''}`,
-  code: () => wgsl`
-struct Params {
-  n: u32,
-  slabRows: u32,
-  slabs: u32,
-  offset: u32,      // rows of each slab that earlier passes took
-  rows: u32,        // rows of each slab that this pass takes
-  quads: u32,
-  m: u32,
-  h: u32,
-  codeStride: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> codes: array<u32>;
-@group(0) @binding(2) var<storage, read_write> partials: array<vec4f>;      // [slab][m][h][quads]
-@group(0) @binding(3) var<storage, read_write> partialCounts: array<u32>;   // [slab][m][h]
-@group(0) @binding(4) var<uniform> params: Params;
+export const codeSumsShader = (type: ElementType, wide: boolean) =>
+  declareShader({
+    name: `code-sums-${type}${wide ? '-wide' : ''}`,
+    params: {
+      n: 'u32',
+      slabRows: 'u32',
+      slabs: 'u32',
+      /** Rows of each slab that earlier passes took. */
+      offset: 'u32',
+      /** Rows of each slab that this pass takes. */
+      rows: 'u32',
+      quads: 'u32',
+      m: 'u32',
+      h: 'u32',
+      codeStride: 'u32',
+    },
+    buffers: {
+      x: rowsOf(type),
+      codes: reads('u32'),
+      /** [slab][m][h][quads] */
+      partials: writes('vec4f'),
+      /** [slab][m][h] */
+      partialCounts: writes('u32'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
 fn codeOf(row: u32, space: u32) -> u32 {
@@ -38,7 +46,7 @@ fn codeOf(row: u32, space: u32) -> u32 {
 #endif
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let quad = number % params.quads;
@@ -55,21 +63,29 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })
 
 /** Adds the slabs to what is there, in order. One thread for four numbers of a sum and for a count. */
-export const codeSumsTotal: Shader = {
+export const codeSumsTotal = declareShader({
   name: 'code-sums-total',
-  code: () => wgsl`
-struct Params { slabs: u32, size: u32, countSize: u32 }  // vec4f of all sums, and counts
-@group(0) @binding(0) var<storage, read> partials: array<vec4f>;
-@group(0) @binding(1) var<storage, read> partialCounts: array<u32>;
-@group(0) @binding(2) var<storage, read_write> sums: array<vec4f>;
-@group(0) @binding(3) var<storage, read_write> counts: array<u32>;
-@group(0) @binding(4) var<uniform> params: Params;
+  params: {
+    slabs: 'u32',
+    /** vec4f of all sums. */
+    size: 'u32',
+    /** All counts. */
+    countSize: 'u32',
+  },
+  buffers: {
+    partials: reads('vec4f'),
+    partialCounts: reads('u32'),
+    sums: writes('vec4f'),
+    counts: writes('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number < params.size) {
@@ -84,4 +100,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})

@@ -1,33 +1,38 @@
 /** The n x k matrix of squared distances, by differences. One thread takes a point and 4 centres. Cost: 3 n k d. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const distancesShader = (type: ElementType): Shader => ({
-  name: `distances-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  centers: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> out: array<f32>;  // [rows of this pass][centers]
-@group(0) @binding(3) var<uniform> params: Params;
+/** `count`: of centres. */
+export const DISTANCES_PARAMS = { firstRow: 'u32', rows: 'u32', quads: 'u32', count: 'u32' } as const
+
+/** out: [rows of this pass][centers]. */
+export const distancesBuffers = (type: ElementType) => ({
+  x: rowsOf(type),
+  centers: reads('vec4f'),
+  out: writes('f32'),
+})
+
+export const distancesShader = (type: ElementType) =>
+  declareShader({
+    name: `distances-${type}`,
+    params: DISTANCES_PARAMS,
+    buffers: distancesBuffers(type),
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
-  let perRow = (params.centers + 3u) / 4u;
+  let perRow = (params.count + 3u) / 4u;
   let row = number / perRow;
   if (row >= params.rows) { return; }
   let j = (number % perRow) * 4u;
   let quads = params.quads;
-  let end = params.centers - 1u;
+  let end = params.count - 1u;
   let r1 = min(j + 1u, end) * quads;
   let r2 = min(j + 2u, end) * quads;
   let r3 = min(j + 3u, end) * quads;
@@ -40,8 +45,8 @@ fn main(${threadBuiltins}) {
     let d = v - centers[r3 + t];
     sums += vec4f(dot(a, a), dot(b, b), dot(c, c), dot(d, d));
   }
-  let at = row * params.centers + j;
-  for (var c = 0u; c < min(4u, params.centers - j); c++) { out[at + c] = sums[c]; }
+  let at = row * params.count + j;
+  for (var c = 0u; c < min(4u, params.count - j); c++) { out[at + c] = sums[c]; }
 }
 `,
-})
+  })

@@ -1,8 +1,7 @@
 /**
- * Product quantization: in each of m subspaces (ranges of columns) the nearest of h codewords, by
- * differences. A thread takes four subspaces of its points, so that it writes whole words of codes:
- * four bytes in one word while h <= 256 (`wide` false), a word each above; with `errors` also the sum
- * of the four squared distances. Cost: 3 n h d.
+ * Product quantization: in each of m subspaces (ranges of columns) the nearest of h codewords, by differences. A thread takes
+ * four subspaces of its points, so that it writes whole words of codes: four bytes in one word while h <= 256 (`wide` false), a
+ * word each above; with `errors` also the sum of the four squared distances. Cost: 3 n h d.
  *
  * `encodeRegisters` is for hardware: a thread reads the columns of its points once and keeps them in registers, and
  * all threads of a workgroup compare with the same codeword, which the GPU reads once for all of them.
@@ -10,7 +9,8 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { onlyIf, reads, writes } from '../src/device/fields.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Widest codeword, in quads of columns, that `encodeRegisters` takes. */
@@ -28,34 +28,38 @@ export function encodePointsPerGroup(quads: number): number {
   return THREADS * pointsPerThread(quads)
 }
 
-const header = (type: ElementType, errors: boolean, bookElement: 'f32' | 'vec4f'): string => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  stride: u32,       // columns of a row
-  m: u32,
-  h: u32,
-  bookStride: u32,   // floats of a codeword, a multiple of 4
-  codeStride: u32,   // codes of a row, a multiple of 4
-}
+const PARAMS = {
+  firstRow: 'u32',
+  rows: 'u32',
+  /** Columns of a row. */
+  stride: 'u32',
+  m: 'u32',
+  h: 'u32',
+  /** Floats of a codeword, a multiple of 4. */
+  bookStride: 'u32',
+  /** Codes of a row, a multiple of 4. */
+  codeStride: 'u32',
+} as const
+
+const buffers = (type: ElementType, errors: boolean, bookElement: 'f32' | 'vec4f') => ({
+  x: reads(type === 'u8' ? 'u32' : 'f32'),
+  /** [m + 1] */
+  ranges: reads('u32'),
+  /** [m][h][bookStride] */
+  books: reads(bookElement),
+  codes: writes('u32'),
+  errors: onlyIf(errors, writes('f32')),
+})
+
+/** One column of a row: subspaces begin at any column. */
+const columnValue = (type: ElementType): string => wgsl`
 #if ${type === 'u8'}
-@group(0) @binding(0) var<storage, read> x: array<u32>;
 fn value(row: u32, column: u32) -> f32 {
   let at = row * params.stride + column;
   return f32((x[at / 4u] >> (8u * (at % 4u))) & 255u);
 }
 #else
-@group(0) @binding(0) var<storage, read> x: array<f32>;
 fn value(row: u32, column: u32) -> f32 { return x[row * params.stride + column]; }
-#endif
-@group(0) @binding(1) var<storage, read> ranges: array<u32>;  // m + 1
-@group(0) @binding(2) var<storage, read> books: array<${bookElement}>;   // [m][h][bookStride]
-@group(0) @binding(3) var<storage, read_write> codes: array<u32>;
-#if ${errors}
-@group(0) @binding(4) var<storage, read_write> errors: array<f32>;
-@group(0) @binding(5) var<uniform> params: Params;
-#else
-@group(0) @binding(4) var<uniform> params: Params;
 #endif
 `
 
@@ -66,16 +70,20 @@ const addSquares = (sum: string, gap: string): string =>
   ['x', 'y', 'z', 'w'].map((column) => `      ${sum} += ${gap}.${column} * ${gap}.${column};`).join('\n')
 
 /** `quads`: bookStride / 4. */
-export const encodeRegisters = (type: ElementType, quads: number, wide: boolean, errors: boolean): Shader => ({
-  name: `encode-registers-${type}-${quads}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-  code: () => {
-    const points = range(pointsPerThread(quads))
-    const parts = range(quads)
-    const words = range(WORDS)
-    return wgsl`
-${header(type, errors, 'vec4f')}
+export const encodeRegisters = (type: ElementType, quads: number, wide: boolean, errors: boolean) =>
+  declareShader({
+    name: `encode-registers-${type}-${quads}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
+    params: PARAMS,
+    buffers: buffers(type, errors, 'vec4f'),
+    workgroup: THREADS,
+    body: () => {
+      const points = range(pointsPerThread(quads))
+      const parts = range(quads)
+      const words = range(WORDS)
+      return wgsl`
+${columnValue(type)}
 
-/** Four columns of a subspace; zeros behind its end, as in the codebooks. */
+/** Four columns of a subspace; zeros after its end, as in the codebooks. */
 fn columnsAt(row: u32, begin: u32, end: u32) -> vec4f {
   if (begin + 4u <= end) {
     return vec4f(value(row, begin), value(row, begin + 1u), value(row, begin + 2u), value(row, begin + 3u));
@@ -87,7 +95,7 @@ fn columnsAt(row: u32, begin: u32, end: u32) -> vec4f {
   return values;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let perRow = params.codeStride / 4u;
   let group = workgroup.y * groups.x + workgroup.x;
@@ -98,7 +106,7 @@ ${points
   .map(
     (p) => `
   let here${p} = start + ${p * THREADS}u + local;
-  // Threads behind the last row repeat it and write nothing.
+  // Threads past the last row repeat it and write nothing.
   let row${p} = params.firstRow + min(here${p}, params.rows - 1u);
   var packed${p} = 0u;
   var error${p} = 0.0;`,
@@ -120,7 +128,7 @@ ${parts.map((t) => `    let p${p}x${t} = columnsAt(row${p}, begin + ${4 * t}u, e
 ${words
   .map(
     (w) => `
-      // A word behind the last repeats it, which changes no minimum.
+      // A word past the last repeats it, which changes no minimum.
       let at${w} = (book + min(word + ${w}u, params.h - 1u)) * ${quads}u;
 ${points.map((p) => `      var sum${p}w${w} = 0.0;`).join('\n')}`,
   )
@@ -189,13 +197,17 @@ ${errors ? `    errors[row${p} * perRow + first / 4u] = error${p};` : ''}
   .join('')}
 }
 `
-  },
-})
+    },
+  })
 
-export const encodeShader = (type: ElementType, wide: boolean, errors: boolean): Shader => ({
-  name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-  code: () => wgsl`
-${header(type, errors, 'f32')}
+export const encodeShader = (type: ElementType, wide: boolean, errors: boolean) =>
+  declareShader({
+    name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
+    params: PARAMS,
+    buffers: buffers(type, errors, 'f32'),
+    workgroup: THREADS,
+    body: () => wgsl`
+${columnValue(type)}
 ${threadNumber}
 
 var<private> error: f32;
@@ -228,7 +240,7 @@ fn nearest(row: u32, space: u32) -> u32 {
   return code;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let perRow = params.codeStride / 4u;
@@ -248,4 +260,4 @@ fn main(${threadBuiltins}) {
 #endif
 }
 `,
-})
+  })

@@ -1,37 +1,45 @@
 /**
  * Exact sums of floats: 96-bit integers as three planes of words, as in wasm/exact-sums.ts. Floats are bound as words, so
- * that no subnormal number is lost and no step rounds but the one that should. One thread a number.
+ * that no subnormal number is lost and nothing rounds but the last step. One thread for each number.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-const header = wgsl`
-struct Params {
-  first: u32,    // number of the first number of this pass
-  count: u32,    // numbers of this pass
-  width: u32,
-  unit: u32,     // exponent bits of a float whose lowest bit is the unit
-  counted: u32,  // 1: rows whose count is 0 are skipped
-}
+const PARAMS = {
+  /** The first number of this pass. */
+  first: 'u32',
+  /** Numbers of this pass. */
+  count: 'u32',
+  width: 'u32',
+  /** Exponent bits of a float whose lowest bit is the unit. */
+  unit: 'u32',
+} as const
+
+/** `counts`: rows whose count is 0 are skipped. */
+const skipped = wgsl`
 ${threadNumber}
 
 fn skipped(here: u32) -> bool {
   if (here >= params.count) { return true; }
-  return params.counted == 1u && counts[(params.first + here) / params.width] == 0u;
+  return params.hasCounts == 1u && counts[(params.first + here) / params.width] == 0u;
 }
 `
 
-export const addExactShader: Shader = {
+export const addExactShader = declareShader({
   name: 'add-exact',
-  code: () => wgsl`
-@group(0) @binding(0) var<storage, read> values: array<u32>;
-@group(0) @binding(1) var<storage, read_write> low: array<u32>;
-@group(0) @binding(2) var<storage, read_write> mid: array<u32>;
-@group(0) @binding(3) var<storage, read_write> high: array<u32>;
-@group(0) @binding(4) var<storage, read> counts: array<u32>;
-@group(0) @binding(5) var<uniform> params: Params;
-${header}
+  params: PARAMS,
+  buffers: {
+    values: reads('u32'),
+    low: writes('u32'),
+    mid: writes('u32'),
+    high: writes('u32'),
+    counts: mayRead('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
+${skipped}
 
 // 24 bits moved up by left, as three words.
 fn placed(bits: u32, left: u32) -> vec3u {
@@ -46,7 +54,7 @@ fn placed(bits: u32, left: u32) -> vec3u {
   }
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let here = threadNumber(workgroup, groups, local);
   if (skipped(here)) { return; }
@@ -68,18 +76,21 @@ fn main(${threadBuiltins}) {
   high[here] += part.z + u32(two < carry) + u32(middle < part.y);
 }
 `,
-}
+})
 
-export const exactToFloatsShader: Shader = {
+export const exactToFloatsShader = declareShader({
   name: 'exact-to-floats',
-  code: () => wgsl`
-@group(0) @binding(0) var<storage, read_write> out: array<u32>;
-@group(0) @binding(1) var<storage, read> low: array<u32>;
-@group(0) @binding(2) var<storage, read> mid: array<u32>;
-@group(0) @binding(3) var<storage, read> high: array<u32>;
-@group(0) @binding(4) var<storage, read> counts: array<u32>;
-@group(0) @binding(5) var<uniform> params: Params;
-${header}
+  params: PARAMS,
+  buffers: {
+    out: writes('u32'),
+    low: reads('u32'),
+    mid: reads('u32'),
+    high: reads('u32'),
+    counts: mayRead('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
+${skipped}
 
 fn magnitude(number: vec3u) -> vec3u {
   let lowCarry = u32(number.x == 0u);
@@ -107,7 +118,7 @@ fn rounded(number: vec3u) -> u32 {
   return min(((params.unit - 1u + moved - zeros) << 23u) + mantissa + up, 0x7f800000u);
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let here = threadNumber(workgroup, groups, local);
   if (skipped(here)) { return; }
@@ -120,4 +131,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})

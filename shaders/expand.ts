@@ -1,19 +1,31 @@
-/**
- * Means and variances of components from the sums of accumulate-soft.ts, as in wasm/expand.ts. One
- * thread a component.
- */
+/** Means and variances of components from the sums of accumulate-soft.ts, as in wasm/expand.ts. One thread for each component. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const expandShader: Shader = {
+export const expandShader = declareShader({
   name: 'expand',
-  code: () => wgsl`
-struct Params { first: u32, components: u32, quads: u32, cols: u32, unit: u32, aroundOld: u32, lambda: f32, floor: f32 }
-@group(0) @binding(0) var<storage, read> sums: array<vec4f>;           // [components of this pass][quads + 1]
-@group(0) @binding(1) var<storage, read_write> centers: array<vec4f>;  // [components of this pass][quads]
-@group(0) @binding(2) var<storage, read_write> found: array<f32>;      // [all components][3]
-@group(0) @binding(3) var<uniform> params: Params;
+  params: {
+    first: 'u32',
+    components: 'u32',
+    quads: 'u32',
+    cols: 'u32',
+    unit: 'bool',
+    aroundOld: 'bool',
+    lambda: 'f32',
+    floor: 'f32',
+  },
+  buffers: {
+    /** [components of this pass][quads + 1] */
+    sums: reads('vec4f'),
+    /** [components of this pass][quads] */
+    centers: writes('vec4f'),
+    /** [all components][3] */
+    found: writes('f32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
 fn report(component: u32, total: f32, inner: f32, variance: f32) {
@@ -22,7 +34,7 @@ fn report(component: u32, total: f32, inner: f32, variance: f32) {
   found[3u * component + 2u] = variance;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let here = threadNumber(workgroup, groups, local);
   if (here >= params.components) { return; }
@@ -70,4 +82,4 @@ fn main(${threadBuiltins}) {
   report(component, total, inner, max(params.floor, variance / f32(params.cols)));
 }
 `,
-}
+})

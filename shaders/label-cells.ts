@@ -1,19 +1,18 @@
-/** Each point gets the number of the cell that holds it. One thread a place of `members`, which holds points cell by cell. */
+/** The number of the cell of each point. One thread for each place of `members`, which lists the points cell by cell. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const labelCellsShader: Shader = {
+export const labelCellsShader = declareShader({
   name: 'label-cells',
-  code: () => wgsl`
-struct Params { first: u32, count: u32, cells: u32 }
-@group(0) @binding(0) var<storage, read> members: array<u32>;
-@group(0) @binding(1) var<storage, read> offsets: array<u32>;
-@group(0) @binding(2) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(3) var<uniform> params: Params;
+  params: { first: 'u32', count: 'u32', cells: 'u32' },
+  buffers: { members: reads('u32'), offsets: reads('u32'), labels: writes('u32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.count) { return; }
@@ -28,4 +27,4 @@ fn main(${threadBuiltins}) {
   labels[members[at]] = cell;
 }
 `,
-}
+})

@@ -11,6 +11,7 @@
  * The kernel provides the bindings `x` and `centers`, and `params.quads`. Cost: 3 d operations a pair.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import { NONE } from './pieces.ts'
 
 /** Points of a tile, and centres of a tile. */
 export const TILE_ROWS = 16
@@ -43,7 +44,7 @@ export interface PairTiles {
  * barrier has passed since they were written. `candidates` is the number of centres, which come first in `centerRows`.
  */
 export const pairTiles = ({ tiles, own }: PairTiles): string => wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 
 var<workgroup> pointRows: array<u32, ${TILE_ROWS}>;
 var<workgroup> centerRows: array<u32, ${TILE_ROWS * tiles}>;

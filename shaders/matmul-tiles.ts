@@ -1,28 +1,22 @@
 /** The products of shaders/matmul.ts in register tiles, for hardware. Cost: 2 n p q each. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { GRAM_PARAMS, gramBuffers, MATMUL_PARAMS } from './matmul.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 const { rows: ROWS, threads: GROUP, each: EACH, side: SIDE } = PRODUCT_TILE
 
 /** out = A B', a workgroup for each tile of 128 x 128 results. */
-export const matmulTilesShader = (type: ElementType): Shader => ({
-  name: `matmul-tiles-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  count: u32,     // rows of B
-  outQuads: u32,  // a row of the result is 4 * outQuads floats
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> b: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> out: array<f32>;
-@group(0) @binding(3) var<uniform> params: Params;
+export const matmulTilesShader = (type: ElementType) =>
+  declareShader({
+    name: `matmul-tiles-${type}`,
+    params: MATMUL_PARAMS,
+    buffers: { x: rowsOf(type), b: reads('vec4f'), out: writes('f32') },
+    workgroup: GROUP,
+    body: () => wgsl`
 ${tileDeclarations}
 
 fn leftRow(index: u32) -> u32 { return params.firstRow + min(index, params.rows - 1u); }
@@ -34,7 +28,7 @@ fn rightPart(row: u32, t: u32) -> vec4f {
   return select(vec4f(), b[row * params.quads + min(t, params.quads - 1u)], t < params.quads);
 }
 
-@compute @workgroup_size(${GROUP})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -60,28 +54,20 @@ ${unroll(EACH, (j) => `      { let column = firstRight + tx + ${SIDE * j}u; if (
 )}
 }
 `,
-})
+  })
 
 /** Rows of a step of the Gram matrix: 256 threads fetch one quad each of both matrices. */
 const STEP = 8
 const WIDTH = 32 // quads of columns in a tile
 
 /** A' B over a slab of rows, a workgroup for each tile of 128 x 128 results and each slab. */
-export const gramTilesShader = (typeA: ElementType, typeB: ElementType): Shader => ({
-  name: `gram-tiles-${typeA}-${typeB}`,
-  code: () => wgsl`
-struct Params {
-  n: u32,
-  slabRows: u32,
-  firstSlab: u32,
-  slabs: u32,   // slabs of this pass
-  quadsA: u32,
-  quadsB: u32,
-}
-${rowsBinding(0, typeA, 'a')}
-${rowsBinding(1, typeB, 'b')}
-@group(0) @binding(2) var<storage, read_write> partials: array<vec4f>;  // [slab][4 quadsA][quadsB]
-@group(0) @binding(3) var<uniform> params: Params;
+export const gramTilesShader = (typeA: ElementType, typeB: ElementType) =>
+  declareShader({
+    name: `gram-tiles-${typeA}-${typeB}`,
+    params: GRAM_PARAMS,
+    buffers: gramBuffers(typeA, typeB),
+    workgroup: GROUP,
+    body: () => wgsl`
 
 var<workgroup> leftTile: array<array<vec4f, ${STEP * WIDTH}>, 2>;   // [half][row, quad]
 var<workgroup> rightTile: array<array<vec4f, ${STEP * WIDTH}>, 2>;  // [half][row, quad]
@@ -96,7 +82,7 @@ fn rightPart(row: u32, end: u32, quad: u32) -> vec4f {
 }
 
 // Thread (tx, ty) of 16 x 16 owns quads ty and ty + 16 of A, and tx and tx + 16 of B.
-@compute @workgroup_size(${GROUP})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -159,4 +145,4 @@ ${unroll(4, (i) => `      partials[at + ${i}u * params.quadsB] = s${4 * h + i}_$
 )}
 }
 `,
-})
+  })

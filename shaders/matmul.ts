@@ -5,26 +5,40 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const matmulRowsShader = (type: ElementType): Shader => ({
-  name: `matmul-rows-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  count: u32,      // rows of B
-  outQuads: u32,   // a row of the result is 4 * outQuads floats
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> b: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> out: array<vec4f>;
-@group(0) @binding(3) var<uniform> params: Params;
+/** `count`: rows of B. `outQuads`: a row of the result is 4 * outQuads floats. */
+export const MATMUL_PARAMS = { firstRow: 'u32', rows: 'u32', quads: 'u32', count: 'u32', outQuads: 'u32' } as const
+
+/** `slabs`: those of this pass. */
+export const GRAM_PARAMS = {
+  n: 'u32',
+  slabRows: 'u32',
+  firstSlab: 'u32',
+  slabs: 'u32',
+  quadsA: 'u32',
+  quadsB: 'u32',
+} as const
+
+/** partials: [slab][4 quadsA][quadsB]. */
+export const gramBuffers = (typeA: ElementType, typeB: ElementType) => ({
+  a: rowsOf(typeA),
+  b: rowsOf(typeB),
+  partials: writes('vec4f'),
+})
+
+export const matmulRowsShader = (type: ElementType) =>
+  declareShader({
+    name: `matmul-rows-${type}`,
+    params: MATMUL_PARAMS,
+    buffers: { x: rowsOf(type), b: reads('vec4f'), out: writes('vec4f') },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let column = number % params.outQuads;
@@ -66,26 +80,18 @@ fn main(${threadBuiltins}) {
   if (i0 + 3u <= last) { out[i3 * params.outQuads + column] = select(zero, s3, inside); }
 }
 `,
-})
+  })
 
-export const gramSlabsShader = (typeA: ElementType, typeB: ElementType): Shader => ({
-  name: `gram-slabs-${typeA}-${typeB}`,
-  code: () => wgsl`
-struct Params {
-  n: u32,
-  slabRows: u32,
-  firstSlab: u32,
-  slabs: u32,   // slabs of this pass
-  quadsA: u32,
-  quadsB: u32,
-}
-${rowsBinding(0, typeA, 'a')}
-${rowsBinding(1, typeB, 'b')}
-@group(0) @binding(2) var<storage, read_write> partials: array<vec4f>;  // [slab][4 quadsA][quadsB]
-@group(0) @binding(3) var<uniform> params: Params;
+export const gramSlabsShader = (typeA: ElementType, typeB: ElementType) =>
+  declareShader({
+    name: `gram-slabs-${typeA}-${typeB}`,
+    params: GRAM_PARAMS,
+    buffers: gramBuffers(typeA, typeB),
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let q = number % params.quadsB;
@@ -109,19 +115,18 @@ fn main(${threadBuiltins}) {
   partials[at + 3u * params.quadsB] = s3;
 }
 `,
-})
+  })
 
-/** Adds the slabs in order. One thread for every 4 results. */
-export const gramSumShader: Shader = {
+/** Adds the slabs in order. One thread for every 4 results. `size`: vec4f of one product. */
+export const gramSumShader = declareShader({
   name: 'gram-sum',
-  code: () => wgsl`
-struct Params { slabs: u32, size: u32 }  // size: vec4f of one product
-@group(0) @binding(0) var<storage, read> partials: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> out: array<vec4f>;
-@group(0) @binding(2) var<uniform> params: Params;
+  params: { slabs: 'u32', size: 'u32' },
+  buffers: { partials: reads('vec4f'), out: writes('vec4f') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.size) { return; }
@@ -130,4 +135,4 @@ fn main(${threadBuiltins}) {
   out[number] = sum;
 }
 `,
-}
+})

@@ -1,24 +1,31 @@
 /**
- * Centres from sums, and by how much the squared distances of each cluster fall when its centre moves
- * there: total * (|mean - old|^2 - |mean - new|^2). With `unit` the mean is brought to length one. A
- * cluster without weight keeps its centre and gains nothing. One thread a cluster.
+ * Centres from sums, and the decrease of the squared distances of each cluster when its centre moves there:
+ * total * (|mean - old|^2 - |mean - new|^2). With `unit` the mean is scaled to length 1. A cluster without weight keeps its
+ * centre, and its gain is 0. One thread for each cluster.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const meansShader: Shader = {
+export const meansShader = declareShader({
   name: 'means',
-  code: () => wgsl`
-struct Params { firstCluster: u32, clusters: u32, quads: u32, unit: u32 }
-@group(0) @binding(0) var<storage, read> sums: array<vec4f>;           // [clusters of this pass][quads]
-@group(0) @binding(1) var<storage, read> totals: array<f32>;           // of all clusters
-@group(0) @binding(2) var<storage, read_write> centers: array<vec4f>;  // [clusters of this pass][quads]
-@group(0) @binding(3) var<storage, read_write> gains: array<f32>;      // of all clusters
-@group(0) @binding(4) var<uniform> params: Params;
+  params: { firstCluster: 'u32', clusters: 'u32', quads: 'u32', unit: 'bool' },
+  buffers: {
+    /** [clusters of this pass][quads] */
+    sums: reads('vec4f'),
+    /** Of all clusters. */
+    totals: reads('f32'),
+    /** [clusters of this pass][quads] */
+    centers: writes('vec4f'),
+    /** Of all clusters. */
+    gains: writes('f32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let here = threadNumber(workgroup, groups, local);
   if (here >= params.clusters) { return; }
@@ -50,4 +57,4 @@ fn main(${threadBuiltins}) {
   gains[cluster] = total * gain;
 }
 `,
-}
+})

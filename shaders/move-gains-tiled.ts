@@ -8,35 +8,28 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
 import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
-import { rowsBinding, threadBuiltins } from './pieces.ts'
+import { AMONG, COLLECT_FIELDS, gainsFields, TURN_FACTOR } from './move-gains.ts'
+import { NONE, threadBuiltins } from './pieces.ts'
 import { prices } from './prices.ts'
 
-export const collectGroups: Shader = {
+export const collectGroups = declareShader({
   name: 'move-gains-collect-groups',
-  code: () => wgsl`
-struct Params { firstGroup: u32, groups: u32, largest: u32, among: u32, width: u32, near: u32, held: u32 }
-@group(0) @binding(0) var<storage, read> members: array<u32>;   // points, group by group
-@group(0) @binding(1) var<storage, read> offsets: array<u32>;   // of groups, and the end
-@group(0) @binding(2) var<storage, read> order: array<u32>;     // groups in the order of batches
-@group(0) @binding(3) var<storage, read> labels: array<u32>;    // of all rows of the domain
-@group(0) @binding(4) var<storage, read_write> batch: array<vec4u>;     // point, first candidate, how many, slot of the first of four
-@group(0) @binding(5) var<storage, read_write> candidates: array<u32>;  // distinct labels of each group
-@group(0) @binding(6) var<storage, read_write> looked: array<u32>;      // pairs measured in each group
-@group(0) @binding(7) var<uniform> params: Params;
+  ...COLLECT_FIELDS,
+  workgroup: LEAF_THREADS,
+  body: () => wgsl`
+${NONE}
 
-const NONE = 0xffffffffu;
-
-var<workgroup> chunk: array<u32, ${LEAF_THREADS}>;  // labels of the members looked at now
-var<workgroup> isNew: array<u32, ${LEAF_THREADS}>;
-var<workgroup> heldCounts: array<u32, ${LEAF_THREADS}>;
+var<workgroup> chunk: array<u32, WORKGROUP>;  // labels of the members looked at now
+var<workgroup> isNew: array<u32, WORKGROUP>;
+var<workgroup> heldCounts: array<u32, WORKGROUP>;
 var<workgroup> distinct: u32;
 
 // Labels of the group that no earlier member has, in the order of members.
 fn collectLabels(local: u32, begin: u32, size: u32, place: u32) -> u32 {
   var count = 0u;
-  for (var first = 0u; first < size; first += ${LEAF_THREADS}u) {
+  for (var first = 0u; first < size; first += WORKGROUP) {
     let listed = first + local < size;
     var label = NONE;
     if (listed) { label = labels[members[begin + first + local]]; }
@@ -50,14 +43,14 @@ fn collectLabels(local: u32, begin: u32, size: u32, place: u32) -> u32 {
     var rank = 0u;
     for (var i = 0u; i < local; i++) { rank += isNew[i]; }
     if (fresh) { candidates[place + count + rank] = label; }
-    if (local == ${LEAF_THREADS - 1}u) { distinct = count + rank + u32(fresh); }
+    if (local == WORKGROUP - 1u) { distinct = count + rank + u32(fresh); }
     storageBarrier();
     count = workgroupUniformLoad(&distinct);
   }
   return count;
 }
 
-@compute @workgroup_size(${LEAF_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = workgroup.y * groups.x + workgroup.x;
   if (number >= params.groups) { return; }
@@ -67,16 +60,16 @@ fn main(${threadBuiltins}) {
   let place = number * params.largest;
   var first = group * params.width;
   var count = params.width;
-  if (params.among == 0u) {
+  if (params.among == ${AMONG.labels}u) {
     first = place;
     count = collectLabels(local, begin, size, place);
   }
   var inside = 0u;
-  for (var i = local; i < params.largest; i += ${LEAF_THREADS}u) {
+  for (var i = local; i < params.largest; i += WORKGROUP) {
     var point = NONE;
     if (i < size) {
       // Below the first row the difference wraps around and is larger than any number of rows.
-      let row = members[begin + i] - params.near;
+      let row = members[begin + i] - params.domainFrom;
       if (row < params.held) {
         point = row;
         inside++;
@@ -88,45 +81,37 @@ fn main(${threadBuiltins}) {
   workgroupBarrier();
   if (local == 0u) {
     var total = 0u;
-    for (var i = 0u; i < ${LEAF_THREADS}u; i++) { total += heldCounts[i]; }
+    for (var i = 0u; i < WORKGROUP; i++) { total += heldCounts[i]; }
     looked[group] = count * total;
   }
 }
 `,
-}
+})
 
-export const moveGainsTiled = (type: ElementType, tiles: 1 | 2): Shader => {
+export const moveGainsTiled = (type: ElementType, tiles: 1 | 2) => {
   const block = TILE_ROWS * tiles
-  return {
+  const { params, buffers } = gainsFields(type)
+  return declareShader({
     name: `move-gains-tiled-${type}-${tiles}`,
-    code: () => wgsl`
-struct Params {
-  firstGroup: u32,  // of this pass in the batch
-  groups: u32,
-  largest: u32,
-  firstPlace: u32,  // of the batch among the places that were collected
-  quads: u32,
-  among: u32,
-  unit: u32,
-  firstGain: u32,
-  weighted: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> clusters: array<vec2f>;
-@group(0) @binding(3) var<storage, read> batch: array<vec4u>;
-@group(0) @binding(4) var<storage, read> lists: array<u32>;
-@group(0) @binding(5) var<storage, read> labels: array<u32>;
-@group(0) @binding(6) var<storage, read> weights: array<f32>;
-@group(0) @binding(7) var<storage, read_write> proposals: array<u32>;
-@group(0) @binding(8) var<uniform> params: Params;
+    params: {
+      /** Of this pass in the batch. */
+      firstGroup: 'u32',
+      groups: 'u32',
+      largest: 'u32',
+      /** Of the batch among the places that were collected. */
+      firstPlace: 'u32',
+      ...params,
+    },
+    buffers,
+    workgroup: LEAF_THREADS,
+    body: () => wgsl`
 ${pairTiles({ tiles, own: true })}
 ${prices}
 
 // The best move a thread has found: its price, cluster, and turn in the order of candidates.
 struct Choice { price: f32, cluster: u32, turn: u32 }
-var<workgroup> choices: array<Choice, ${LEAF_THREADS}>;
-var<workgroup> ownParts: array<vec2f, ${LEAF_THREADS}>;
+var<workgroup> choices: array<Choice, WORKGROUP>;
+var<workgroup> ownParts: array<vec2f, WORKGROUP>;
 var<workgroup> points: u32;
 
 fn isBetter(a: Choice, b: Choice) -> bool {
@@ -134,7 +119,7 @@ fn isBetter(a: Choice, b: Choice) -> bool {
   return a.price < b.price || (a.price == b.price && b.cluster != NONE && a.cluster < b.cluster);
 }
 
-@compute @workgroup_size(${LEAF_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let tilesOfGroup = (params.largest + ${TILE_ROWS - 1}u) / ${TILE_ROWS}u;
   let number = workgroup.y * groups.x + workgroup.x;
@@ -152,7 +137,7 @@ fn main(${threadBuiltins}) {
   if (point != NONE) {
     own = labels[point];
     here = clusters[own];
-    if (params.weighted == 1u) { weight = weights[point]; }
+    if (params.hasWeights == 1u) { weight = weights[point]; }
   }
   // A point that may not leave its cluster is not measured.
   let measured = point != NONE && mayLeave(here, weight, params.unit);
@@ -168,9 +153,8 @@ fn main(${threadBuiltins}) {
   // The candidates are those of the whole group.
   let header = batch[params.firstPlace + groupPlace];
   let count = select(0u, header.z, workgroupUniformLoad(&points) > 0u);
-  // With the same first candidate for every point, all would move to it; four neighbours begin alike, as on the CPU.
   var begin = 0u;
-  if (params.firstGain == 1u) { begin = (entry.w * 2654435761u) % max(count, 1u); }
+  if (params.firstGain == 1u) { begin = (entry.w * ${TURN_FACTOR}u) % max(count, 1u); }
   var squares = 0.0;
   var stay = 0.0;
   var best = Choice(0.0, NONE, NONE);
@@ -179,7 +163,7 @@ fn main(${threadBuiltins}) {
       var candidate = NONE;
       if (first + local < count) {
         candidate = first + local;
-        if (params.among != 1u) { candidate = lists[header.y + first + local]; }
+        if (params.among != ${AMONG.all}u) { candidate = lists[header.y + first + local]; }
       }
       centerRows[local % ${block}u] = candidate;
     }
@@ -224,5 +208,5 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  }
+  })
 }

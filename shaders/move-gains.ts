@@ -3,31 +3,84 @@
  * `collect` (one thread a group of the batch) writes, for each point, who it is and where its
  * candidates are; `gains` (one thread a point) measures them all. A point's place in the batch is the
  * number of its group times the size of the largest, plus its place in the group. Members are rows of
- * a domain, of which the device may hold only some: `near` to `near + held`.
+ * a domain, of which the device may hold only some: `domainFrom` to `domainFrom + held`.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { prices } from './prices.ts'
+import { rowDistance } from './rows.ts'
 
-export const collectMoves: Shader = {
+/** Where candidates come from: the labels in the group, all clusters, or a list for each group. */
+export const AMONG = { labels: 0, all: 1, lists: 2 } as const
+
+/**
+ * Where the first move that pays is taken, four neighbouring points begin with the candidate (number * TURN_FACTOR) mod
+ * count: if all points began with the same one, all would move to it.
+ */
+export const TURN_FACTOR = 2654435761
+
+/** What the collecting pass is given, in either form. */
+export const COLLECT_FIELDS = {
+  params: {
+    firstGroup: 'u32',
+    groups: 'u32',
+    largest: 'u32',
+    /** A value of AMONG. */
+    among: 'u32',
+    /** Candidates of a group, unless they are its labels. */
+    width: 'u32',
+    /** Where the rows of this device begin in the domain, and how many there are. */
+    domainFrom: 'u32',
+    held: 'u32',
+  },
+  buffers: {
+    /** Points, group by group. */
+    members: reads('u32'),
+    /** First member of each group, and the end of the last. */
+    offsets: reads('u32'),
+    /** Groups in the order of batches. */
+    order: reads('u32'),
+    /** Labels of all rows of the domain. */
+    labels: reads('u32'),
+    /** For each place: point, first candidate, number of candidates, slot of the first of four. */
+    batch: writes('vec4u'),
+    /** Distinct labels of each group. */
+    candidates: writes('u32'),
+    /** Pairs measured in each group. */
+    looked: writes('u32'),
+  },
+} as const
+
+/** What the measuring pass is given, in either form. */
+export const gainsFields = (type: ElementType) =>
+  ({
+    params: { quads: 'u32', among: 'u32', unit: 'bool', firstGain: 'bool' },
+    buffers: {
+      x: rowsOf(type),
+      centers: reads('vec4f'),
+      /** Mass and number of points. */
+      clusters: reads('vec2f'),
+      batch: reads('vec4u'),
+      lists: reads('u32'),
+      labels: reads('u32'),
+      weights: mayRead('f32'),
+      proposals: writes('u32'),
+    },
+  }) as const
+
+export const collectMoves = declareShader({
   name: 'move-gains-collect',
-  code: () => wgsl`
-struct Params { firstGroup: u32, groups: u32, largest: u32, among: u32, width: u32, near: u32, held: u32 }
-@group(0) @binding(0) var<storage, read> members: array<u32>;   // points, group by group
-@group(0) @binding(1) var<storage, read> offsets: array<u32>;   // of groups, and the end
-@group(0) @binding(2) var<storage, read> order: array<u32>;     // groups as they come into batches
-@group(0) @binding(3) var<storage, read> labels: array<u32>;    // of all rows of the domain
-@group(0) @binding(4) var<storage, read_write> batch: array<vec4u>;     // point, first candidate, how many, slot of the first of four
-@group(0) @binding(5) var<storage, read_write> candidates: array<u32>;  // labels in each group
-@group(0) @binding(6) var<storage, read_write> looked: array<u32>;      // pairs looked at in each group
-@group(0) @binding(7) var<uniform> params: Params;
+  ...COLLECT_FIELDS,
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-const NONE = 0xffffffffu;
+${NONE}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.groups) { return; }
@@ -37,7 +90,7 @@ fn main(${threadBuiltins}) {
   let place = number * params.largest;
   var first = group * params.width;
   var count = params.width;
-  if (params.among == 0u) {
+  if (params.among == ${AMONG.labels}u) {
     first = place;
     count = 0u;
     for (var at = begin; at < begin + size; at++) {
@@ -55,7 +108,7 @@ fn main(${threadBuiltins}) {
     var point = NONE;
     if (i < size) {
       // Below the first row the difference wraps around and is larger than any number of rows.
-      let row = members[begin + i] - params.near;
+      let row = members[begin + i] - params.domainFrom;
       if (row < params.held) {
         point = row;
         inside++;
@@ -66,36 +119,23 @@ fn main(${threadBuiltins}) {
   looked[group] = count * inside;
 }
 `,
-}
+})
 
-export const moveGainsShader = (type: ElementType): Shader => ({
-  name: `move-gains-${type}`,
-  code: () => wgsl`
-struct Params { first: u32, places: u32, quads: u32, among: u32, unit: u32, firstGain: u32, weighted: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> clusters: array<vec2f>;
-@group(0) @binding(3) var<storage, read> batch: array<vec4u>;
-@group(0) @binding(4) var<storage, read> lists: array<u32>;
-@group(0) @binding(5) var<storage, read> labels: array<u32>;
-@group(0) @binding(6) var<storage, read> weights: array<f32>;
-@group(0) @binding(7) var<storage, read_write> proposals: array<u32>;
-@group(0) @binding(8) var<uniform> params: Params;
+export const moveGainsShader = (type: ElementType) => {
+  const { params, buffers } = gainsFields(type)
+  return declareShader({
+    name: `move-gains-${type}`,
+    params: { first: 'u32', places: 'u32', ...params },
+    buffers,
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
+${rowDistance(type)}
 ${prices}
 
-const NONE = 0xffffffffu;
+${NONE}
 
-fn squaredDistance(row: u32, cluster: u32) -> f32 {
-  var sum = 0.0;
-  for (var t = 0u; t < params.quads; t++) {
-    let gap = xPart(row, t, params.quads) - centers[cluster * params.quads + t];
-    sum += dot(gap, gap);
-  }
-  return sum;
-}
-
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.places) { return; }
@@ -106,25 +146,24 @@ fn main(${threadBuiltins}) {
   if (point == NONE) { return; }
   let own = labels[point];
   var weight = 1.0;
-  if (params.weighted == 1u) { weight = weights[point]; }
+  if (params.hasWeights == 1u) { weight = weights[point]; }
   if (!mayLeave(clusters[own], weight, params.unit)) { return; }
   var squares = 0.0;
   for (var t = 0u; t < params.quads; t++) {
     let part = xPart(point, t, params.quads);
     squares += dot(part, part);
   }
-  var lowest = priceToStay(squaredDistance(point, own), squares, clusters[own].x, weight, params.unit);
+  var lowest = priceToStay(distanceTo(point, own), squares, clusters[own].x, weight, params.unit);
   var label = NONE;
   let count = entry.z;
   var turn = 0u;
-  // Everybody beginning with the same candidate would send all to it; four neighbours begin alike, as on the CPU.
-  if (params.firstGain == 1u) { turn = (entry.w * 2654435761u) % max(count, 1u); }
+  if (params.firstGain == 1u) { turn = (entry.w * ${TURN_FACTOR}u) % max(count, 1u); }
   for (var j = 0u; j < count; j++) {
     let at = select(j + turn, j + turn - count, j + turn >= count);
     var candidate = at;
-    if (params.among != 1u) { candidate = lists[entry.y + at]; }
+    if (params.among != ${AMONG.all}u) { candidate = lists[entry.y + at]; }
     if (candidate == own) { continue; }
-    let price = priceToJoin(squaredDistance(point, candidate), squares, clusters[candidate].x, weight, params.unit);
+    let price = priceToJoin(distanceTo(point, candidate), squares, clusters[candidate].x, weight, params.unit);
     if (price < lowest || (price == lowest && label != NONE && candidate < label)) {
       lowest = price;
       label = candidate;
@@ -134,4 +173,5 @@ fn main(${threadBuiltins}) {
   proposals[place] = label;
 }
 `,
-})
+  })
+}

@@ -4,8 +4,12 @@
  * masses, squared lengths of the sums, and numbers of points.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
-import { sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { AMONG, TURN_FACTOR } from './move-gains.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { LEAST_GAIN } from './prices.ts'
+import { SPARSE_BUFFERS } from './rows.ts'
 
 /** Rows behind the columns. */
 export const CLUSTER_ROWS = 3
@@ -42,16 +46,15 @@ fn mayLeave(cluster: Cluster, weight: f32, unit: u32) -> bool {
 `
 
 /** Sums into columns, one thread for every 4 columns of 4 clusters. */
-export const columnSums: Shader = {
+export const columnSums = declareShader({
   name: 'moves-sparse-columns',
-  code: () => wgsl`
-struct Params { clusters: u32, quads: u32, laneQuads: u32 }
-@group(0) @binding(0) var<storage, read> given: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> sums: array<vec4f>;
-@group(0) @binding(2) var<uniform> params: Params;
+  params: { k: 'u32', quads: 'u32', laneQuads: 'u32' },
+  buffers: { given: reads('vec4f'), sums: writes('vec4f') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let four = number / params.quads;
@@ -60,35 +63,32 @@ fn main(${threadBuiltins}) {
   var rows = array<vec4f, 4>();
   for (var lane = 0u; lane < 4u; lane++) {
     let cluster = four * 4u + lane;
-    if (cluster < params.clusters) { rows[lane] = given[cluster * params.quads + t]; }
+    if (cluster < params.k) { rows[lane] = given[cluster * params.quads + t]; }
   }
   for (var i = 0u; i < 4u; i++) {
     sums[(t * 4u + i) * params.laneQuads + four] = vec4f(rows[0][i], rows[1][i], rows[2][i], rows[3][i]);
   }
 }
 `,
-}
+})
 
 /** The rows behind the columns, one thread a lane. Squares are summed in runs, so that errors stay small. */
-export const clusterRows: Shader = {
+export const clusterRows = declareShader({
   name: 'moves-sparse-clusters',
-  code: () => wgsl`
-struct Params { clusters: u32, quads: u32, lanes: u32, unit: u32 }
-@group(0) @binding(0) var<storage, read> given: array<vec4f>;
-@group(0) @binding(1) var<storage, read> totals: array<f32>;
-@group(0) @binding(2) var<storage, read> counts: array<u32>;
-@group(0) @binding(3) var<storage, read_write> sums: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+  params: { k: 'u32', quads: 'u32', lanes: 'u32', unit: 'bool' },
+  buffers: { given: reads('vec4f'), totals: reads('f32'), counts: reads('u32'), sums: writes('f32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let cluster = threadNumber(workgroup, groups, local);
   if (cluster >= params.lanes) { return; }
   var mass = 0.0;
   var square = 0.0;
   var count = 0.0;
-  if (cluster < params.clusters) {
+  if (cluster < params.k) {
     for (var begin = 0u; begin < params.quads; begin += 64u) {
       var part = vec4f();
       for (var t = begin; t < min(begin + 64u, params.quads); t++) {
@@ -106,35 +106,36 @@ fn main(${threadBuiltins}) {
   sums[at + 2u * params.lanes] = count;
 }
 `,
-}
+})
 
 /** As in move-gains.ts, after its collecting pass. One thread a point. */
-export const moveGainsSparse: Shader = {
+export const moveGainsSparse = declareShader({
   name: 'moves-sparse-gains',
-  code: () => wgsl`
-struct Params {
-  first: u32,
-  places: u32,
-  columnsAt: u32,
-  stride: u32,
-  laneQuads: u32,
-  among: u32,
-  unit: u32,
-  firstGain: u32,
-  weighted: u32,
-}
-${sparseBindings(0)}
-@group(0) @binding(2) var<storage, read> sums: array<vec4f>;
-@group(0) @binding(3) var<storage, read> batch: array<vec4u>;
-@group(0) @binding(4) var<storage, read> lists: array<u32>;
-@group(0) @binding(5) var<storage, read> labels: array<u32>;
-@group(0) @binding(6) var<storage, read> weights: array<f32>;
-@group(0) @binding(7) var<storage, read_write> proposals: array<u32>;
-@group(0) @binding(8) var<uniform> params: Params;
+  params: {
+    first: 'u32',
+    places: 'u32',
+    columnsAt: 'u32',
+    stride: 'u32',
+    laneQuads: 'u32',
+    among: 'u32',
+    unit: 'bool',
+    firstGain: 'bool',
+  },
+  buffers: {
+    ...SPARSE_BUFFERS,
+    sums: reads('vec4f'),
+    batch: reads('vec4u'),
+    lists: reads('u32'),
+    labels: reads('u32'),
+    weights: mayRead('f32'),
+    proposals: writes('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 ${sparsePrices}
 
-const NONE = 0xffffffffu;
+${NONE}
 
 fn clusterAt(index: u32) -> Cluster {
   let at = params.stride * params.laneQuads + index / 4u;
@@ -146,12 +147,12 @@ fn clusterAt(index: u32) -> Cluster {
 fn dotFour(four: u32, begin: u32, end: u32) -> vec4f {
   var dots = vec4f();
   for (var entry = begin; entry < end; entry++) {
-    dots += values[entry] * sums[places[params.columnsAt + entry] * params.laneQuads + four];
+    dots += x[entry] * sums[offsets[params.columnsAt + entry] * params.laneQuads + four];
   }
   return dots;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.places) { return; }
@@ -162,25 +163,24 @@ fn main(${threadBuiltins}) {
   if (point == NONE) { return; }
   let own = labels[point];
   var weight = 1.0;
-  if (params.weighted == 1u) { weight = weights[point]; }
+  if (params.hasWeights == 1u) { weight = weights[point]; }
   let home = clusterAt(own);
   if (!mayLeave(home, weight, params.unit)) { return; }
-  let begin = places[point];
-  let end = places[point + 1u];
+  let begin = offsets[point];
+  let end = offsets[point + 1u];
   var length = 0.0;
-  for (var entry = begin; entry < end; entry++) { length += values[entry] * values[entry]; }
+  for (var entry = begin; entry < end; entry++) { length += x[entry] * x[entry]; }
   var four = own / 4u;
   var dots = dotFour(four, begin, end);
   var lowest = toStay(dots[own % 4u], length, home, weight, params.unit);
   var label = NONE;
   let count = found.z;
   var turn = 0u;
-  // Everybody beginning with the same candidate would send all to it; four neighbours begin alike, as on the CPU.
-  if (params.firstGain == 1u) { turn = (found.w * 2654435761u) % max(count, 1u); }
+  if (params.firstGain == 1u) { turn = (found.w * ${TURN_FACTOR}u) % max(count, 1u); }
   for (var j = 0u; j < count; j++) {
     let at = select(j + turn, j + turn - count, j + turn >= count);
     var candidate = at;
-    if (params.among != 1u) { candidate = lists[found.y + at]; }
+    if (params.among != ${AMONG.all}u) { candidate = lists[found.y + at]; }
     if (candidate == own) { continue; }
     if (candidate / 4u != four) {
       four = candidate / 4u;
@@ -196,32 +196,33 @@ fn main(${threadBuiltins}) {
   proposals[place] = label;
 }
 `,
-}
+})
 
 /**
  * As in apply-moves.ts: one workgroup, whose threads share the entries of a row. Two rows need not
  * share them alike, so a move is seen by all before the next.
  */
-export const applyMovesSparse = (threads: number): Shader => ({
-  name: `moves-sparse-apply-${threads}`,
-  code: () => wgsl`
-struct Params { places: u32, columnsAt: u32, stride: u32, lanes: u32, unit: u32, weighted: u32 }
-${sparseBindings(0)}
-@group(0) @binding(2) var<storage, read_write> sums: array<f32>;
-@group(0) @binding(3) var<storage, read> batch: array<vec4u>;
-@group(0) @binding(4) var<storage, read> proposals: array<u32>;
-@group(0) @binding(5) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(6) var<storage, read> weights: array<f32>;
-@group(0) @binding(7) var<uniform> params: Params;
+export const applyMovesSparse = (threads: number) =>
+  declareShader({
+    name: `moves-sparse-apply-${threads}`,
+    params: { places: 'u32', columnsAt: 'u32', stride: 'u32', lanes: 'u32', unit: 'bool' },
+    buffers: {
+      ...SPARSE_BUFFERS,
+      sums: writes('f32'),
+      batch: reads('vec4u'),
+      proposals: reads('u32'),
+      labels: writes('u32'),
+      weights: mayRead('f32'),
+    },
+    workgroup: threads,
+    body: () => wgsl`
 ${sparsePrices}
 
-const NONE = 0xffffffffu;
-// What rounding may pretend: a smaller gain is none.
-const LEAST = 1e-6;
+${NONE}
 
 struct Wish { point: u32, own: u32, wanted: u32, weight: f32, here: Cluster, there: Cluster }
 var<workgroup> wish: Wish;
-var<workgroup> parts: array<vec3f, ${threads}>;
+var<workgroup> parts: array<vec3f, WORKGROUP>;
 
 fn clusterAt(index: u32) -> Cluster {
   let at = params.stride * params.lanes + index;
@@ -237,7 +238,7 @@ fn keep(index: u32, old: Cluster, dot: f32, length: f32, weight: f32) {
   sums[at + 2u * params.lanes] = old.count + select(1.0, -1.0, weight < 0.0);
 }
 
-@compute @workgroup_size(${threads})
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) local: u32) {
   for (var place = 0u; place < params.places; place++) {
     if (local == 0u) {
@@ -247,7 +248,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
         next.point = batch[place].x;
         next.own = labels[next.point];
         next.weight = 1.0;
-        if (params.weighted == 1u) { next.weight = weights[next.point]; }
+        if (params.hasWeights == 1u) { next.weight = weights[next.point]; }
         next.here = clusterAt(next.own);
         next.there = clusterAt(next.wanted);
         if (next.wanted == next.own || !mayLeave(next.here, next.weight, params.unit)) { next.wanted = NONE; }
@@ -256,26 +257,26 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
     let now = workgroupUniformLoad(&wish);
     if (now.wanted == NONE) { continue; }
-    let begin = places[now.point];
-    let end = places[now.point + 1u];
+    let begin = offsets[now.point];
+    let end = offsets[now.point + 1u];
     var mine = vec3f();
-    for (var entry = begin + local; entry < end; entry += ${threads}u) {
-      let value = values[entry];
-      let at = places[params.columnsAt + entry] * params.lanes;
+    for (var entry = begin + local; entry < end; entry += WORKGROUP) {
+      let value = x[entry];
+      let at = offsets[params.columnsAt + entry] * params.lanes;
       mine += value * vec3f(sums[at + now.own], sums[at + now.wanted], value);
     }
     parts[local] = mine;
     workgroupBarrier();
     var measured = vec3f();
-    for (var i = 0u; i < ${threads}u; i++) { measured += parts[i]; }
+    for (var i = 0u; i < WORKGROUP; i++) { measured += parts[i]; }
     let length = measured.z;
     let stay = toStay(measured.x, length, now.here, now.weight, params.unit);
     let join = toJoin(measured.y, length, now.there, now.weight, params.unit);
     // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
-    if (stay - join > LEAST * select(stay, now.weight, params.unit == 1u)) {
-      for (var entry = begin + local; entry < end; entry += ${threads}u) {
-        let part = now.weight * values[entry];
-        let at = places[params.columnsAt + entry] * params.lanes;
+    if (stay - join > ${LEAST_GAIN} * select(stay, now.weight, params.unit == 1u)) {
+      for (var entry = begin + local; entry < end; entry += WORKGROUP) {
+        let part = now.weight * x[entry];
+        let at = offsets[params.columnsAt + entry] * params.lanes;
         sums[at + now.own] -= part;
         sums[at + now.wanted] += part;
       }
@@ -290,4 +291,4 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-})
+  })

@@ -5,25 +5,28 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const principalDirectionsShader = (type: ElementType): Shader => ({
-  name: `principal-directions-${type}`,
-  code: () => wgsl`
-struct Params {
-  nodes: u32,
-  quads: u32,
-  sample: u32,
-  steps: u32,
-  seed: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> members: array<u32>;
-@group(0) @binding(2) var<storage, read> nodes: array<u32>;
-@group(0) @binding(3) var<storage, read_write> directions: array<vec4f>;  // [node][quads]
-@group(0) @binding(4) var<storage, read_write> notes: array<vec4f>;       // [node][2][quads]: mean, sum
-@group(0) @binding(5) var<uniform> params: Params;
+/** Words of a node. */
+export const NODE_WORDS = 3
+
+export const principalDirectionsShader = (type: ElementType) =>
+  declareShader({
+    name: `principal-directions-${type}`,
+    params: { count: 'u32', quads: 'u32', sample: 'u32', steps: 'u32', seed: 'u32' },
+    buffers: {
+      x: rowsOf(type),
+      members: reads('u32'),
+      nodes: reads('u32'),
+      /** [node][quads] */
+      directions: writes('vec4f'),
+      /** [node][2][quads]: mean, sum */
+      notes: writes('vec4f'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
 fn mix(a: u32, b: u32, c: u32) -> u32 {
@@ -38,13 +41,13 @@ fn sampled(begin: u32, size: u32, s: u32) -> u32 {
   return members[begin + mix(params.seed, begin, s) % size];
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let node = threadNumber(workgroup, groups, local);
-  if (node >= params.nodes) { return; }
+  if (node >= params.count) { return; }
   let quads = params.quads;
-  let begin = nodes[node * 3u];
-  let size = nodes[node * 3u + 1u] - begin;
+  let begin = nodes[node * ${NODE_WORDS}u];
+  let size = nodes[node * ${NODE_WORDS}u + 1u] - begin;
   let count = min(size, params.sample);
   let mean = node * 2u * quads;
   let sum = mean + quads;
@@ -81,4 +84,4 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })

@@ -10,10 +10,11 @@
  * The state is one list of words, see `STATE`.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { ROUNDING } from './assign-sparse.ts'
-import { rowsBinding, sparseBindings, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { ROUNDING, ROW_PARAMS, vectorBuffers } from './rows.ts'
 
 export const PLUS_BLOCK = 64
 /** Candidates for one centre. */
@@ -36,24 +37,31 @@ export const STATE = {
 } as const
 
 const constants = wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
 `
 
-export const choosePlusPlus: Shader = {
+export const choosePlusPlus = declareShader({
   name: 'plus-plus-choose',
-  code: () => wgsl`
-struct Params {
-  blocks: u32,
-  considered: u32,  // candidates to choose from
-  trials: u32,      // candidates to draw; 0 after the last centre
-  step: u32,        // centres chosen before; 0: there are no candidates yet
-}
-@group(0) @binding(0) var<storage, read> potentials: array<f32>;  // [candidate][block]
-@group(0) @binding(1) var<storage, read> uniforms: array<f32>;    // [step][trials]
-@group(0) @binding(2) var<storage, read_write> state: array<u32>;
-@group(0) @binding(3) var<storage, read_write> chosen: array<u32>;
-@group(0) @binding(4) var<uniform> params: Params;
+  params: {
+    blocks: 'u32',
+    /** Candidates to choose from. */
+    considered: 'u32',
+    /** Candidates to draw; 0 after the last centre. */
+    trials: 'u32',
+    /** Centres chosen before; 0: there are no candidates yet. */
+    step: 'u32',
+  },
+  buffers: {
+    /** [candidate][block] */
+    potentials: reads('f32'),
+    /** [step][trials] */
+    uniforms: reads('f32'),
+    state: writes('u32'),
+    chosen: writes('u32'),
+  },
+  workgroup: PLUS_BLOCK,
+  body: () => wgsl`
 ${constants}
 
 // Larger arrays take software adapters long to compile.
@@ -70,7 +78,7 @@ fn sumSpan(t: u32, local: u32, span: u32) {
   sums[local] = sum;
 }
 
-@compute @workgroup_size(${PLUS_BLOCK})
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) local: u32) {
   let span = (params.blocks + ${PLUS_BLOCK - 1}u) / ${PLUS_BLOCK}u;
   for (var t = 0u; t < params.considered; t++) {
@@ -126,39 +134,38 @@ fn main(@builtin(local_invocation_index) local: u32) {
   state[${STATE.skips}u + local] = bitcast<u32>(left);
 }
 `,
-}
+})
 
-export const drawPlusPlus = (type: RowType): Shader => ({
-  name: `plus-plus-draw-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstBlock: u32,  // of this part, among those of all points
-  blocks: u32,
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  weighted: u32,
-  columnsAt: u32,
-}
-@group(0) @binding(0) var<storage, read> nearest: array<f32>;
-@group(0) @binding(1) var<storage, read> trial: array<f32>;
-@group(0) @binding(2) var<storage, read> weights: array<f32>;
-@group(0) @binding(3) var<storage, read_write> state: array<u32>;
-#if ${type === 'csr'}
-@group(0) @binding(4) var<storage, read_write> candidates: array<f32>;
-${sparseBindings(5)}
-@group(0) @binding(7) var<uniform> params: Params;
-#else
-@group(0) @binding(4) var<storage, read_write> candidates: array<vec4f>;
-${rowsBinding(5, type === 'u8' ? 'u8' : 'f32')}
-@group(0) @binding(6) var<uniform> params: Params;
-#endif
+/** The element of candidates in full: sparse rows are written and read entry by entry. */
+const candidateElement = (type: RowType) => (type === 'csr' ? 'f32' : 'vec4f')
+
+export const drawPlusPlus = (type: RowType) =>
+  declareShader({
+    name: `plus-plus-draw-${type}`,
+    params: {
+      /** Of this part, among those of all points. */
+      firstBlock: 'u32',
+      blocks: 'u32',
+      firstRow: 'u32',
+      rows: 'u32',
+      ...ROW_PARAMS,
+    },
+    buffers: {
+      nearest: reads('f32'),
+      trial: reads('f32'),
+      weights: mayRead('f32'),
+      state: writes('u32'),
+      candidates: writes(candidateElement(type)),
+      ...vectorBuffers(type),
+    },
+    workgroup: PLUS_BLOCK,
+    body: () => wgsl`
 ${constants}
 
 var<workgroup> chances: array<f32, ${PLUS_BLOCK}>;
 var<workgroup> found: u32;
 
-@compute @workgroup_size(${PLUS_BLOCK})
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let t = workgroup.x;
   let block = state[${STATE.blocks}u + t];
@@ -169,7 +176,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     chance = nearest[row];
     let best = state[${STATE.best}];
     if (best != NONE) { chance = min(chance, trial[best * params.rows + row]); }
-    if (params.weighted == 1u) { chance *= weights[row]; }
+    if (params.hasWeights == 1u) { chance *= weights[row]; }
   }
   chances[local] = chance;
 #if ${type === 'csr'}
@@ -197,12 +204,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   storageBarrier();
   if (found == NONE) { return; }
 #if ${type === 'csr'}
-  for (var entry = places[found] + local; entry < places[found + 1u]; entry += ${PLUS_BLOCK}u) {
-    candidates[t * params.quads * 4u + places[params.columnsAt + entry]] = values[entry];
+  for (var entry = offsets[found] + local; entry < offsets[found + 1u]; entry += ${PLUS_BLOCK}u) {
+    candidates[t * params.quads * 4u + offsets[params.columnsAt + entry]] = x[entry];
   }
   if (local == 0u) {
     var square = 0.0;
-    for (var entry = places[found]; entry < places[found + 1u]; entry++) { square += values[entry] * values[entry]; }
+    for (var entry = offsets[found]; entry < offsets[found + 1u]; entry++) { square += x[entry] * x[entry]; }
     state[${STATE.squares}u + t] = bitcast<u32>(square);
   }
 #else
@@ -212,31 +219,30 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 #endif
 }
 `,
-})
+  })
 
-export const measurePlusPlus = (type: RowType): Shader => ({
-  name: `plus-plus-measure-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,  // of this pass
-  endRow: u32,
-  rows: u32,
-  quads: u32,
-  trials: u32,
-  columnsAt: u32,
-}
-@group(0) @binding(0) var<storage, read_write> nearest: array<f32>;
-@group(0) @binding(1) var<storage, read_write> trial: array<f32>;
-@group(0) @binding(2) var<storage, read> state: array<u32>;
+export const measurePlusPlus = (type: RowType) =>
+  declareShader({
+    name: `plus-plus-measure-${type}`,
+    params: {
+      /** Of this pass. */
+      firstRow: 'u32',
+      endRow: 'u32',
+      rows: 'u32',
+      trials: 'u32',
+      ...ROW_PARAMS,
+    },
+    buffers: {
+      nearest: writes('f32'),
+      trial: writes('f32'),
+      state: reads('u32'),
+      candidates: reads(candidateElement(type)),
+      ...vectorBuffers(type),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
 #if ${type === 'csr'}
-@group(0) @binding(3) var<storage, read> candidates: array<f32>;
-${sparseBindings(4)}
-@group(0) @binding(6) var<uniform> params: Params;
 ${ROUNDING}
-#else
-@group(0) @binding(3) var<storage, read> candidates: array<vec4f>;
-${rowsBinding(4, type === 'u8' ? 'u8' : 'f32')}
-@group(0) @binding(5) var<uniform> params: Params;
 #endif
 ${constants}
 ${threadNumber}
@@ -247,10 +253,10 @@ fn distances(row: u32, first: u32, bound: f32) -> vec4f {
   let stride = params.quads * 4u;
   var apart = vec4f();
   var inside = vec4f();
-  for (var entry = places[row]; entry < places[row + 1u]; entry++) {
-    let at = first * stride + places[params.columnsAt + entry];
+  for (var entry = offsets[row]; entry < offsets[row + 1u]; entry++) {
+    let at = first * stride + offsets[params.columnsAt + entry];
     let other = vec4f(candidates[at], candidates[at + stride], candidates[at + 2u * stride], candidates[at + 3u * stride]);
-    let gap = values[entry] - other;
+    let gap = x[entry] - other;
     apart += gap * gap;
     inside += other * other;
   }
@@ -280,7 +286,7 @@ fn distances(row: u32, first: u32, bound: f32) -> vec4f {
 #endif
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let row = params.firstRow + threadNumber(workgroup, groups, local);
   let rows = params.rows;
@@ -300,28 +306,25 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-})
+  })
 
 /** Without candidates (`trials` 0) it gives the potential as it is. */
-export const sumPlusPlus: Shader = {
+export const sumPlusPlus = declareShader({
   name: 'plus-plus-sum',
-  code: () => wgsl`
-struct Params {
-  rows: u32,
-  blocks: u32,
-  trials: u32,
-  weighted: u32,
-  firstBlock: u32,  // of this part, among those of all points
-  allBlocks: u32,
-}
-@group(0) @binding(0) var<storage, read> nearest: array<f32>;
-@group(0) @binding(1) var<storage, read> trial: array<f32>;
-@group(0) @binding(2) var<storage, read> weights: array<f32>;
-@group(0) @binding(3) var<storage, read_write> potentials: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+  params: {
+    rows: 'u32',
+    blocks: 'u32',
+    trials: 'u32',
+    /** Of this part, among those of all points. */
+    firstBlock: 'u32',
+    allBlocks: 'u32',
+  },
+  buffers: { nearest: reads('f32'), trial: reads('f32'), weights: mayRead('f32'), potentials: writes('f32') },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let t = number / params.blocks;
@@ -331,10 +334,10 @@ fn main(${threadBuiltins}) {
   for (var row = block * ${PLUS_BLOCK}u; row < min((block + 1u) * ${PLUS_BLOCK}u, params.rows); row++) {
     var value = nearest[row];
     if (params.trials > 0u) { value = min(value, trial[t * params.rows + row]); }
-    if (params.weighted == 1u) { value *= weights[row]; }
+    if (params.hasWeights == 1u) { value *= weights[row]; }
     sum += value;
   }
   potentials[t * params.allBlocks + params.firstBlock + block] = sum;
 }
 `,
-}
+})

@@ -4,6 +4,9 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 
+/** Share of the price below which a gain is rounding error. */
+export const LEAST_GAIN = 1e-6
+
 export const prices = wgsl`
 fn priceToJoin(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32) -> f32 {
   if (unit == 0u) { return distance * weight * (mass / (mass + weight)); }

@@ -1,21 +1,20 @@
 /** out[i] = x_i . directions[node[i]], one direction per tree node. One thread a point. Cost: 2 n d. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const projectShader = (type: ElementType): Shader => ({
-  name: `project-${type}`,
-  code: () => wgsl`
-struct Params { firstRow: u32, rows: u32, quads: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> directions: array<vec4f>;
-@group(0) @binding(2) var<storage, read> nodes: array<u32>;
-@group(0) @binding(3) var<storage, read_write> out: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+export const projectShader = (type: ElementType) =>
+  declareShader({
+    name: `project-${type}`,
+    params: { firstRow: 'u32', rows: 'u32', quads: 'u32' },
+    buffers: { x: rowsOf(type), directions: reads('vec4f'), nodes: reads('u32'), out: writes('f32') },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -26,4 +25,4 @@ fn main(${threadBuiltins}) {
   out[row] = sum;
 }
 `,
-})
+  })

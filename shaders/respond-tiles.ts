@@ -1,85 +1,136 @@
 /**
  * respondAll of shaders/respond.ts in two passes, for hardware: ranks of all components for some rows, in register tiles,
- * then the list and the evidence of each row, one thread per row. Cost: 3 n k d.
+ * then the list and the evidence of each row, one thread per row. Cost: 3 n k d by
+ * differences, 2.2 n k d by products.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { answerList } from './respond.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { onlyIf, reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { ANSWER_BUFFERS, ANSWER_PARAMS, answerList } from './respond.ts'
+import { distanceDeclarations, SHIFT_BUFFERS, tileDistances } from './tile-distances.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { unroll } from './unroll.ts'
 
 const { rows: ROWS, threads: GROUP, each: EACH, side: SIDE } = PRODUCT_TILE
 
-/** ranks[component][row of this pass]: neighbouring threads of both passes have neighbouring rows. */
-export const rankTilesShader = (type: ElementType): Shader => ({
-  name: `respond-rank-tiles-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  first: u32,  // number of the first component of this pass
-  count: u32,
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;  // [components of this pass][quads]
-@group(0) @binding(2) var<storage, read> scales: array<vec2f>;   // of all components
-@group(0) @binding(3) var<storage, read_write> ranks: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
-${tileDeclarations}
+const RANK_PARAMS = { firstRow: 'u32', rows: 'u32', quads: 'u32', first: 'u32', count: 'u32' } as const
 
+/** centers: [components of this pass][quads], scales: of all components. */
+const rankBuffers = (type: ElementType) => ({
+  x: rowsOf(type),
+  centers: reads('vec4f'),
+  scales: reads('vec2f'),
+  ranks: writes('f32'),
+})
+
+const rowFunctions = `
 fn leftRow(index: u32) -> u32 { return min(index, params.count - 1u); }
 fn rightRow(index: u32) -> u32 { return params.firstRow + min(index, params.rows - 1u); }
-fn leftPart(row: u32, t: u32) -> vec4f {
-  return select(vec4f(), centers[row * params.quads + min(t, params.quads - 1u)], t < params.quads);
+fn leftRaw(row: u32, t: u32) -> vec4f { return centers[row * params.quads + t]; }
+fn rightRaw(row: u32, t: u32) -> vec4f { return xPart(row, t, params.quads); }
+fn emit(component: u32, row: u32, distance: f32) {
+  let scale = scales[params.first + component];
+  ranks[component * params.rows + row] = scale.x - distance * scale.y;
 }
-fn rightPart(row: u32, t: u32) -> vec4f {
-  return select(vec4f(), xPart(row, min(t, params.quads - 1u), params.quads), t < params.quads);
-}
+`
 
-@compute @workgroup_size(${GROUP})
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) groups: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
+const beginTile = `
   let quads = params.quads;
   let across = (params.rows + ${ROWS - 1}u) / ${ROWS}u;
   let tile = workgroup.y * groups.x + workgroup.x;
   let firstLeft = tile / across * ${ROWS}u;
   let firstRight = tile % across * ${ROWS}u;
+`
+
+const main = `
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+)`
+
+/**
+ * ranks[component][row of this pass]: neighbouring threads of both passes have neighbouring rows. By differences: 2
+ * operations a column. With `marked` only the tiles that `rankProductsShader` left.
+ */
+export const rankTilesShader = (type: ElementType, marked = false) =>
+  declareShader({
+    name: `respond-rank-tiles-${type}${marked ? '-marked' : ''}`,
+    params: RANK_PARAMS,
+    buffers: { ...rankBuffers(type), marks: onlyIf(marked, reads('u32')) },
+    workgroup: GROUP,
+    body: () => wgsl`
+${tileDeclarations}
+${rowFunctions}
+fn leftPart(row: u32, t: u32) -> vec4f {
+  return select(vec4f(), leftRaw(row, min(t, params.quads - 1u)), t < params.quads);
+}
+fn rightPart(row: u32, t: u32) -> vec4f {
+  return select(vec4f(), rightRaw(row, min(t, params.quads - 1u)), t < params.quads);
+}
+
+${main} {
+${beginTile}
+#if ${marked}
+  if (tile >= arrayLength(&marks) || marks[tile] == 0u) { return; }
+#endif
 ${tileLoop('differences')}
 ${unroll(
   EACH,
   (i) => `  {
     let component = firstLeft + ty + ${SIDE * i}u;
     if (component < params.count) {
-      let scale = scales[params.first + component];
-      let at = component * params.rows;
-${unroll(EACH, (j) => `      { let row = firstRight + tx + ${SIDE * j}u; if (row < params.rows) { ranks[at + row] = scale.x - s${i}_${j} * scale.y; } }`)}
+${unroll(EACH, (j) => `      { let row = firstRight + tx + ${SIDE * j}u; if (row < params.rows) { emit(component, row, s${i}_${j}); } }`)}
     }
   }`,
 )}
 }
 `,
-})
+  })
 
-/** The m best of the ranks, and the log of the sum over all of them. With `merge` on top of what is there. */
-export const listRanksShader = (capacity: number): Shader => ({
-  name: `respond-list-ranks-${capacity}`,
-  code: () => wgsl`
-struct Params { firstRow: u32, rows: u32, m: u32, first: u32, count: u32, merge: u32 }
-@group(0) @binding(0) var<storage, read> ranks: array<f32>;  // [component][row of this pass]
-@group(0) @binding(1) var<storage, read_write> best: array<u32>;
-@group(0) @binding(2) var<storage, read_write> logs: array<f32>;
-@group(0) @binding(3) var<storage, read_write> evidence: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+/** The same by products (tile-distances.ts): 1.1 operations a column. */
+export const rankProductsShader = (type: ElementType) =>
+  declareShader({
+    name: `respond-rank-products-${type}`,
+    params: RANK_PARAMS,
+    buffers: { ...rankBuffers(type), ...SHIFT_BUFFERS },
+    workgroup: GROUP,
+    body: () => wgsl`
+${distanceDeclarations}
+${rowFunctions}
+fn leftPart(row: u32, t: u32) -> vec4f {
+  let at = min(t, params.quads - 1u);
+  return select(vec4f(), leftRaw(row, at) - shift[at], t < params.quads);
+}
+fn rightPart(row: u32, t: u32) -> vec4f {
+  let at = min(t, params.quads - 1u);
+  return select(vec4f(), rightRaw(row, at) - shift[at], t < params.quads);
+}
+
+${main} {
+${beginTile}
+  let lefts = params.count;
+  let rights = params.rows;
+${tileDistances}
+}
+`,
+  })
+
+/** ranks: [component][row of this pass]. The m best of the ranks, and the log of the sum over all of them. With `merge` on top of what is there. */
+export const listRanksShader = (capacity: number) =>
+  declareShader({
+    name: `respond-list-ranks-${capacity}`,
+    params: ANSWER_PARAMS,
+    buffers: { ranks: reads('f32'), ...ANSWER_BUFFERS },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 ${answerList(capacity)}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -90,4 +141,4 @@ fn main(${threadBuiltins}) {
   evidence[row] = top + log(sum);
 }
 `,
-})
+  })

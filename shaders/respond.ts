@@ -5,8 +5,9 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Instead of a capacity: the list lies in the result, where it needs no private memory and may be of any length. */
 export const IN_PLACE = 0
@@ -17,7 +18,7 @@ const list = (capacity: number): string => {
   const component = (place: string): string =>
     capacity === IN_PLACE ? `best[listBase + ${place}]` : `listComponent[${place}]`
   return wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 const LOWEST = -3.4e38f;
 
 #if ${capacity !== IN_PLACE}
@@ -65,6 +66,18 @@ fn writeList(base: u32) {
 `
 }
 
+/** For components `first` to `first + count`. With `merge` on top of what is there. */
+export const ANSWER_PARAMS = {
+  firstRow: 'u32',
+  rows: 'u32',
+  m: 'u32',
+  first: 'u32',
+  count: 'u32',
+  merge: 'bool',
+} as const
+
+export const ANSWER_BUFFERS = { best: writes('u32'), logs: writes('f32'), evidence: writes('f32') } as const
+
 /** The list of a point and the evidence of what was put into it, on top of an earlier list with `merge`. */
 export const answerList = (capacity: number): string => wgsl`
 ${list(capacity)}
@@ -99,19 +112,22 @@ fn answer(rank: f32, component: u32) {
 `
 
 /** The best of those a point had, under their new numbers, and of those just found, with their distances. */
-export const respondListsShader = (type: ElementType, capacity: number): Shader => ({
-  name: `respond-lists-${type}-${capacity}`,
-  code: () => wgsl`
-struct Params { firstRow: u32, rows: u32, quads: u32, m: u32, width: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> scales: array<vec2f>;
-@group(0) @binding(3) var<storage, read> renamed: array<u32>;
-@group(0) @binding(4) var<storage, read> found: array<u32>;
-@group(0) @binding(5) var<storage, read> foundDistances: array<f32>;
-@group(0) @binding(6) var<storage, read_write> best: array<u32>;
-@group(0) @binding(7) var<storage, read_write> logs: array<f32>;
-@group(0) @binding(8) var<uniform> params: Params;
+export const respondListsShader = (type: ElementType, capacity: number) =>
+  declareShader({
+    name: `respond-lists-${type}-${capacity}`,
+    params: { firstRow: 'u32', rows: 'u32', quads: 'u32', m: 'u32', width: 'u32' },
+    buffers: {
+      x: rowsOf(type),
+      centers: reads('vec4f'),
+      scales: reads('vec2f'),
+      renamed: reads('u32'),
+      found: reads('u32'),
+      foundDistances: reads('f32'),
+      best: writes('u32'),
+      logs: writes('f32'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 ${list(capacity)}
 
@@ -122,7 +138,7 @@ fn holds(component: u32) -> bool {
   return false;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -153,24 +169,20 @@ fn main(${threadBuiltins}) {
   writeList(base);
 }
 `,
-})
+  })
 
-/** The m best of all components, and the log of the sum over all of them. With `merge` on top of what is there. */
-export const respondAllShader = (type: ElementType, capacity: number): Shader => ({
-  name: `respond-all-${type}-${capacity}`,
-  code: () => wgsl`
-struct Params { firstRow: u32, rows: u32, quads: u32, m: u32, first: u32, count: u32, merge: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;  // [components of this pass][quads]
-@group(0) @binding(2) var<storage, read> scales: array<vec2f>;   // of all components
-@group(0) @binding(3) var<storage, read_write> best: array<u32>;
-@group(0) @binding(4) var<storage, read_write> logs: array<f32>;
-@group(0) @binding(5) var<storage, read_write> evidence: array<f32>;
-@group(0) @binding(6) var<uniform> params: Params;
+/** centers: [components of this pass][quads], scales: of all components. The m best of all components, and the log of the sum over all of them. With `merge` on top of what is there. */
+export const respondAllShader = (type: ElementType, capacity: number) =>
+  declareShader({
+    name: `respond-all-${type}-${capacity}`,
+    params: { ...ANSWER_PARAMS, quads: 'u32' },
+    buffers: { x: rowsOf(type), centers: reads('vec4f'), scales: reads('vec2f'), ...ANSWER_BUFFERS },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 ${answerList(capacity)}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -191,4 +203,4 @@ fn main(${threadBuiltins}) {
   evidence[row] = top + log(sum);
 }
 `,
-})
+  })

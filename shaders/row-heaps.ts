@@ -4,15 +4,25 @@
  * and their length is a parameter, so one shader serves all lengths.
  *
  * heaps: vec2u [place][thread] = bits of a float key, number. Neighbouring threads access neighbouring words when
- * they access the same place. A kernel that uses them sets `heapThread` to the number of its thread and has
- * `params.heapStride`, the number of threads of the dispatch.
+ * they access the same place. A kernel that uses them declares HEAP_BUFFERS and HEAP_PARAMS, and sets `heapThread` to the
+ * number of its thread.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
+import { writes } from '../src/device/fields.ts'
+import { LOWEST } from './assign-pieces.ts'
+import { NONE } from './pieces.ts'
 
-/** Binds the heaps and defines `heapEntry(place)` and `setHeapEntry(place, entry)` for the heap of this thread. */
-export const heapsBinding = (binding: number): string => wgsl`
-@group(0) @binding(${binding}) var<storage, read_write> heaps: array<vec2u>;
+export const HEAP_BUFFERS = { heaps: writes('vec2u') } as const
 
+export const HEAP_PARAMS = {
+  /** Entries of a heap. */
+  m: 'u32',
+  /** Threads of the dispatch. */
+  heapStride: 'u32',
+} as const
+
+/** `heapEntry(place)` and `setHeapEntry(place, entry)` for the heap of this thread. */
+export const heapAccess = wgsl`
 struct HeapEntry { key: f32, number: u32 }
 
 var<private> heapThread: u32;
@@ -33,8 +43,8 @@ fn setHeapEntry(place: u32, entry: HeapEntry) {
  * A candidate costs one comparison, and log m steps if it is kept.
  */
 export const bestHeap = wgsl`
-const LOWEST = -3.4e38f;
-const NONE = 0xffffffffu;
+${LOWEST}
+${NONE}
 
 /** The entry at the root: what a candidate has to beat. */
 var<private> worstBest: HeapEntry;

@@ -1,26 +1,33 @@
 /**
- * Exclusive prefix sums of u32 in place, without barriers: every thread sums a block of 256, the
- * block sums are scanned the same way, and the blocks then run through once more.
+ * Exclusive prefix sums of u32 in place, without barriers: each thread sums a block of 256 values, the block sums are
+ * scanned the same way, and a last pass over the blocks adds their start to each value.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { writes } from '../src/device/fields.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 export const SCAN_BLOCK = 256
 
-const header = wgsl`
-struct Params { count: u32 }
-@group(0) @binding(0) var<storage, read_write> values: array<u32>;
-@group(0) @binding(1) var<storage, read_write> blockSums: array<u32>;
-@group(0) @binding(2) var<uniform> params: Params;
-${threadNumber}
-`
+const FIELDS = {
+  params: { count: 'u32' },
+  buffers: {
+    values: writes('u32'),
+    // Bound for writing in both passes: values and block sums can lie in one buffer, which WebGPU lets a dispatch either
+    // read or write.
+    blockSums: writes('u32'),
+  },
+  workgroup: THREADS,
+} as const
 
 /** blockSums[b] = sum of block b. */
-export const scanBlockSums: Shader = {
+export const scanBlockSums = declareShader({
   name: 'scan-block-sums',
-  code: () => wgsl`${header}
-@compute @workgroup_size(${THREADS})
+  ...FIELDS,
+  body: () => wgsl`
+${threadNumber}
+
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let block = threadNumber(workgroup, groups, local);
   let begin = block * ${SCAN_BLOCK}u;
@@ -30,13 +37,16 @@ fn main(${threadBuiltins}) {
   blockSums[block] = sum;
 }
 `,
-}
+})
 
 /** values become exclusive sums that start at their block's (already scanned) sum. */
-export const scanWithinBlocks: Shader = {
+export const scanWithinBlocks = declareShader({
   name: 'scan-within-blocks',
-  code: () => wgsl`${header}
-@compute @workgroup_size(${THREADS})
+  ...FIELDS,
+  body: () => wgsl`
+${threadNumber}
+
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let block = threadNumber(workgroup, groups, local);
   let begin = block * ${SCAN_BLOCK}u;
@@ -49,17 +59,16 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-}
+})
 
 /** The few values of the last level, by one thread. */
-export const scanSingle: Shader = {
+export const scanSingle = declareShader({
   name: 'scan-single',
-  code: () => wgsl`
-struct Params { count: u32 }
-@group(0) @binding(0) var<storage, read_write> values: array<u32>;
-@group(0) @binding(1) var<uniform> params: Params;
-
-@compute @workgroup_size(1)
+  params: { count: 'u32' },
+  buffers: { values: writes('u32') },
+  workgroup: 1,
+  body: () => wgsl`
+@compute @workgroup_size(WORKGROUP)
 fn main() {
   var sum = 0u;
   for (var i = 0u; i < params.count; i++) {
@@ -69,4 +78,4 @@ fn main() {
   }
 }
 `,
-}
+})

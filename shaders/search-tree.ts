@@ -9,8 +9,13 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { rowDistance } from './rows.ts'
+
+/** Marks a leaf in the second word of a node. */
+export const LEAF = 0x80000000
 
 /** Queue entries of a workgroup: 8 KiB, so that several workgroups fit a compute unit. */
 const GROUP_ENTRIES = 1024
@@ -20,40 +25,36 @@ export function searchRowsPerGroup(capacity: number): number {
   return Math.max(1, Math.min(8, GROUP_ENTRIES / capacity))
 }
 
+const PARAMS = {
+  firstRow: 'u32',
+  rows: 'u32',
+  quads: 'u32',
+  roots: 'u32',
+  checks: 'u32',
+  merge: 'bool',
+  /** Above 0: list all centres measured; a full list ends the search. */
+  width: 'u32',
+} as const
+
+const buffers = (type: ElementType) => ({
+  x: rowsOf(type),
+  centers: reads('vec4f'),
+  nodes: reads('vec4u'),
+  items: reads('u32'),
+  /** Of a k-means tree. The nodes of other trees are split by column and threshold. */
+  nodeCenters: mayRead('vec4f'),
+  labels: writes('u32'),
+  distances: writes('f32'),
+  looked: writes('f32'),
+})
+
 const header = (type: ElementType, capacity: number): string => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  roots: u32,
-  checks: u32,
-  merge: u32,
-  ranked: u32,
-  width: u32,  // above 0: list all centres measured; a full list ends the search
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> nodes: array<vec4u>;
-@group(0) @binding(3) var<storage, read> items: array<u32>;
-@group(0) @binding(4) var<storage, read> nodeCenters: array<vec4f>;
-@group(0) @binding(5) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(6) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(7) var<storage, read_write> looked: array<f32>;
-@group(0) @binding(8) var<uniform> params: Params;
+${rowDistance(type)}
 
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
-const LEAF = 0x80000000u;
+const LEAF = ${LEAF}u;
 const CAPACITY = ${capacity}u;
-
-fn toCenter(row: u32, center: u32) -> f32 {
-  var distance = 0.0;
-  for (var t = 0u; t < params.quads; t++) {
-    let gap = xPart(row, t, params.quads) - centers[center * params.quads + t];
-    distance += dot(gap, gap);
-  }
-  return distance;
-}
 
 fn toNode(row: u32, node: u32) -> f32 {
   var distance = 0.0;
@@ -149,12 +150,16 @@ fn finish(row: u32, measured: u32) {
 }
 `
 
-export const searchTreeShader = (type: ElementType, capacity: number): Shader => ({
-  name: `search-tree-${type}-${capacity}`,
-  code: () => wgsl`
+export const searchTreeShader = (type: ElementType, capacity: number) =>
+  declareShader({
+    name: `search-tree-${type}-${capacity}`,
+    params: PARAMS,
+    buffers: buffers(type),
+    workgroup: THREADS,
+    body: () => wgsl`
 ${header(type, capacity)}
 const ROWS = ${searchRowsPerGroup(capacity)}u;
-const LANES = ${THREADS / searchRowsPerGroup(capacity)}u;
+const LANES = WORKGROUP / ROWS;
 
 var<workgroup> ranks: array<array<f32, ROWS>, CAPACITY>;
 var<workgroup> queued: array<array<u32, ROWS>, CAPACITY>;
@@ -171,7 +176,7 @@ ${queue(
 )}
 ${found}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
@@ -203,7 +208,7 @@ fn main(
         let rank = ranks[0][slot];
         node = nodes[queued[0][slot]];
         pop();
-        if (params.ranked == 0u) {
+        if (params.hasNodeCenters == 0u) {
           while ((node.y & LEAF) == 0u) { node = nodes[descend(row, rank, node)]; }
         }
         left = node.y & ~LEAF;
@@ -224,7 +229,7 @@ fn main(
       if (job.z == 1u) {
         let center = items[job.x + lane];
         numbers[slot][lane] = center;
-        measures[slot][lane] = toCenter(row, center);
+        measures[slot][lane] = distanceTo(row, center);
       } else {
         numbers[slot][lane] = job.x + lane;
         measures[slot][lane] = toNode(row, job.x + lane);
@@ -265,11 +270,15 @@ fn main(
   if (leads) { finish(row, measured); }
 }
 `,
-})
+  })
 
-export const searchTreePrivate = (type: ElementType, capacity: number): Shader => ({
-  name: `search-tree-private-${type}-${capacity}`,
-  code: () => wgsl`
+export const searchTreePrivate = (type: ElementType, capacity: number) =>
+  declareShader({
+    name: `search-tree-private-${type}-${capacity}`,
+    params: PARAMS,
+    buffers: buffers(type),
+    workgroup: THREADS,
+    body: () => wgsl`
 ${header(type, capacity)}
 ${threadNumber}
 
@@ -281,7 +290,7 @@ ${queue(
 )}
 ${found}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -297,7 +306,7 @@ fn main(${threadBuiltins}) {
     var node = nodes[queued[0]];
     pop();
     while ((node.y & LEAF) == 0u) {
-      if (params.ranked == 0u) {
+      if (params.hasNodeCenters == 0u) {
         node = nodes[descend(row, rank, node)];
         continue;
       }
@@ -320,10 +329,10 @@ fn main(${threadBuiltins}) {
     for (var at = 0u; at < count; at++) {
       if (params.width > 0u && checked == params.width) { break; }
       let center = items[node.x + at];
-      take(row, center, toCenter(row, center));
+      take(row, center, distanceTo(row, center));
     }
   }
   finish(row, measured);
 }
 `,
-})
+  })

@@ -1,16 +1,20 @@
 /**
- * Responsibilities from logs: share = exp(log - evidence) times the weight of the point, 0 below LEAST.
- * One thread a point for lists, one for each pair where all components are asked.
+ * Responsibilities from logs: share = exp(log - evidence) times the weight of the point, 0 below LEAST_SHARE. One thread for
+ * each point of lists, one for each pair where all components are asked.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+
+/** Shares below this are 0: smaller ones would soon round to zero. Small as they are, they say how wide a component may grow. */
+export const LEAST_SHARE = 2 ** -110
 
 const shareOf = wgsl`
-const NONE = 0xffffffffu;
+${NONE}
 const FAR = 3.4e38f;
-const LEAST = 7.7037198e-34f;  // 2^-110: smaller ones would soon round to zero
+const LEAST = ${LEAST_SHARE}f;
 
 fn shareOf(gap: f32) -> f32 {
   let share = exp(clamp(gap, -80.0, 1.0));
@@ -18,23 +22,26 @@ fn shareOf(gap: f32) -> f32 {
 }
 `
 
-export const sharesOfListsShader = (type: ElementType): Shader => ({
-  name: `shares-of-lists-${type}`,
-  code: () => wgsl`
-struct Params { firstRow: u32, rows: u32, quads: u32, m: u32, weighted: u32, given: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> weights: array<f32>;
-@group(0) @binding(3) var<storage, read> best: array<u32>;
-@group(0) @binding(4) var<storage, read_write> logs: array<f32>;
-@group(0) @binding(5) var<storage, read_write> evidence: array<f32>;
-@group(0) @binding(6) var<storage, read_write> labels: array<u32>;
-@group(0) @binding(7) var<storage, read_write> distances: array<f32>;
-@group(0) @binding(8) var<uniform> params: Params;
+export const sharesOfListsShader = (type: ElementType) =>
+  declareShader({
+    name: `shares-of-lists-${type}`,
+    params: { firstRow: 'u32', rows: 'u32', quads: 'u32', m: 'u32', given: 'bool' },
+    buffers: {
+      x: rowsOf(type),
+      centers: reads('vec4f'),
+      weights: mayRead('f32'),
+      best: reads('u32'),
+      logs: writes('f32'),
+      evidence: writes('f32'),
+      labels: writes('u32'),
+      distances: writes('f32'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 ${shareOf}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
@@ -63,28 +70,33 @@ fn main(${threadBuiltins}) {
   }
   let total = evidence[row];
   var weight = 1.0;
-  if (params.weighted == 1u) { weight = weights[row]; }
+  if (params.hasWeights == 1u) { weight = weights[row]; }
   for (var place = 0u; place < params.m; place++) { logs[base + place] = shareOf(logs[base + place] - total) * weight; }
 }
 `,
-})
+  })
 
-export const sharesOfAllShader = (type: ElementType): Shader => ({
-  name: `shares-of-all-${type}`,
-  code: () => wgsl`
-struct Params { firstRow: u32, rows: u32, quads: u32, first: u32, count: u32, weighted: u32 }
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> centers: array<vec4f>;
-@group(0) @binding(2) var<storage, read> scales: array<vec2f>;
-@group(0) @binding(3) var<storage, read> weights: array<f32>;
-@group(0) @binding(4) var<storage, read> evidence: array<f32>;
-@group(0) @binding(5) var<storage, read_write> pairs: array<u32>;   // [n][count]
-@group(0) @binding(6) var<storage, read_write> shares: array<f32>;  // [n][count]
-@group(0) @binding(7) var<uniform> params: Params;
+export const sharesOfAllShader = (type: ElementType) =>
+  declareShader({
+    name: `shares-of-all-${type}`,
+    params: { firstRow: 'u32', rows: 'u32', quads: 'u32', first: 'u32', count: 'u32' },
+    buffers: {
+      x: rowsOf(type),
+      centers: reads('vec4f'),
+      scales: reads('vec2f'),
+      weights: mayRead('f32'),
+      evidence: reads('f32'),
+      /** [n][count] */
+      pairs: writes('u32'),
+      /** [n][count] */
+      shares: writes('f32'),
+    },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 ${shareOf}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let here = number / params.count;
@@ -99,10 +111,10 @@ fn main(${threadBuiltins}) {
   }
   let share = shareOf(scales[component].x - distance * scales[component].y - evidence[row]);
   var weight = 1.0;
-  if (params.weighted == 1u) { weight = weights[row]; }
+  if (params.hasWeights == 1u) { weight = weights[row]; }
   let out = row * params.count + number % params.count;
   pairs[out] = select(component, NONE, share == 0.0);
   shares[out] = share * weight;
 }
 `,
-})
+  })

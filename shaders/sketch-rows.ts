@@ -1,27 +1,28 @@
-/** out = bytes of A B' + shifts: rows along a few directions. One thread for 4 columns of a row. Cost: 2 n d q. */
+/** out = bytes of A B' + shifts: rows projected on a few directions. One thread for 4 columns of a row. Cost: 2 n d q. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import type { Shader } from '../src/device/contract.ts'
-import { rowsBinding, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const sketchRowsShader = (type: ElementType): Shader => ({
-  name: `sketch-rows-${type}`,
-  code: () => wgsl`
-struct Params {
-  firstRow: u32,
-  rows: u32,
-  quads: u32,
-  count: u32,      // directions
-  outQuads: u32,   // a row of the result is outQuads words of 4 bytes
-}
-${rowsBinding(0, type)}
-@group(0) @binding(1) var<storage, read> directions: array<vec4f>;
-@group(0) @binding(2) var<storage, read> shifts: array<f32>;
-@group(0) @binding(3) var<storage, read_write> out: array<u32>;
-@group(0) @binding(4) var<uniform> params: Params;
+export const sketchRowsShader = (type: ElementType) =>
+  declareShader({
+    name: `sketch-rows-${type}`,
+    params: {
+      firstRow: 'u32',
+      rows: 'u32',
+      quads: 'u32',
+      /** Directions. */
+      count: 'u32',
+      /** A row of the result is outQuads words of 4 bytes. */
+      outQuads: 'u32',
+    },
+    buffers: { x: rowsOf(type), directions: reads('vec4f'), shifts: reads('f32'), out: writes('u32') },
+    workgroup: THREADS,
+    body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   let column = number % params.outQuads;
@@ -49,4 +50,4 @@ fn main(${threadBuiltins}) {
   out[row * params.outQuads + column] = pack4xU8(select(vec4u(), steps, inside));
 }
 `,
-})
+  })

@@ -1,12 +1,14 @@
 /**
  * The stable radix sort of accumulate for GPUs, three dispatches for 8 bits: one workgroup of 256 threads per tile of 4,096
  * keys counts digits in workgroup memory (`countTiles`), one workgroup turns the counts of all tiles into places
- * (`scanWhole`), and the tiles put their keys there (`scatterTiles`), 256 at a time. A key's place among the equal digits of
- * its 256 is the number of bits before its own in a mask for each digit, so the order of equal keys is kept.
+ * (`scanWhole`), and the tiles write their keys there (`scatterTiles`), 256 at a time. The place of a key among the equal digits
+ * of these 256 is the number of bits before its own in a mask for each digit, so the order of equal keys is kept. The runs of
+ * `SORT_PARAMS` are tiles here.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
-import { DIGITS } from './accumulate.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { writes } from '../src/device/fields.ts'
+import { COUNT_BUFFERS, DIGITS, SORT_PARAMS, scatterBuffers, sortKey } from './accumulate.ts'
 
 const SORT_THREADS = 256
 /** Keys of a workgroup. */
@@ -21,43 +23,22 @@ const builtins = wgsl`
   @builtin(local_invocation_index) local: u32,
 `
 
-const header = (first: boolean): string => wgsl`
-struct Params {
-  n: u32,
-  tiles: u32,
-  shift: u32,
-  none: u32,        // key of points that belong to no cluster
-  firstPoint: u32,  // the first that is sorted
-}
-@group(0) @binding(0) var<storage, read> keys: array<u32>;
-@group(0) @binding(1) var<storage, read_write> counts: array<u32>;  // [digit][tile]
-
-fn keyAt(i: u32) -> u32 {
-#if ${first}
-  return min(keys[params.firstPoint + i], params.none);
-#else
-  return keys[i];
-#endif
-}
-
-fn digitOf(key: u32) -> u32 {
-  return (key >> params.shift) % ${DIGITS}u;
-}
-`
-
 /** `first`: keys are labels, from that of `firstPoint` on, and values are the numbers of the points. */
-export const countTiles = (first: boolean): Shader => ({
-  name: `sort-count-tiles-${first}`,
-  code: () => wgsl`
-${header(first)}
-@group(0) @binding(2) var<uniform> params: Params;
+export const countTiles = (first: boolean) =>
+  declareShader({
+    name: `sort-count-tiles-${first}`,
+    params: SORT_PARAMS,
+    buffers: COUNT_BUFFERS,
+    workgroup: SORT_THREADS,
+    body: () => wgsl`
+${sortKey(first)}
 
 var<workgroup> histogram: array<atomic<u32>, ${DIGITS}>;
 
-@compute @workgroup_size(${SORT_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${builtins}) {
   let tile = workgroup.y * groups.x + workgroup.x;
-  if (tile >= params.tiles) { return; }
+  if (tile >= params.runs) { return; }
   atomicStore(&histogram[local], 0u);
   workgroupBarrier();
   let end = min((tile + 1u) * ${SORT_TILE}u, params.n);
@@ -65,32 +46,28 @@ fn main(${builtins}) {
     atomicAdd(&histogram[digitOf(keyAt(i))], 1u);
   }
   workgroupBarrier();
-  counts[local * params.tiles + tile] = atomicLoad(&histogram[local]);
+  counts[local * params.runs + tile] = atomicLoad(&histogram[local]);
 }
 `,
-})
+  })
 
-export const scatterTiles = (first: boolean): Shader => ({
-  name: `sort-scatter-tiles-${first}`,
-  code: () => wgsl`
-${header(first)}
-@group(0) @binding(2) var<storage, read_write> sortedKeys: array<u32>;
-@group(0) @binding(3) var<storage, read_write> sortedValues: array<u32>;
-#if ${!first}
-@group(0) @binding(4) var<storage, read> values: array<u32>;
-@group(0) @binding(5) var<uniform> params: Params;
-#else
-@group(0) @binding(4) var<uniform> params: Params;
-#endif
+export const scatterTiles = (first: boolean) =>
+  declareShader({
+    name: `sort-scatter-tiles-${first}`,
+    params: SORT_PARAMS,
+    buffers: scatterBuffers(first),
+    workgroup: SORT_THREADS,
+    body: () => wgsl`
+${sortKey(first)}
 
 var<workgroup> places: array<u32, ${DIGITS}>;  // where the next key of each digit goes
 var<workgroup> masks: array<array<atomic<u32>, ${WORDS}>, ${DIGITS}>;  // threads that have a key of each digit
 
-@compute @workgroup_size(${SORT_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${builtins}) {
   let tile = workgroup.y * groups.x + workgroup.x;
-  if (tile >= params.tiles) { return; }
-  places[local] = counts[local * params.tiles + tile];
+  if (tile >= params.runs) { return; }
+  places[local] = counts[local * params.runs + tile];
   let word = (local / 32u) % ${WORDS}u;
   let bit = 1u << (local % 32u);
   let end = min((tile + 1u) * ${SORT_TILE}u, params.n);
@@ -122,19 +99,18 @@ fn main(${builtins}) {
   }
 }
 `,
-})
+  })
 
 /** Exclusive prefix sums in place by one workgroup, for up to some hundred thousand values. */
-export const scanWhole: Shader = {
+export const scanWhole = declareShader({
   name: 'scan-whole',
-  code: () => wgsl`
-struct Params { count: u32 }
-@group(0) @binding(0) var<storage, read_write> values: array<u32>;
-@group(0) @binding(1) var<uniform> params: Params;
-
+  params: { count: 'u32' },
+  buffers: { values: writes('u32') },
+  workgroup: SORT_THREADS,
+  body: () => wgsl`
 var<workgroup> sums: array<u32, ${SORT_THREADS}>;
 
-@compute @workgroup_size(${SORT_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(local_invocation_index) local: u32) {
   var before = 0u;
   for (var begin = 0u; begin < params.count; begin += ${SORT_THREADS * SCAN_VALUES}u) {
@@ -164,4 +140,4 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-}
+})

@@ -9,55 +9,64 @@
  * Results do not depend on scheduling. Cost: about 8 reads a member.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { Shader } from '../src/device/contract.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { declareShader } from '../src/device/declared-shader.ts'
+import { reads, writes } from '../src/device/fields.ts'
+import { NODE_WORDS } from './partition-tree.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 const SPLIT_THREADS = 256
 const WORDS = SPLIT_THREADS / 32
 
-export const nodeOwners: Shader = {
+export const nodeOwners = declareShader({
   name: 'node-owners',
-  code: () => wgsl`
-struct Params { members: u32, nodes: u32 }
-@group(0) @binding(0) var<storage, read> members: array<u32>;
-@group(0) @binding(1) var<storage, read> nodes: array<u32>;            // in the order of their members
-@group(0) @binding(2) var<storage, read_write> owners: array<u32>;     // node of each point, 0 for points of no node
-@group(0) @binding(3) var<uniform> params: Params;
+  params: { count: 'u32', slots: 'u32' },
+  buffers: {
+    members: reads('u32'),
+    /** In the order of their members. */
+    nodes: reads('u32'),
+    /** Node of each point, 0 for points of no node. */
+    owners: writes('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
 ${threadNumber}
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let slot = threadNumber(workgroup, groups, local);
-  if (slot >= params.members) { return; }
+  if (slot >= params.slots) { return; }
   // The last node that begins at or before this slot.
   var low = 0u;
-  var high = params.nodes;
+  var high = params.count;
   while (high - low > 1u) {
     let middle = (low + high) / 2u;
-    if (nodes[middle * 3u] <= slot) { low = middle; } else { high = middle; }
+    if (nodes[middle * ${NODE_WORDS}u] <= slot) { low = middle; } else { high = middle; }
   }
-  owners[members[slot]] = select(0u, low, slot >= nodes[low * 3u] && slot < nodes[low * 3u + 1u]);
+  owners[members[slot]] = select(0u, low, slot >= nodes[low * ${NODE_WORDS}u] && slot < nodes[low * ${NODE_WORDS}u + 1u]);
 }
 `,
-}
+})
 
-export const splitNodes: Shader = {
+export const splitNodes = declareShader({
   name: 'split-nodes',
-  code: () => wgsl`
-struct Params { nodes: u32 }
-@group(0) @binding(0) var<storage, read> along: array<f32>;            // projection of each point
-@group(0) @binding(1) var<storage, read> nodes: array<u32>;
-@group(0) @binding(2) var<storage, read_write> members: array<u32>;
-@group(0) @binding(3) var<storage, read_write> moved: array<u32>;      // as long as members
-@group(0) @binding(4) var<uniform> params: Params;
-
-const NONE = 0xffffffffu;
+  params: { count: 'u32' },
+  buffers: {
+    /** Projection of each point. */
+    along: reads('f32'),
+    nodes: reads('u32'),
+    members: writes('u32'),
+    /** As long as members. */
+    moved: writes('u32'),
+  },
+  workgroup: SPLIT_THREADS,
+  body: () => wgsl`
+${NONE}
 
 // The last member of the left side: its key and its number.
 struct Limit { key: u32, number: u32 }
 struct Digit { value: u32, before: u32, count: u32 }
-var<workgroup> keys: array<u32, ${SPLIT_THREADS}>;
-var<workgroup> numbers: array<u32, ${SPLIT_THREADS}>;
+var<workgroup> keys: array<u32, WORKGROUP>;
+var<workgroup> numbers: array<u32, WORKGROUP>;
 var<workgroup> histogram: array<atomic<u32>, 256>;
 var<workgroup> chosen: Digit;
 var<workgroup> onLeft: array<atomic<u32>, ${WORDS}>;  // one bit for each member of a chunk
@@ -93,7 +102,7 @@ fn chooseDigit(local: u32, rank: u32) -> Digit {
   let count = atomicLoad(&histogram[local]);
   keys[local] = count;
   workgroupBarrier();
-  for (var step = 1u; step < ${SPLIT_THREADS}u; step *= 2u) {
+  for (var step = 1u; step < WORKGROUP; step *= 2u) {
     var sum = keys[local];
     if (local >= step) { sum += keys[local - step]; }
     workgroupBarrier();
@@ -115,7 +124,7 @@ fn select8(local: u32, begin: u32, end: u32, wantedRank: u32) -> Limit {
     let shift = 24u - 8u * (round % 4u);
     atomicStore(&histogram[local], 0u);
     workgroupBarrier();
-    for (var at = begin + local; at < end; at += ${SPLIT_THREADS}u) {
+    for (var at = begin + local; at < end; at += WORKGROUP) {
       let number = members[at];
       let key = keyOf(number);
       if ((key & known.key) == limit.key && (number & known.number) == limit.number) {
@@ -143,26 +152,26 @@ fn bitsBefore(word: u32, bits: u32, local: u32) -> u32 {
   return select(0u, countOneBits(bits & ((1u << (local % 32u)) - 1u)), word == local / 32u);
 }
 
-@compute @workgroup_size(${SPLIT_THREADS})
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) local: u32,
 ) {
   let node = workgroup.y * groups.x + workgroup.x;
-  if (node >= params.nodes) { return; }
-  let begin = nodes[node * 3u];
-  let end = nodes[node * 3u + 1u];
-  let split = nodes[node * 3u + 2u];
+  if (node >= params.count) { return; }
+  let begin = nodes[node * ${NODE_WORDS}u];
+  let end = nodes[node * ${NODE_WORDS}u + 1u];
+  let split = nodes[node * ${NODE_WORDS}u + 2u];
   if (split <= begin || split >= end) { return; }
-  if (end - begin <= ${SPLIT_THREADS}u) {
+  if (end - begin <= WORKGROUP) {
     sortSmall(local, begin, end - begin);
     return;
   }
   let last = select8(local, begin, end, split - begin);
   var left = begin;
   var right = split;
-  for (var first = begin; first < end; first += ${SPLIT_THREADS}u) {
+  for (var first = begin; first < end; first += WORKGROUP) {
     if (local < ${WORDS}u) { atomicStore(&onLeft[local], 0u); }
     workgroupBarrier();
     let listed = first + local < end;
@@ -183,12 +192,12 @@ fn main(
     }
     if (listed) { moved[select(right + local - leftBefore, left + leftBefore, isLeft)] = number; }
     left += leftCount;
-    right += min(end - first, ${SPLIT_THREADS}u) - leftCount;
+    right += min(end - first, WORKGROUP) - leftCount;
     workgroupBarrier();
   }
   storageBarrier();
   workgroupBarrier();
-  for (var at = begin + local; at < end; at += ${SPLIT_THREADS}u) { members[at] = moved[at]; }
+  for (var at = begin + local; at < end; at += WORKGROUP) { members[at] = moved[at]; }
 }
 `,
-}
+})

@@ -1,17 +1,16 @@
 /**
- * Sums by component over pairs of a point and a component, each with a share. Pairs were sorted by
- * component (sortByLabel); what is summed is the difference to the component's mean, which keeps its
- * digits wherever the data lies. A pair is inner if the component is the point's label, else outer.
+ * Sums by component over pairs of a point and a component, each with a share. Pairs were sorted by component (sortByLabel).
+ * The differences to the component's mean are summed, which are precise also for data far from the origin. A pair is inner if
+ * the component is the point's label, else outer.
  *
- * A block of sums: [stride + 4]: sums of share * difference by column, then sums of share * |difference|^2 inner and
- * outer, and of shares inner and outer. Pieces of more than PIECE pairs as in accumulate.ts.
+ * A block of sums: [stride + 4]: sums of share * difference by column, then sums of share * |difference|^2 inner and outer, and
+ * of shares inner and outer. Components of more than SUM_PIECE pairs are summed in pieces as in accumulate.ts.
  */
-import { clusterOfPiece, PIECE } from './accumulate'
-import { loadFour, madd, rowBytes, sumLanes } from './simd'
-import { touchRow } from './touch'
-
-/** Pairs that are asked for ahead of their turn. */
-const AHEAD: u32 = 8
+import { clusterOfPiece } from './accumulate'
+import { SoftClustersArgs, SoftPiecesArgs, SUM_PIECE } from './build/assembly/arguments'
+import { Rows } from './rows'
+import { loadFour, madd, sumLanes } from './simd'
+import { AHEAD, touchRow } from './touch'
 
 /** Adds share * difference of a row to the columns of `out`; writes |difference|^2. */
 function addPair(row: usize, kind: u32, stride: u32, center: usize, share: f32, out: usize, square: usize): void {
@@ -55,11 +54,9 @@ function addTwo(
   store<f32>(square, sumLanes(squaresB), 4)
 }
 
-/** Scratch: what was touched, and two squares. */
+/** Adds the pairs order[from..to) of a component to a block of sums. */
 function sumPairs(
-  x: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   center: usize,
   component: u32,
   m: u32,
@@ -69,16 +66,19 @@ function sumPairs(
   from: u32,
   to: u32,
   out: usize,
-  scratch: usize,
+  touchedAt: usize,
+  squares: usize,
 ): void {
+  const x = points.data
+  const kind = points.kind
+  const stride = points.stride
   if (from === to) return
-  const bytes = rowBytes(stride, kind)
+  const bytes = points.bytes
   let innerSquares: f64 = 0
   let outerSquares: f64 = 0
   let innerTotal: f64 = 0
   let outerTotal: f64 = 0
   let touched: u32 = 0
-  const squares = scratch + 4
   let at = from
   let asked = from + AHEAD
   while (at < to) {
@@ -122,7 +122,7 @@ function sumPairs(
       }
     }
   }
-  store<u32>(scratch, touched)
+  store<u32>(touchedAt, touched)
   const totals = out + ((<usize>stride) << 2)
   store<f32>(totals, <f32>(<f64>load<f32>(totals) + innerSquares))
   store<f32>(totals, <f32>(<f64>load<f32>(totals, 4) + outerSquares), 4)
@@ -131,55 +131,49 @@ function sumPairs(
 }
 
 /** Items are pieces of large components; those beyond the last piece do nothing. */
-export function softPieces(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  k: u32,
-  m: u32,
-  shares: usize,
-  labels: usize,
-  offsets: usize,
-  pieces: usize,
-  order: usize,
-  partials: usize,
-): void {
+export function softPieces(start: u32, end: u32, scratch: usize, args: SoftPiecesArgs): void {
+  const points = args.points
+  const stride = points.stride
+  const centers = args.centers
+  const k = args.k
+  const m = args.m
+  const shares = args.shares
+  const labels = args.labels
+  const offsets = args.offsets
+  const pieces = args.pieces
+  const order = args.order
+  const partials = args.partials
+  const touched = scratch + args.touchedAt
+  const squares = scratch + args.squaresAt
   const bytes = (<usize>stride + 4) << 2
   const count = load<u32>(pieces + ((<usize>k) << 2))
   for (let piece = start; piece < min(end, count); piece++) {
     const component = clusterOfPiece(pieces, k, piece)
     const at = (<usize>component) << 2
-    const from = load<u32>(offsets + at) + (piece - load<u32>(pieces + at)) * PIECE
+    const from = load<u32>(offsets + at) + (piece - load<u32>(pieces + at)) * SUM_PIECE
     const out = partials + <usize>piece * bytes
     memory.fill(out, 0, bytes)
-    const to = min(from + PIECE, load<u32>(offsets + at, 4))
-    sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out, scratch)
+    const to = min(from + SUM_PIECE, load<u32>(offsets + at, 4))
+    sumPairs(points, centers + at * stride, component, m, shares, labels, order, from, to, out, touched, squares)
   }
 }
 
 /** Items are components: small ones are summed here, large ones from their pieces. With `add`, on top of what is there. */
-export function softClusters(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  m: u32,
-  shares: usize,
-  labels: usize,
-  offsets: usize,
-  pieces: usize,
-  order: usize,
-  partials: usize,
-  sums: usize,
-  add: u32,
-): void {
+export function softClusters(start: u32, end: u32, scratch: usize, args: SoftClustersArgs): void {
+  const points = args.points
+  const stride = points.stride
+  const centers = args.centers
+  const m = args.m
+  const shares = args.shares
+  const labels = args.labels
+  const offsets = args.offsets
+  const pieces = args.pieces
+  const order = args.order
+  const partials = args.partials
+  const sums = args.sums
+  const add = args.add
+  const touched = scratch + args.touchedAt
+  const squares = scratch + args.squaresAt
   const bytes = (<usize>stride + 4) << 2
   for (let component = start; component < end; component++) {
     const at = (<usize>component) << 2
@@ -187,8 +181,8 @@ export function softClusters(
     const from = load<u32>(offsets + at)
     const to = load<u32>(offsets + at, 4)
     if (!add) memory.fill(out, 0, bytes)
-    if (to - from <= PIECE) {
-      sumPairs(x, kind, stride, centers + at * stride, component, m, shares, labels, order, from, to, out, scratch)
+    if (to - from <= SUM_PIECE) {
+      sumPairs(points, centers + at * stride, component, m, shares, labels, order, from, to, out, touched, squares)
       continue
     }
     for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {

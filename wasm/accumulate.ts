@@ -1,33 +1,26 @@
 /**
- * Segmented sums by label, repeatable bit for bit: a stable counting sort puts the points of a
- * cluster side by side in rising order, and each cluster is summed in that order, in pieces of
- * PIECE points. Pieces of large clusters go to different threads; which thread takes which piece
- * changes nothing. Labels of 0xffffffff belong to no cluster.
+ * Segmented sums by label, reproducible bit for bit: a stable counting sort groups the points by cluster, in rising order, and
+ * each cluster is summed in that order, in pieces of SUM_PIECE points. Threads share the pieces of large clusters; the result
+ * does not depend on which thread sums which piece. Labels of k or more belong to no cluster.
  */
-import { loadFour, madd, rowBytes } from './simd'
-import { touchRow } from './touch'
-
-export const PIECE: u32 = 256
-/** Rows that are asked for ahead of their turn. */
-const AHEAD: u32 = 8
+import { SortByLabelArgs, SUM_PIECE, SumClustersArgs, SumPiecesArgs } from './build/assembly/arguments'
+import { BYTES, Rows } from './rows'
+import { loadFour, madd } from './simd'
+import { AHEAD, touchRow } from './touch'
 
 /**
- * One item. Takes n labels from number `from` on; `order` gets the numbers of the points, counted from
- * the first of all. offsets[k + 1]: where a cluster's points start in `order`; pieces[k + 1]: where the
- * partial sums of a cluster with more than PIECE points start.
+ * One item. Sorts n labels, beginning with label `from`. order: the numbers of the points, counted from point 0.
+ * offsets[k + 1]: where the points of each cluster begin in `order`. pieces[k + 1]: where the partial sums of each cluster with
+ * more than SUM_PIECE points begin.
  */
-export function sortByLabel(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  labels: usize,
-  from: u32,
-  n: u32,
-  k: u32,
-  offsets: usize,
-  pieces: usize,
-  order: usize,
-): void {
+export function sortByLabel(_start: u32, _end: u32, _scratch: usize, args: SortByLabelArgs): void {
+  const labels = args.labels
+  const from = args.from
+  const n = args.n
+  const k = args.k
+  const offsets = args.offsets
+  const pieces = args.pieces
+  const order = args.order
   memory.fill(offsets, 0, (<usize>k + 1) << 2)
   for (let i = from; i < from + n; i++) {
     const label = load<u32>(labels + ((<usize>i) << 2))
@@ -39,7 +32,7 @@ export function sortByLabel(
   for (let j: usize = 0; j < <usize>k; j++) {
     const count = load<u32>(offsets + ((j + 1) << 2))
     store<u32>(pieces + (j << 2), piece)
-    if (count > PIECE) piece += (count + PIECE - 1) / PIECE
+    if (count > SUM_PIECE) piece += (count + SUM_PIECE - 1) / SUM_PIECE
     store<u32>(offsets + ((j + 1) << 2), load<u32>(offsets + (j << 2)) + count)
   }
   store<u32>(pieces + ((<usize>k) << 2), piece)
@@ -59,12 +52,13 @@ export function sortByLabel(
 }
 
 /**
- * Adds rows of bytes, at most PIECE of them, into out: sums of so few bytes fit 16 bits, and whole
- * numbers come out the same in any order.
+ * Adds rows of bytes, at most SUM_PIECE of them, to out. Sums of so few bytes fit 16 bits, and sums of whole numbers do not
+ * depend on the order.
  */
-function sumBytes(x: usize, stride: u32, order: usize, from: u32, to: u32, out: usize, words: usize): void {
-  const bytes = <usize>stride
-  memory.fill(words, 0, (bytes << 1) + 32)
+function sumBytes(points: Rows, order: usize, from: u32, to: u32, out: usize, words: usize): void {
+  const x = points.data
+  const bytes = <usize>points.stride
+  memory.fill(words, 0, (bytes << 1) + 8)
   let touched: u32 = 0
   for (let at = from; at < to; at++) {
     if (((at - from) & (AHEAD - 1)) === 0) {
@@ -94,33 +88,35 @@ function sumBytes(x: usize, stride: u32, order: usize, from: u32, to: u32, out: 
   store<u32>(words, touched)
 }
 
-/** Adds rows order[from..to), at most PIECE, into out; returns the sum of their weights. */
-function sumRows(
-  x: usize,
-  kind: u32,
-  stride: u32,
-  weights: usize,
-  order: usize,
-  from: u32,
-  to: u32,
-  out: usize,
-  scratch: usize,
-): f64 {
-  if (kind === 1 && !weights) {
-    sumBytes(x, stride, order, from, to, out, scratch)
+/** Adds rows of floats order[from..to) to out. */
+function sumFloats(points: Rows, order: usize, from: u32, to: u32, out: usize): void {
+  const bytes = points.bytes
+  for (let at = from; at < to; at++) {
+    const row = points.at(load<u32>(order + ((<usize>at) << 2)))
+    for (let column: usize = 0; column < bytes; column += 16) {
+      v128.store(out + column, f32x4.add(v128.load(out + column), v128.load(row + column)))
+    }
+  }
+}
+
+/** Adds rows order[from..to), at most SUM_PIECE, to out; returns the sum of their weights. */
+function sumRows(points: Rows, weights: usize, order: usize, from: u32, to: u32, out: usize, byteSums: usize): f64 {
+  const kind = points.kind
+  if (!weights) {
+    if (kind === BYTES) sumBytes(points, order, from, to, out, byteSums)
+    else sumFloats(points, order, from, to, out)
     return <f64>(to - from)
   }
-  const bytes = rowBytes(stride, kind)
+  const stride = points.stride
   let total: f64 = 0
   for (let at = from; at < to; at++) {
     const point = load<u32>(order + ((<usize>at) << 2))
-    const row = x + <usize>point * bytes
-    const weight: f32 = weights ? load<f32>(weights + ((<usize>point) << 2)) : 1
+    const row = points.at(point)
+    const weight = load<f32>(weights + ((<usize>point) << 2))
     const factor = f32x4.splat(weight)
     for (let column: u32 = 0; column < stride; column += 4) {
       const place = out + ((<usize>column) << 2)
-      const value = loadFour(row, kind, column)
-      v128.store(place, weights ? madd(value, factor, v128.load(place)) : f32x4.add(v128.load(place), value))
+      v128.store(place, madd(loadFour(row, kind, column), factor, v128.load(place)))
     }
     total += <f64>weight
   }
@@ -128,31 +124,25 @@ function sumRows(
 }
 
 /** Items are pieces of large clusters; those beyond the last piece do nothing. */
-export function sumPieces(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  weights: usize,
-  k: u32,
-  offsets: usize,
-  pieces: usize,
-  order: usize,
-  partials: usize,
-  partialTotals: usize,
-): void {
+export function sumPieces(start: u32, end: u32, scratch: usize, args: SumPiecesArgs): void {
+  const points = args.points
+  const stride = points.stride
+  const weights = args.weights
+  const k = args.k
+  const offsets = args.offsets
+  const pieces = args.pieces
+  const order = args.order
+  const byteSums = scratch + args.byteSumsAt
   const count = load<u32>(pieces + ((<usize>k) << 2))
   for (let piece = start; piece < min(end, count); piece++) {
     const cluster = clusterOfPiece(pieces, k, piece)
     const first = load<u32>(offsets + ((<usize>cluster) << 2))
     const last = load<u32>(offsets + ((<usize>cluster) << 2), 4)
-    const from = first + (piece - load<u32>(pieces + ((<usize>cluster) << 2))) * PIECE
-    const out = partials + ((<usize>piece * stride) << 2)
+    const from = first + (piece - load<u32>(pieces + ((<usize>cluster) << 2))) * SUM_PIECE
+    const out = args.partials + ((<usize>piece * stride) << 2)
     memory.fill(out, 0, (<usize>stride) << 2)
-    const total = sumRows(x, kind, stride, weights, order, from, min(from + PIECE, last), out, scratch)
-    store<f32>(partialTotals + ((<usize>piece) << 2), <f32>total)
+    const total = sumRows(points, weights, order, from, min(from + SUM_PIECE, last), out, byteSums)
+    store<f32>(args.partialTotals + ((<usize>piece) << 2), <f32>total)
   }
 }
 
@@ -172,25 +162,19 @@ export function clusterOfPiece(pieces: usize, k: u32, piece: u32): u32 {
  * Items are clusters: small ones are summed here, large ones from their pieces. With `add`, on top of
  * what is there. With `keepEmpty` the sums of clusters without points are not written.
  */
-export function sumClusters(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  weights: usize,
-  offsets: usize,
-  pieces: usize,
-  order: usize,
-  partials: usize,
-  partialTotals: usize,
-  sums: usize,
-  totals: usize,
-  counts: usize,
-  add: u32,
-  keepEmpty: u32,
-): void {
+export function sumClusters(start: u32, end: u32, scratch: usize, args: SumClustersArgs): void {
+  const points = args.points
+  const stride = points.stride
+  const weights = args.weights
+  const offsets = args.offsets
+  const pieces = args.pieces
+  const order = args.order
+  const sums = args.sums
+  const totals = args.totals
+  const counts = args.counts
+  const add = args.add
+  const keepEmpty = args.keepEmpty
+  const byteSums = scratch + args.byteSumsAt
   for (let cluster = start; cluster < end; cluster++) {
     const at = (<usize>cluster) << 2
     const out = sums + at * stride
@@ -209,12 +193,12 @@ export function sumClusters(
     } else {
       memory.fill(out, 0, (<usize>stride) << 2)
     }
-    if (to - from <= PIECE) {
-      total += sumRows(x, kind, stride, weights, order, from, to, out, scratch)
+    if (to - from <= SUM_PIECE) {
+      total += sumRows(points, weights, order, from, to, out, byteSums)
     } else {
       for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {
-        total += <f64>load<f32>(partialTotals + ((<usize>piece) << 2))
-        const source = partials + ((<usize>piece * stride) << 2)
+        total += <f64>load<f32>(args.partialTotals + ((<usize>piece) << 2))
+        const source = args.partials + ((<usize>piece * stride) << 2)
         for (let column: usize = 0; column < (<usize>stride) << 2; column += 16) {
           v128.store(out + column, f32x4.add(v128.load(out + column), v128.load(source + column)))
         }

@@ -1,52 +1,41 @@
 /**
  * Moves that were proposed for a batch, one after the other: each is measured again against sums and
  * sizes as they now stand, and dropped unless it still pays. One item: order matters. Members that
- * this device does not hold have no proposals; x, weights and labels begin with member `near`.
+ * this device does not hold have no proposals; points, weights and labels begin with member `domainFrom`.
  */
+import { ApplyMovesArgs, LEAST_GAIN, NO_LABEL, PrepareMovesArgs } from './build/assembly/arguments'
 import { massOf, mayLeave, priceToJoin, priceToStay, setCluster, weightOf } from './prices'
 import { quantizeCenter } from './quantized-rows'
-import { loadFour, madd, rowBytes, squaredDistance, squaredLength } from './simd'
+import { loadFour, madd, squaredDistance, squaredLength } from './simd'
 
-const NONE: u32 = 0xffffffff
-/** What rounding may pretend: a smaller gain is none. */
-const LEAST: f32 = 1e-6
-
-export function applyMoves(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  clusters: usize,
-  header: usize,
-  quantized: usize,
-  starts: usize,
-  members: usize,
-  offsets: usize,
-  batch: usize,
-  groups: u32,
-  largest: u32,
-  unit: u32,
-  near: u32,
-  weights: usize,
-  labels: usize,
-  proposals: usize,
-): void {
-  const bytes = rowBytes(stride, kind)
+export function applyMoves(_start: u32, _end: u32, _scratch: usize, args: ApplyMovesArgs): void {
+  const points = args.points
+  const kind = points.kind
+  const stride = points.stride
+  const centers = args.centers
+  const clusters = args.clusters
+  const header = args.header
+  const quantized = args.quantized
+  const starts = args.starts
+  const members = args.members
+  const offsets = args.offsets
+  const largest = args.largest
+  const unit = args.unit
+  const labels = args.labels
+  const proposals = args.proposals
+  const groups = args.groups
   for (let g: u32 = 0; g < groups; g++) {
-    const group = load<u32>(batch + ((<usize>g) << 2))
+    const group = load<u32>(args.order + ((<usize>g) << 2))
     const from = load<u32>(offsets + ((<usize>group) << 2))
     const to = load<u32>(offsets + ((<usize>group) << 2), 4)
     for (let at = from; at < to; at++) {
       const wanted = load<u32>(proposals + ((<usize>(g * largest + at - from)) << 2))
-      if (wanted === NONE) continue
-      const point = load<u32>(members + ((<usize>at) << 2)) - near
+      if (wanted === NO_LABEL) continue
+      const point = load<u32>(members + ((<usize>at) << 2)) - args.domainFrom
       const own = load<u32>(labels + ((<usize>point) << 2))
-      const weight = weightOf(weights, point)
+      const weight = weightOf(args.weights, point)
       if (wanted === own || !mayLeave(clusters, own, weight, unit)) continue
-      const row = x + <usize>point * bytes
+      const row = points.at(point)
       const squares = unit ? squaredLength(row, kind, stride) : 0
       const here = centers + ((<usize>own * stride) << 2)
       const there = centers + ((<usize>wanted * stride) << 2)
@@ -59,7 +48,7 @@ export function applyMoves(
         unit,
       )
       // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
-      if (!(stay - join > LEAST * (unit ? weight : stay))) continue
+      if (!(stay - join > <f32>LEAST_GAIN * (unit ? weight : stay))) continue
       shift(row, kind, stride, here, clusters, own, -weight, -1, unit)
       shift(row, kind, stride, there, clusters, wanted, weight, 1, unit)
       quantizeCenter(here, stride, load<f32>(header), quantized, starts, own)
@@ -117,25 +106,15 @@ function shift(
 }
 
 /** Items are clusters: mass and size from sums and weights as `accumulate` leaves them, centres as integers. */
-export function prepareMoves(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  sums: usize,
-  totals: usize,
-  counts: usize,
-  stride: u32,
-  unit: u32,
-  centers: usize,
-  clusters: usize,
-  header: usize,
-  quantized: usize,
-  starts: usize,
-): void {
+export function prepareMoves(start: u32, end: u32, _scratch: usize, args: PrepareMovesArgs): void {
+  const stride = args.stride
+  const sums = args.sums
+  const clusters = args.clusters
+  const scale = load<f32>(args.header)
   for (let cluster = start; cluster < end; cluster++) {
     const at = (<usize>cluster) << 2
-    let mass = load<f32>(totals + at)
-    if (unit) {
+    let mass = load<f32>(args.totals + at)
+    if (args.unit) {
       let squares: f64 = 0
       for (let column: usize = 0; column < (<usize>stride) << 2; column += 4) {
         const value = <f64>load<f32>(sums + at * stride + column)
@@ -144,7 +123,7 @@ export function prepareMoves(
       mass = <f32>Math.sqrt(squares)
     }
     store<f32>(clusters + (at << 1), mass)
-    store<f32>(clusters + (at << 1), <f32>load<u32>(counts + at), 4)
-    quantizeCenter(centers + at * stride, stride, load<f32>(header), quantized, starts, cluster)
+    store<f32>(clusters + (at << 1), <f32>load<u32>(args.counts + at), 4)
+    quantizeCenter(args.centers + at * stride, stride, scale, args.quantized, args.starts, cluster)
   }
 }

@@ -2,55 +2,48 @@
  * Candidate-restricted assignment: the points of a leaf share one candidate set, the labels now
  * carried in that leaf. The best is kept across trees. Items are leaves.
  *
- * Members are rows of a domain of which this device may hold only some: rows `near` to `near + held`.
- * `lent` has the labels of all of them; x, labels and distances begin with row `near`.
+ * Members are rows of a domain of which this device may hold only some: `held` of them from row `domainFrom` on.
+ * `domainLabels` has the labels of all of them; points, labels and distances begin with row `domainFrom`.
  *
  * Scores are taken in 16-bit integers and every candidate that may still be the nearest is measured
  * exactly (see assign-quantized.ts): points become integers once a leaf, centres once a round. Each
  * point has its own scale, so that nothing of its result depends on which others are here.
- *
- * Scratch: candidates, places, margins and scales (4 bytes each a member of the largest leaf), scores
- * (16 bytes a candidate), 32 bytes of dot products, rows (2 * wide bytes a member).
  */
+import { AssignLeavesArgs } from './build/assembly/arguments'
 import { ALL, collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { dotsFourByTwo, quantizePoint, scaleOf, wideStride } from './quantized-rows'
-import { rowBytes, squaredDistance } from './simd'
+import { Rows } from './rows'
+import { squaredDistance } from './simd'
 import { touchPoints } from './touch'
 
-export function assignLeaves(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  header: usize,
-  quantized: usize,
-  starts: usize,
-  members: usize,
-  offsets: usize,
-  largest: u32,
-  lent: usize,
-  near: u32,
-  held: u32,
-  labels: usize,
-  distances: usize,
-  looked: usize,
-): void {
+export function assignLeaves(start: u32, end: u32, scratch: usize, args: AssignLeavesArgs): void {
+  const points = args.points
+  const x = points.data
+  const kind = points.kind
+  const stride = points.stride
+  const bytes = points.bytes
+  const centers = args.centers
+  const quantized = args.quantized
+  const starts = args.starts
+  const members = args.members
+  const offsets = args.offsets
+  const lent = args.domainLabels
+  const near = args.domainFrom
+  const held = args.held
+  const labels = args.labels
+  const distances = args.distances
   const wide = wideStride(stride)
   const rowSize = (<usize>wide) << 1
-  const candidates = scratch
-  const places = candidates + ((<usize>largest) << 2)
-  const margins = places + ((<usize>largest) << 2)
-  const scales = margins + ((<usize>largest) << 2)
-  const scores = scales + ((<usize>largest) << 2)
-  const dots = scores + ((<usize>largest) << 4)
-  const rows = dots + 32
-  const bytes = rowBytes(stride, kind)
-  const longest = load<f32>(header, 4)
-  const worst = load<f32>(header, 8)
-  listPlaces(largest, places)
+  const candidates = scratch + args.candidatesAt
+  const places = scratch + args.placesAt
+  const margins = scratch + args.marginsAt
+  const scales = scratch + args.scalesAt
+  const scores = scratch + args.scoresAt
+  const dots = scratch + args.dotsAt
+  const rows = scratch + args.rowsAt
+  const longest = load<f32>(args.header, 4)
+  const worst = load<f32>(args.header, 8)
+  listPlaces(args.largest, places)
   let touched: u32 = 0
   for (let leaf = start; leaf < end; leaf++) {
     const from = load<u32>(offsets + ((<usize>leaf) << 2))
@@ -61,7 +54,7 @@ export function assignLeaves(
     }
     const count = collectLabels(members, lent, from, to, candidates)
     const inside = placesInside(members, from, to, near, held, places)
-    store<u32>(looked + ((<usize>leaf) << 2), count * inside)
+    store<u32>(args.looked + ((<usize>leaf) << 2), count * inside)
     // Nothing but the label everybody has: nobody can change. Lent labels may be older than a point's own.
     if (count < 2 && held === ALL) continue
     for (let i: u32 = 0; i < inside; i++) {
@@ -98,7 +91,7 @@ export function assignLeaves(
           const place = load<u32>(places + ((<usize>(i + <u32>ctz(lanes))) << 2))
           const point = rowAt(members, from, place, near)
           lanes &= lanes - 1
-          measure(point, label, x + <usize>point * bytes, kind, stride, centers, labels, distances)
+          measure(points, point, label, centers, labels, distances)
         }
       }
     }
@@ -112,20 +105,16 @@ function startsOf(starts: usize, center: usize, scales: v128): v128 {
 }
 
 /** The exact distance to a centre against the best so far; a tie goes to the lower label. */
-function measure(
-  point: u32,
-  label: u32,
-  row: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  labels: usize,
-  distances: usize,
-): void {
+function measure(points: Rows, point: u32, label: u32, centers: usize, labels: usize, distances: usize): void {
   const at = (<usize>point) << 2
   const current = load<u32>(labels + at)
   if (label === current) return
-  const distance = squaredDistance(row, kind, centers + ((<usize>label * stride) << 2), stride)
+  const distance = squaredDistance(
+    points.at(point),
+    points.kind,
+    centers + ((<usize>label * points.stride) << 2),
+    points.stride,
+  )
   const best = load<f32>(distances + at)
   if (distance < best || (distance === best && label < current)) {
     store<u32>(labels + at, label)

@@ -7,14 +7,19 @@
  * one or two of them. Where rounding says too little (data far from zero against its spread), too
  * many qualify, and the caller's floats take over: the count of exact measurements tells.
  */
-import { assignNearest } from './assign'
+import { nearestByFloats } from './assign'
+import {
+  AssignQuantizedArgs,
+  NO_LABEL,
+  PackQuantizedArgs,
+  QUANTIZED_CHUNK_PANELS,
+  QUANTIZED_GROUPS,
+} from './build/assembly/arguments'
 import { PANEL } from './panels'
 import { LENGTH, quantizeFour, scoreQuantized } from './quantized'
-import { rowBytes, squaredDistance, squaredLength, startScore } from './simd'
+import { BYTES, Rows } from './rows'
+import { squaredDistance, squaredLength, startScore } from './simd'
 
-/** Points of a block: 32 of them and 1,024 centres' best scores stay in the second-level cache. */
-const GROUPS: u32 = 8
-const CHUNK_PANELS: u32 = 128
 /** Exact measurements, as a share of all pairs, from which on floats are faster. */
 const TOO_MANY: u32 = 24
 
@@ -23,20 +28,15 @@ function quantizedPanelBytes(stride: u32): usize {
   return 64 + ((<usize>stride) << 4)
 }
 
-/** Items are panels. Notes of a panel: the longest rounding error of its centres. Scratch: 16 bytes. */
-export function packQuantized(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  centers: usize,
-  stride: u32,
-  count: u32,
-  header: usize,
-  packed: usize,
-): void {
-  const scale = load<f32>(header)
+/** Items are panels. Notes of a panel: the longest rounding error of its centres. */
+export function packQuantized(start: u32, end: u32, scratch: usize, args: PackQuantizedArgs): void {
+  const centers = args.centers
+  const stride = args.stride
+  const count = args.count
+  const errors = scratch + args.errorsAt
+  const scale = load<f32>(args.header)
   for (let panel = start; panel < end; panel++) {
-    const out = packed + <usize>panel * quantizedPanelBytes(stride)
+    const out = args.quantized + <usize>panel * quantizedPanelBytes(stride)
     let worst: f32 = 0
     for (let half: u32 = 0; half < 2; half++) {
       const first = panel * PANEL + half * 4
@@ -44,8 +44,8 @@ export function packQuantized(
       const r1 = rowOf(centers, stride, first + 1, count)
       const r2 = rowOf(centers, stride, first + 2, count)
       const r3 = rowOf(centers, stride, first + 3, count)
-      quantizeFour(r0, r1, r2, r3, 0, stride, scale, out + 64 + ((<usize>half) << 4), 32, scratch)
-      for (let lane: usize = 0; lane < 16; lane += 4) worst = max(worst, load<f32>(scratch + lane))
+      quantizeFour(r0, r1, r2, r3, 0, stride, scale, out + 64 + ((<usize>half) << 4), 32, errors)
+      for (let lane: usize = 0; lane < 16; lane += 4) worst = max(worst, load<f32>(errors + lane))
       const starts = out + ((<usize>half) << 4)
       store<f32>(starts, startOf(r0, stride, scale))
       store<f32>(starts, startOf(r1, stride, scale), 4)
@@ -65,92 +65,90 @@ function startOf(row: usize, stride: u32, scale: f32): f32 {
   return row ? startScore(row, stride, scale) : <f32>-3e38
 }
 
-/**
- * Items are points. Scratch: see `quantizedScratchBytes` on the host: 16 bytes of errors, scales
- * (4 a group), margins and running bests of 32 points, their packed rows, best scores of a chunk;
- * behind it what `assignNearest` needs.
- */
-export function assignQuantized(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  header: usize,
-  quantized: usize,
-  packed: usize,
-  centers: usize,
-  first: u32,
-  count: u32,
-  labels: usize,
-  distances: usize,
-  merge: u32,
-): void {
+/** Items are points. Blocks that are not worth integers go to `nearestByFloats`. */
+export function assignQuantized(start: u32, end: u32, scratch: usize, args: AssignQuantizedArgs): void {
+  const points = args.points
+  const kind = points.kind
+  const stride = points.stride
+  const quantized = args.quantized
+  const centers = args.centers
+  const first = args.firstLabel
+  const count = args.count
+  const labels = args.labels
+  const distances = args.distances
+  const merge = args.merge
   const panels = (count + PANEL - 1) / PANEL
   const panelBytes = quantizedPanelBytes(stride)
-  const scale = load<f32>(header)
-  const longest = load<f32>(header, 4)
+  const scale = load<f32>(args.header)
+  const longest = load<f32>(args.header, 4)
   let worst: f32 = 0
   for (let p: u32 = 0; p < panels; p++) worst = max(worst, load<f32>(quantized + <usize>p * panelBytes, 32))
 
-  const errors = scratch
-  const scales = scratch + 16
-  const margins = scales + GROUPS * 4
-  const running = margins + GROUPS * 16
-  const bestDistance = running + GROUPS * 64
-  const bestIndex = bestDistance + GROUPS * 16
-  const block = bestIndex + GROUPS * 16
-  const scores = block + ((<usize>stride * GROUPS) << 3)
-  const forFloats = scores + <usize>GROUPS * 4 * CHUNK_PANELS * 16
-  const bytes = rowBytes(stride, kind)
-  const row = (<usize>CHUNK_PANELS) << 4
+  const errors = scratch + args.errorsAt
+  const scales = scratch + args.scalesAt
+  const margins = scratch + args.marginsAt
+  const running = scratch + args.runningAt
+  const bestDistance = scratch + args.bestDistanceAt
+  const bestIndex = scratch + args.bestIndexAt
+  const rows = scratch + args.rowsAt
+  const scores = scratch + args.chunkScoresAt
+  const row = (<usize>QUANTIZED_CHUNK_PANELS) << 4
 
   // Values too large or too small to scale leave no choice.
   let floats = !(scale > 0 && scale < 1e38 && longest < 1e18)
-  for (let at = start; at < end; at += GROUPS << 2) {
-    const stop = min(at + (GROUPS << 2), end)
-    if (floats) {
-      assignNearest(at, stop, forFloats, x, kind, stride, packed, centers, first, count, labels, distances, merge)
-      continue
-    }
+  for (let at = start; at < end; at += QUANTIZED_GROUPS << 2) {
+    const stop = min(at + (QUANTIZED_GROUPS << 2), end)
     const groups = (stop - at + 3) >> 2
-    let usable = true
-    for (let group: u32 = 0; group < groups; group++) {
-      usable =
-        packGroup(
-          x,
-          bytes,
-          kind,
-          stride,
-          at + (group << 2),
-          stop,
-          longest,
-          worst,
-          block + ((<usize>group * stride) << 3),
-          errors,
-          scales + ((<usize>group) << 2),
-          margins + ((<usize>group) << 4),
-        ) && usable
+    let usable = !floats
+    if (usable) {
+      for (let group: u32 = 0; group < groups; group++) {
+        usable =
+          packGroup(
+            points,
+            at + (group << 2),
+            stop,
+            longest,
+            worst,
+            rows + ((<usize>group * stride) << 3),
+            errors,
+            scales + ((<usize>group) << 2),
+            margins + ((<usize>group) << 4),
+          ) && usable
+      }
     }
     if (!usable) {
-      assignNearest(at, stop, forFloats, x, kind, stride, packed, centers, first, count, labels, distances, merge)
+      nearestByFloats(
+        at,
+        stop,
+        points,
+        args.panels,
+        centers,
+        first,
+        count,
+        labels,
+        distances,
+        merge,
+        args.blockGroups,
+        scratch + args.scoresAt,
+        scratch + args.bestAt,
+        scratch + args.blockAt,
+      )
       continue
     }
     for (let slot: usize = 0; slot < (<usize>groups) << 2; slot++) {
       v128.store(running + (slot << 4), i32x4.splat(i32.MIN_VALUE))
       store<f32>(bestDistance + (slot << 2), Infinity)
-      store<u32>(bestIndex + (slot << 2), 0xffffffff)
+      store<u32>(bestIndex + (slot << 2), NO_LABEL)
     }
     let measured: u32 = 0
-    for (let chunk: u32 = 0; chunk < panels; chunk += CHUNK_PANELS) {
-      const inChunk = min(CHUNK_PANELS, panels - chunk)
+    for (let chunk: u32 = 0; chunk < panels; chunk += QUANTIZED_CHUNK_PANELS) {
+      const inChunk = min(QUANTIZED_CHUNK_PANELS, panels - chunk)
       for (let p: u32 = 0; p < inChunk; p++) {
         const panel = quantized + <usize>(chunk + p) * panelBytes
         for (let group: u32 = 0; group < groups; group++) {
           const out = scores + ((<usize>group) << 2) * row + ((<usize>p) << 4)
           scoreQuantized(
-            block + ((<usize>group * stride) << 3),
+            rows + ((<usize>group * stride) << 3),
             panel,
             stride,
             load<f32>(scales + ((<usize>group) << 2)),
@@ -167,7 +165,7 @@ export function assignQuantized(
           chunk * PANEL,
           running + (slot << 4),
           load<i32>(margins + (slot << 2)),
-          x + <usize>i * bytes,
+          points.at(i),
           kind,
           stride,
           centers,
@@ -195,10 +193,7 @@ export function assignQuantized(
  * by how much scores may miss: 2 (|x| * error of centres + error of x * LENGTH + rounding of starts).
  */
 function packGroup(
-  x: usize,
-  bytes: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   from: u32,
   stop: u32,
   longest: f32,
@@ -208,18 +203,20 @@ function packGroup(
   scaleOut: usize,
   marginsOut: usize,
 ): bool {
+  const kind = points.kind
+  const stride = points.stride
   const last = stop - 1
-  const r0 = x + <usize>from * bytes
-  const r1 = x + <usize>min(from + 1, last) * bytes
-  const r2 = x + <usize>min(from + 2, last) * bytes
-  const r3 = x + <usize>min(from + 3, last) * bytes
+  const r0 = points.at(from)
+  const r1 = points.at(min(from + 1, last))
+  const r2 = points.at(min(from + 2, last))
+  const r3 = points.at(min(from + 3, last))
   const squares = max(
     max(squaredLength(r0, kind, stride), squaredLength(r1, kind, stride)),
     max(squaredLength(r2, kind, stride), squaredLength(r3, kind, stride)),
   )
   const length = max(Mathf.sqrt(squares), longest)
   let scale: f32 = length > 0 ? LENGTH / length : 1
-  if (kind === 1) scale = min(scale, <f32>1)
+  if (kind === BYTES) scale = min(scale, <f32>1)
   if (!(scale > 0 && scale < 1e38)) return false
   quantizeFour(r0, r1, r2, r3, kind, stride, scale, out, 16, errors)
   store<f32>(scaleOut, scale)

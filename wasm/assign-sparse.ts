@@ -1,45 +1,13 @@
 /**
- * Nearest centres of sparse rows. A row is its entries: values [from, to) and, in `columns`, where they
- * belong. Centres are dense, and packed in panels of 8 (see panels.ts) or 32, so an entry meets that many
- * centres at a time. Scores only choose. The distance of the winner is the squared differences at the entries
- * plus what the centre has elsewhere, |c|^2 less its squares at the entries, all in 64 bits.
+ * Nearest centres of sparse rows. Apart from the dense kernel because scores are taken entry by entry instead of from packed
+ * points: centres are packed in panels of 8 (see panels.ts) or 32, so that an entry meets that many centres at a time. Scores
+ * only choose; the distance of the winner is that of rows.ts, in 64 bits.
  */
 import { fillAbsent, insertDistance, insertScore } from './assign'
+import { AssignSparseArgs, AssignSparseManyArgs, NO_LABEL, PackWideArgs, WIDE_PANEL } from './build/assembly/arguments'
 import { PANEL } from './panels'
+import { Rows, squareOf } from './rows'
 import { madd, startScore, storeTransposed } from './simd'
-
-/** Centres of a wide panel. */
-const WIDE: u32 = 32
-
-/** Of |c|^2: what is left elsewhere and is smaller than this is rounding, and counts as nothing. */
-const ROUNDING: f64 = 1e-12
-
-/** |c|^2 in 64 bits; an item is a centre. */
-export function centerSquares(start: u32, end: u32, scratch: usize, centers: usize, stride: u32, squares: usize): void {
-  for (let index = start; index < end; index++) {
-    const row = centers + ((<usize>index * stride) << 2)
-    let sum: f64 = 0
-    for (let at: usize = 0; at < (<usize>stride) << 2; at += 4) {
-      const value = <f64>load<f32>(row + at)
-      sum += value * value
-    }
-    store<f64>(squares + ((<usize>index) << 3), sum)
-  }
-}
-
-/** Squared distance of the entries from..to to a centre whose squared length is `square`. */
-export function sparseDistance(values: usize, columns: usize, from: u32, to: u32, center: usize, square: f64): f32 {
-  let apart: f64 = 0
-  let inside: f64 = 0
-  for (let entry = <usize>from; entry < <usize>to; entry++) {
-    const value = <f64>load<f32>(values + (entry << 2))
-    const other = <f64>load<f32>(center + ((<usize>load<u32>(columns + (entry << 2))) << 2))
-    apart += (value - other) * (value - other)
-    inside += other * other
-  }
-  const elsewhere = square - inside
-  return <f32>(elsewhere > square * ROUNDING ? apart + elsewhere : apart)
-}
 
 /** Entries from..to against a panel: 8 scores. */
 function scoreEight(values: usize, columns: usize, from: u32, to: u32, panel: usize, out: usize): void {
@@ -88,21 +56,16 @@ function scoreWide(values: usize, columns: usize, from: u32, to: u32, panel: usi
 }
 
 /** Panels of 32 centres, otherwise as in panels.ts: a column of many centres is then read in one go. Items are panels. */
-export function packWide(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  centers: usize,
-  stride: u32,
-  count: u32,
-  packed: usize,
-): void {
+export function packWide(start: u32, end: u32, _scratch: usize, args: PackWideArgs): void {
+  const centers = args.centers
+  const stride = args.stride
+  const count = args.count
   const rowBytes = (<usize>stride) << 2
   const zero = f32x4.splat(0)
   for (let panel = start; panel < end; panel++) {
-    const base = packed + ((<usize>panel * (<usize>stride + 1)) << 7)
-    for (let lane: u32 = 0; lane < WIDE; lane += 4) {
-      const first = panel * WIDE + lane
+    const base = args.packed + ((<usize>panel * (<usize>stride + 1)) << 7)
+    for (let lane: u32 = 0; lane < WIDE_PANEL; lane += 4) {
+      const first = panel * WIDE_PANEL + lane
       const r0 = centers + <usize>first * rowBytes
       const r1 = r0 + rowBytes
       const r2 = r1 + rowBytes
@@ -126,27 +89,22 @@ export function packWide(
   }
 }
 
-/** Items are rows. Scratch: 128 bytes, then 8 bytes for each row of a slice. */
-export function assignSparse(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  values: usize,
-  places: usize,
-  columnsAt: u32,
-  stride: u32,
-  lanes: u32,
-  packed: usize,
-  centers: usize,
-  squares: usize,
-  firstLabel: u32,
-  count: u32,
-  labels: usize,
-  distances: usize,
-  merge: u32,
-): void {
-  const columns = places + ((<usize>columnsAt) << 2)
-  const bests = scratch + 128
+/** The scores of a row against a panel of `lanes` centres. */
+function scorePanel(points: Rows, row: u32, lanes: u32, panel: usize, out: usize): void {
+  const from = points.first(row)
+  const to = points.end(row)
+  if (lanes === PANEL) scoreEight(points.data, points.columns, from, to, panel, out)
+  else scoreWide(points.data, points.columns, from, to, panel, out)
+}
+
+/** The nearest. Items are rows. */
+export function assignSparse(start: u32, end: u32, scratch: usize, args: AssignSparseArgs): void {
+  const points = args.points
+  const stride = points.stride
+  const lanes = args.lanes
+  const count = args.count
+  const scores = scratch + args.scoresAt
+  const bests = scratch + args.bestsAt
   for (let row = start; row < end; row++) {
     const best = bests + ((<usize>(row - start)) << 3)
     store<f32>(best, -Infinity)
@@ -154,82 +112,62 @@ export function assignSparse(
   }
   // Panel after panel, so that the columns the rows of a slice share are read while they are near.
   for (let first: u32 = 0; first < count; first += lanes) {
-    const base = packed + ((<usize>first * (<usize>stride + 1)) << 2)
+    const panel = args.packed + ((<usize>first * (<usize>stride + 1)) << 2)
     for (let row = start; row < end; row++) {
-      const at = places + ((<usize>row) << 2)
-      if (lanes === PANEL) scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
-      else scoreWide(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      scorePanel(points, row, lanes, panel, scores)
       const best = bests + ((<usize>(row - start)) << 3)
       for (let lane: u32 = 0; lane < lanes; lane += 4) {
-        keepBest(v128.load(scratch + ((<usize>lane) << 2)), first + lane, best)
+        keepBest(v128.load(scores + ((<usize>lane) << 2)), first + lane, best)
       }
     }
   }
   for (let row = start; row < end; row++) {
     const winner = load<u32>(bests + ((<usize>(row - start)) << 3), 4)
-    const from = load<u32>(places + ((<usize>row) << 2))
-    const to = load<u32>(places + ((<usize>row) << 2), 4)
-    const center = centers + ((<usize>winner * stride) << 2)
-    const distance = sparseDistance(values, columns, from, to, center, load<f64>(squares + ((<usize>winner) << 3)))
+    const center = args.centers + ((<usize>winner * stride) << 2)
+    const distance = points.distance(row, center, squareOf(args.squares, winner))
     const at = (<usize>row) << 2
-    if (merge && !(distance < load<f32>(distances + at))) continue
-    store<u32>(labels + at, firstLabel + winner)
-    store<f32>(distances + at, distance)
+    if (args.merge && !(distance < load<f32>(args.distances + at))) continue
+    store<u32>(args.labels + at, args.firstLabel + winner)
+    store<f32>(args.distances + at, distance)
   }
 }
 
-/** The m nearest, as in assign.ts. Items are rows. Scratch: 128 bytes, then m * 8 bytes for each row of a slice. */
-export function assignSparseMany(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  values: usize,
-  places: usize,
-  columnsAt: u32,
-  stride: u32,
-  lanes: u32,
-  packed: usize,
-  centers: usize,
-  squares: usize,
-  firstLabel: u32,
-  count: u32,
-  labels: usize,
-  distances: usize,
-  m: u32,
-  merge: u32,
-): void {
-  const columns = places + ((<usize>columnsAt) << 2)
-  const lists = scratch + 128
+/** The m nearest, as in assign.ts. Items are rows. */
+export function assignSparseMany(start: u32, end: u32, scratch: usize, args: AssignSparseManyArgs): void {
+  const points = args.points
+  const stride = points.stride
+  const lanes = args.lanes
+  const count = args.count
+  const m = args.m
+  const scores = scratch + args.scoresAt
+  const lists = scratch + args.listsAt
   const listBytes = (<usize>m) << 3
   for (let slot: usize = 0; slot < <usize>(end - start) * m; slot++) {
     store<f32>(lists + (slot << 3), -Infinity)
-    store<u32>(lists + (slot << 3), 0xffffffff, 4)
+    store<u32>(lists + (slot << 3), NO_LABEL, 4)
   }
   for (let first: u32 = 0; first < count; first += lanes) {
-    const base = packed + ((<usize>first * (<usize>stride + 1)) << 2)
+    const panel = args.packed + ((<usize>first * (<usize>stride + 1)) << 2)
     const inPanel = min(lanes, count - first)
     for (let row = start; row < end; row++) {
-      const at = places + ((<usize>row) << 2)
-      if (lanes === PANEL) scoreEight(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
-      else scoreWide(values, columns, load<u32>(at), load<u32>(at, 4), base, scratch)
+      scorePanel(points, row, lanes, panel, scores)
       const list = lists + <usize>(row - start) * listBytes
       for (let lane: u32 = 0; lane < inPanel; lane++) {
-        insertScore(list, m, load<f32>(scratch + ((<usize>lane) << 2)), first + lane)
+        insertScore(list, m, load<f32>(scores + ((<usize>lane) << 2)), first + lane)
       }
     }
   }
   for (let row = start; row < end; row++) {
     const list = lists + <usize>(row - start) * listBytes
-    const from = load<u32>(places + ((<usize>row) << 2))
-    const to = load<u32>(places + ((<usize>row) << 2), 4)
-    const out = (<usize>row * m) << 2
-    if (!merge) fillAbsent(labels + out, distances + out, m)
+    const labels = args.labels + ((<usize>row * m) << 2)
+    const distances = args.distances + ((<usize>row * m) << 2)
+    if (!args.merge) fillAbsent(labels, distances, m)
     for (let place: u32 = 0; place < m; place++) {
       const index = load<u32>(list + ((<usize>place) << 3), 4)
-      if (index === 0xffffffff) break
-      const center = centers + ((<usize>index * stride) << 2)
-      const distance = sparseDistance(values, columns, from, to, center, load<f64>(squares + ((<usize>index) << 3)))
-      insertDistance(labels + out, distances + out, m, firstLabel + index, distance)
+      if (index === NO_LABEL) break
+      const center = args.centers + ((<usize>index * stride) << 2)
+      const distance = points.distance(row, center, squareOf(args.squares, index))
+      insertDistance(labels, distances, m, args.firstLabel + index, distance)
     }
   }
 }
@@ -248,45 +186,5 @@ function keepLane(score: f32, index: u32, best: usize): void {
   if (score > load<f32>(best)) {
     store<f32>(best, score)
     store<u32>(best, index, 4)
-  }
-}
-
-/** Nearest among explicit candidates, as in assign-lists.ts. Items are rows. */
-export function assignSparseLists(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  values: usize,
-  places: usize,
-  columnsAt: u32,
-  stride: u32,
-  centers: usize,
-  squares: usize,
-  lists: usize,
-  width: u32,
-  labels: usize,
-  distances: usize,
-  merge: u32,
-): void {
-  const columns = places + ((<usize>columnsAt) << 2)
-  for (let row = start; row < end; row++) {
-    const at = (<usize>row) << 2
-    const from = load<u32>(places + at)
-    const to = load<u32>(places + at, 4)
-    let best = merge ? load<f32>(distances + at) : <f32>Infinity
-    let label: u32 = merge ? load<u32>(labels + at) : 0xffffffff
-    for (let place: u32 = 0; place < width; place++) {
-      const candidate = load<u32>(lists + ((<usize>row * width + place) << 2))
-      if (candidate === 0xffffffff || candidate === label) continue
-      const center = centers + ((<usize>candidate * stride) << 2)
-      const square = load<f64>(squares + ((<usize>candidate) << 3))
-      const distance = sparseDistance(values, columns, from, to, center, square)
-      if (distance < best || (distance === best && candidate < label)) {
-        best = distance
-        label = candidate
-      }
-    }
-    store<u32>(labels + at, label)
-    store<f32>(distances + at, best)
   }
 }

@@ -3,46 +3,53 @@
  * A block of points is packed once and meets every panel of centres while it sits in the cache.
  * Cost: 2 n k d operations.
  */
+import { AssignNearestArgs, AssignNearestManyArgs, NO_LABEL } from './build/assembly/arguments'
 import { PANEL, panelBytes } from './panels'
-import { packFourRows, rowBytes, scoreFourByEight, squaredDistance } from './simd'
+import { Rows } from './rows'
+import { packFourRows, scoreFourByEight, squaredDistance } from './simd'
 
-/** Floats of packed points a block may hold: 16 KiB, half of a first-level cache. */
-const BLOCK_FLOATS: u32 = 4096
-const MAX_GROUPS: u32 = 8
 /** Fewer centres than this are not worth packing points for. */
 const FEW: u32 = 4
 
-/** Groups of four points that fit a block; at least one, however wide the rows. */
-function groupsPerBlock(stride: u32): u32 {
-  const groups = BLOCK_FLOATS / (stride << 2)
-  return groups < 1 ? 1 : groups > MAX_GROUPS ? MAX_GROUPS : groups
-}
-
 /** Packs up to `groups` groups of four rows from `first` on; the last row stands in for absent ones. */
-function packBlock(x: usize, kind: u32, stride: u32, first: u32, end: u32, groups: u32, out: usize): void {
-  const bytes = rowBytes(stride, kind)
+function packBlock(points: Rows, first: u32, end: u32, groups: u32, out: usize): void {
+  const stride = points.stride
   const last = end - 1
   for (let group: u32 = 0; group < groups; group++) {
     const i = first + (group << 2)
-    const r0 = x + <usize>min(i, last) * bytes
-    const r1 = x + <usize>min(i + 1, last) * bytes
-    const r2 = x + <usize>min(i + 2, last) * bytes
-    const r3 = x + <usize>min(i + 3, last) * bytes
-    packFourRows(r0, r1, r2, r3, kind, stride, out + ((<usize>group * stride) << 4))
+    const r0 = points.at(min(i, last))
+    const r1 = points.at(min(i + 1, last))
+    const r2 = points.at(min(i + 2, last))
+    const r3 = points.at(min(i + 3, last))
+    packFourRows(r0, r1, r2, r3, points.kind, stride, out + ((<usize>group * stride) << 4))
   }
 }
 
-/**
- * Items are points. Scratch: 128 bytes of scores, MAX_GROUPS * 4 * 32 of best values, packed block.
- * With `merge` the labels and distances already there stay unless a centre is strictly nearer.
- */
-export function assignNearest(
+/** The nearest. Items are points. With `merge` the labels and distances already there stay unless a centre is strictly nearer. */
+export function assignNearest(start: u32, end: u32, scratch: usize, args: AssignNearestArgs): void {
+  nearestByFloats(
+    start,
+    end,
+    args.points,
+    args.panels,
+    args.centers,
+    args.firstLabel,
+    args.count,
+    args.labels,
+    args.distances,
+    args.merge,
+    args.blockGroups,
+    scratch + args.scoresAt,
+    scratch + args.bestAt,
+    scratch + args.blockAt,
+  )
+}
+
+/** `scores`: one call of the micro-kernel. `best`: for each point of a block four scores and their centres. */
+export function nearestByFloats(
   start: u32,
   end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   packed: usize,
   centers: usize,
   first: u32,
@@ -50,20 +57,21 @@ export function assignNearest(
   labels: usize,
   distances: usize,
   merge: u32,
+  blockGroups: u32,
+  scores: usize,
+  best: usize,
+  block: usize,
 ): void {
   if (count < FEW) {
-    assignFew(start, end, x, kind, stride, centers, first, count, labels, distances, merge)
+    assignFew(start, end, points, centers, first, count, labels, distances, merge)
     return
   }
-  const scores = scratch
-  const best = scratch + 128
-  const block = best + <usize>MAX_GROUPS * 128
-  const perBlock = groupsPerBlock(stride)
+  const stride = points.stride
   const panels = (count + PANEL - 1) / PANEL
   const bytesOfPanel = panelBytes(stride)
-  for (let at = start; at < end; at += perBlock << 2) {
-    const groups = min(perBlock, (end - at + 3) >> 2)
-    packBlock(x, kind, stride, at, end, groups, block)
+  for (let at = start; at < end; at += blockGroups << 2) {
+    const groups = min(blockGroups, (end - at + 3) >> 2)
+    packBlock(points, at, end, groups, block)
     for (let slot: usize = 0; slot < (<usize>groups) << 2; slot++) {
       v128.store(best + (slot << 5), f32x4.splat(-Infinity))
       v128.store(best + (slot << 5), i32x4.splat(0), 16)
@@ -94,7 +102,7 @@ export function assignNearest(
     }
     const stop = min(at + (groups << 2), end)
     for (let i = at; i < stop; i++) {
-      settleNearest(i, best + ((<usize>(i - at)) << 5), x, kind, stride, centers, first, labels, distances, merge)
+      settleNearest(i, best + ((<usize>(i - at)) << 5), points, centers, first, labels, distances, merge)
     }
   }
 }
@@ -103,9 +111,7 @@ export function assignNearest(
 function assignFew(
   start: u32,
   end: u32,
-  x: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   centers: usize,
   first: u32,
   count: u32,
@@ -113,9 +119,12 @@ function assignFew(
   distances: usize,
   merge: u32,
 ): void {
-  const bytes = rowBytes(stride, kind)
+  const data = points.data
+  const kind = points.kind
+  const stride = points.stride
+  const bytes = points.bytes
   for (let i = start; i < end; i++) {
-    const row = x + <usize>i * bytes
+    const row = data + <usize>i * bytes
     const at = (<usize>i) << 2
     let nearest: f32 = merge ? load<f32>(distances + at) : <f32>Infinity
     for (let j: u32 = 0; j < count; j++) {
@@ -133,9 +142,7 @@ function assignFew(
 function settleNearest(
   i: u32,
   slot: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   centers: usize,
   first: u32,
   labels: usize,
@@ -152,8 +159,8 @@ function settleNearest(
       index = candidate
     }
   }
-  const row = x + <usize>i * rowBytes(stride, kind)
-  const distance = squaredDistance(row, kind, centers + ((<usize>index * stride) << 2), stride)
+  const stride = points.stride
+  const distance = squaredDistance(points.at(i), points.kind, centers + ((<usize>index * stride) << 2), stride)
   const at = (<usize>i) << 2
   if (!merge || distance < load<f32>(distances + at)) {
     store<u32>(labels + at, first + index)
@@ -162,40 +169,33 @@ function settleNearest(
 }
 
 /**
- * The m nearest, best first; places beyond the number of centres hold label 0xffffffff and distance
- * infinity. With `merge` the lists already there compete. Scratch as above, then m * 8 bytes a point.
+ * The m nearest, best first; places beyond the number of centres hold NO_LABEL and distance
+ * infinity. Items are points. With `merge` the lists already there compete.
  */
-export function assignNearestMany(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  packed: usize,
-  centers: usize,
-  first: u32,
-  count: u32,
-  labels: usize,
-  distances: usize,
-  m: u32,
-  merge: u32,
-): void {
-  const scores = scratch
-  const block = scratch + 128
-  const lists = block + ((<usize>groupsPerBlock(stride) * stride) << 4)
+export function assignNearestMany(start: u32, end: u32, scratch: usize, args: AssignNearestManyArgs): void {
+  const points = args.points
+  const kind = points.kind
+  const stride = points.stride
+  const centers = args.centers
+  const first = args.firstLabel
+  const count = args.count
+  const m = args.m
+  const merge = args.merge
+  const perBlock = args.blockGroups
+  const scores = scratch + args.scoresAt
+  const block = scratch + args.blockAt
+  const lists = scratch + args.listsAt
   const listBytes = (<usize>m) << 3
-  const perBlock = groupsPerBlock(stride)
   const panels = (count + PANEL - 1) / PANEL
   for (let at = start; at < end; at += perBlock << 2) {
     const groups = min(perBlock, (end - at + 3) >> 2)
-    packBlock(x, kind, stride, at, end, groups, block)
+    packBlock(points, at, end, groups, block)
     for (let slot: usize = 0; slot < ((<usize>groups) << 2) * m; slot++) {
       store<f32>(lists + (slot << 3), -Infinity)
-      store<u32>(lists + (slot << 3), 0xffffffff, 4)
+      store<u32>(lists + (slot << 3), NO_LABEL, 4)
     }
     for (let p: u32 = 0; p < panels; p++) {
-      const panel = packed + <usize>p * panelBytes(stride)
+      const panel = args.panels + <usize>p * panelBytes(stride)
       const inPanel = min(PANEL, count - p * PANEL)
       for (let group: u32 = 0; group < groups; group++) {
         scoreFourByEight(block + ((<usize>group * stride) << 4), panel, stride, scores)
@@ -210,14 +210,15 @@ export function assignNearestMany(
     const stop = min(at + (groups << 2), end)
     for (let i = at; i < stop; i++) {
       const list = lists + <usize>(i - at) * listBytes
-      const row = x + <usize>i * rowBytes(stride, kind)
-      const out = (<usize>i * m) << 2
-      if (!merge) fillAbsent(labels + out, distances + out, m)
+      const row = points.at(i)
+      const labels = args.labels + ((<usize>i * m) << 2)
+      const distances = args.distances + ((<usize>i * m) << 2)
+      if (!merge) fillAbsent(labels, distances, m)
       for (let place: u32 = 0; place < m; place++) {
         const index = load<u32>(list + ((<usize>place) << 3), 4)
-        if (index === 0xffffffff) break
+        if (index === NO_LABEL) break
         const distance = squaredDistance(row, kind, centers + ((<usize>index * stride) << 2), stride)
-        insertDistance(labels + out, distances + out, m, first + index, distance)
+        insertDistance(labels, distances, m, first + index, distance)
       }
     }
   }
@@ -225,7 +226,7 @@ export function assignNearestMany(
 
 export function fillAbsent(labels: usize, distances: usize, m: u32): void {
   for (let place: usize = 0; place < <usize>m; place++) {
-    store<u32>(labels + (place << 2), 0xffffffff)
+    store<u32>(labels + (place << 2), NO_LABEL)
     store<f32>(distances + (place << 2), Infinity)
   }
 }

@@ -1,50 +1,43 @@
 /**
- * Sums of points by codeword, for every subspace: sums[m][h][stride] and counts[m][h]. Whole rows are
- * summed, not only the columns of the subspace: that is what a rotation is found from.
+ * Sums of points by codeword, for each subspace: sums[m][h][stride] and counts[m][h]. Whole rows are summed, not only the
+ * columns of the subspace: training a rotation needs them.
  *
- * An item is a subspace and BLOCK columns, so that the table it adds to stays near the core, and no
- * two items share a place: results do not depend on the threads. PIECE points are summed on their own
- * before they are added to the rest, which keeps the rounding of large sums small.
- * Scratch: h * BLOCK floats (0 bytes where `direct`: with many codewords each gets few points anyway).
+ * An item is a subspace and CODE_SUM_COLUMNS columns, so that its table stays in the cache, and no two items share a place:
+ * results do not depend on the threads. PIECE points are summed on their own before they are added to the rest, which keeps
+ * the rounding of large sums small; with many codewords each has few points anyway, and `direct` adds them one by one.
  */
-import { loadFour, rowBytes } from './simd'
+import { CODE_SUM_COLUMNS, CodeSumsArgs } from './build/assembly/arguments'
+import { Rows } from './rows'
+import { loadFour } from './simd'
 
-const BLOCK: u32 = 32
 const PIECE: u32 = 8192
 
-export function codeSums(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  n: u32,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  codes: usize,
-  codeStride: u32,
-  h: u32,
-  sums: usize,
-  counts: usize,
-  direct: u32,
-): void {
-  const blocks = (stride + BLOCK - 1) / BLOCK
+export function codeSums(start: u32, end: u32, scratch: usize, args: CodeSumsArgs): void {
+  const n = args.n
+  const points = args.points
+  const stride = points.stride
+  const codes = args.codes
+  const codeStride = args.codeStride
+  const h = args.h
+  const table = scratch + args.tableAt
+  const blocks = (stride + CODE_SUM_COLUMNS - 1) / CODE_SUM_COLUMNS
   for (let item = start; item < end; item++) {
     const s = item / blocks
-    const first = (item % blocks) * BLOCK
-    const width = min(BLOCK, stride - first)
-    const book = sums + ((<usize>s * h * stride + first) << 2)
-    const count = first === 0 ? counts + ((<usize>s * h) << 2) : 0
-    if (direct) {
-      sumPiece(0, n, x, kind, stride, codes, codeStride, h, s, first, width, book, (<usize>stride) << 2, count)
+    const first = (item % blocks) * CODE_SUM_COLUMNS
+    const width = min(CODE_SUM_COLUMNS, stride - first)
+    const book = args.sums + ((<usize>s * h * stride + first) << 2)
+    const count = first === 0 ? args.counts + ((<usize>s * h) << 2) : 0
+    if (args.direct) {
+      sumPiece(0, n, points, codes, codeStride, h, s, first, width, book, (<usize>stride) << 2, count)
       continue
     }
     for (let from: u32 = 0; from < n; from += PIECE) {
-      memory.fill(scratch, 0, (<usize>h * width) << 2)
+      memory.fill(table, 0, (<usize>h * width) << 2)
       const to = min(from + PIECE, n)
-      sumPiece(from, to, x, kind, stride, codes, codeStride, h, s, first, width, scratch, (<usize>width) << 2, count)
+      sumPiece(from, to, points, codes, codeStride, h, s, first, width, table, (<usize>width) << 2, count)
       for (let j: usize = 0; j < <usize>h; j++) {
         const place = book + ((j * stride) << 2)
-        const part = scratch + ((j * width) << 2)
+        const part = table + ((j * width) << 2)
         for (let column: usize = 0; column < (<usize>width) << 2; column += 16) {
           v128.store(place + column, f32x4.add(v128.load(place + column), v128.load(part + column)))
         }
@@ -57,9 +50,7 @@ export function codeSums(
 function sumPiece(
   from: u32,
   to: u32,
-  x: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   codes: usize,
   codeStride: u32,
   h: u32,
@@ -70,7 +61,9 @@ function sumPiece(
   step: usize,
   counts: usize,
 ): void {
-  const bytes = rowBytes(stride, kind)
+  const x = points.data
+  const kind = points.kind
+  const bytes = points.bytes
   for (let i = from; i < to; i++) {
     const at = <usize>i * codeStride + s
     const code: usize = h <= 256 ? <usize>load<u8>(codes + at) : <usize>load<u32>(codes + (at << 2))

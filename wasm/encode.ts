@@ -1,35 +1,31 @@
 /**
- * Product quantization: in each of m subspaces (ranges of columns) the nearest of h codewords.
- * Codebooks come twice: as rows of `bookStride` floats, and packed in panels, one book after the
- * other. Codes are bytes while h <= 256, 32-bit words above; a row of codes takes `codeStride` of them.
+ * Product quantization: in each of m subspaces (ranges of columns) the nearest of h codewords. Codebooks are given twice: as
+ * rows of `bookStride` floats, and packed in panels, one book after the other. Codes are bytes while h <= 256, 32-bit words
+ * above; a row of codes takes `codeStride` of them.
  *
- * Four points meet a panel of eight codewords in registers; scores go to a strip of all codewords,
- * with their maximum kept beside it, and the first place that holds the maximum is the code. That
- * costs a tenth of the scores, where keeping the best index with every score costs half.
- * Items are points. Scratch: bookStride * 16 bytes for four points, then 16 for every panel of 8 and point.
+ * Four points meet a panel of eight codewords in registers. Scores of all codewords are stored and their maximum is kept; the
+ * first codeword with the maximum is the code. That costs a tenth of the scores, where keeping the best index with every score
+ * costs half. Items are points.
  */
-import { PANEL, panelBytes } from './panels'
-import { loadFour, madd, rowBytes, storeTransposed } from './simd'
+import { EncodeArgs, PANEL } from './build/assembly/arguments'
+import { panelBytes } from './panels'
+import { Rows } from './rows'
+import { loadFour, madd, storeTransposed } from './simd'
 
-export function encode(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  ranges: usize,
-  m: u32,
-  books: usize,
-  packed: usize,
-  h: u32,
-  bookStride: u32,
-  codes: usize,
-  codeStride: u32,
-  errors: usize,
-): void {
-  const rows = scratch
-  const strip = scratch + ((<usize>bookStride) << 4)
+export function encode(start: u32, end: u32, scratch: usize, args: EncodeArgs): void {
+  const points = args.points
+  const ranges = args.ranges
+  const m = args.m
+  const books = args.books
+  const packed = args.packed
+  const h = args.h
+  const bookStride = args.bookStride
+  const codes = args.codes
+  const codeStride = args.codeStride
+  const errors = args.errors
+  const rows = scratch + args.rowsAt
+  const scores = scratch + args.scoresAt
+  const maxima = scratch + args.maximaAt
   const panels = (h + PANEL - 1) / PANEL
   const step = (<usize>panels) << 5
   const bookBytes = <usize>panels * panelBytes(bookStride)
@@ -39,10 +35,10 @@ export function encode(
     for (let s: u32 = 0; s < m; s++) {
       const first = load<u32>(ranges + ((<usize>s) << 2))
       const last = load<u32>(ranges + ((<usize>s) << 2), 4)
-      packRange(x, kind, stride, i, present, first, last, bookStride, rows)
-      scoreBook(rows, packed + <usize>s * bookBytes, panels, bookStride, strip, step)
+      packRange(points, i, present, first, last, bookStride, rows)
+      scoreBook(rows, packed + <usize>s * bookBytes, panels, bookStride, scores, step, maxima)
       for (let row: u32 = 0; row < present; row++) {
-        const code = firstLargest(strip + <usize>row * step, panels, strip + 4 * step + ((<usize>row) << 4))
+        const code = firstLargest(scores + <usize>row * step, panels, maxima + ((<usize>row) << 4))
         const place = <usize>(i + row) * codeStride + s
         if (h <= 256) store<u8>(codes + place, <u8>code)
         else store<u32>(codes + (place << 2), code)
@@ -56,14 +52,22 @@ export function encode(
   }
 }
 
-/** Scores of four packed points with a whole book: strip[4][step bytes], then the maxima in four lanes a point. */
-function scoreBook(rows: usize, panel: usize, panels: u32, bookStride: u32, strip: usize, step: usize): void {
+/** Scores of four packed points with a whole book: scores[4][step bytes], and the maxima in four lanes for each point. */
+function scoreBook(
+  rows: usize,
+  panel: usize,
+  panels: u32,
+  bookStride: u32,
+  scores: usize,
+  step: usize,
+  maxima: usize,
+): void {
   let topA = f32x4.splat(-Infinity)
   let topB = topA
   let topC = topA
   let topD = topA
   const stop = rows + ((<usize>bookStride) << 4)
-  let out = strip
+  let out = scores
   for (let p: u32 = 0; p < panels; p++) {
     let a0 = v128.load(panel)
     let a1 = v128.load(panel, 16)
@@ -105,10 +109,10 @@ function scoreBook(rows: usize, panel: usize, panels: u32, bookStride: u32, stri
     topD = larger(topD, larger(d0, d1))
     out += 32
   }
-  v128.store(strip + 4 * step, topA)
-  v128.store(strip + 4 * step, topB, 16)
-  v128.store(strip + 4 * step, topC, 32)
-  v128.store(strip + 4 * step, topD, 48)
+  v128.store(maxima, topA)
+  v128.store(maxima, topB, 16)
+  v128.store(maxima, topC, 32)
+  v128.store(maxima, topD, 48)
 }
 
 /** One machine instruction, where the maximum that orders NaN takes several. */
@@ -116,16 +120,16 @@ function larger(a: v128, b: v128): v128 {
   return f32x4.pmax(a, b)
 }
 
-/** The first place of a strip that holds the largest of the four maxima. */
-function firstLargest(strip: usize, panels: u32, maxima: usize): u32 {
+/** The first of the scores that equals the largest of the four maxima. */
+function firstLargest(scores: usize, panels: u32, maxima: usize): u32 {
   let top = v128.load(maxima)
   top = larger(top, i8x16.shuffle(top, top, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7))
   top = larger(top, i8x16.shuffle(top, top, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11))
   for (let panel: u32 = 0; panel < panels; panel++) {
-    const low = i32x4.bitmask(f32x4.eq(v128.load(strip), top))
-    const high = i32x4.bitmask(f32x4.eq(v128.load(strip, 16), top))
+    const low = i32x4.bitmask(f32x4.eq(v128.load(scores), top))
+    const high = i32x4.bitmask(f32x4.eq(v128.load(scores, 16), top))
     if (low | high) return panel * PANEL + <u32>ctz(low | (high << 4))
-    strip += 32
+    scores += 32
   }
   return 0
 }
@@ -141,20 +145,11 @@ function squaredGap(point: usize, word: usize, width: u32): f32 {
 }
 
 /** Columns first to last of four rows, column by column, padded with zeros. */
-function packRange(
-  x: usize,
-  kind: u32,
-  stride: u32,
-  i: u32,
-  present: u32,
-  first: u32,
-  last: u32,
-  bookStride: u32,
-  out: usize,
-): void {
+function packRange(points: Rows, i: u32, present: u32, first: u32, last: u32, bookStride: u32, out: usize): void {
+  const kind = points.kind
   if ((first & 3) === 0 && last - first === bookStride) {
-    const bytes = rowBytes(stride, kind)
-    const r0 = x + <usize>i * bytes
+    const bytes = points.bytes
+    const r0 = points.at(i)
     const r1 = present > 1 ? r0 + bytes : r0
     const r2 = present > 2 ? r1 + bytes : r0
     const r3 = present > 3 ? r2 + bytes : r0
@@ -171,6 +166,8 @@ function packRange(
     }
     return
   }
+  const x = points.data
+  const stride = points.stride
   memory.fill(out, 0, (<usize>bookStride) << 4)
   for (let row: u32 = 0; row < present; row++) {
     const base = <usize>(i + row) * stride

@@ -3,21 +3,18 @@
  * the lowest words of all numbers, then the middle ones, then the highest. `unit` is the exponent in the bits of a float
  * whose lowest bit is the unit. Items are rows of `width` numbers; with counts, rows whose count is 0 are skipped.
  */
+import { AddExactArgs, ExactToFloatsArgs } from './build/assembly/arguments'
 
 /** Up to this unit a float can be scaled in one step, see `addFour`. */
 const MOST_SCALED: i32 = 212
 
-export function addExact(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  values: usize,
-  counts: usize,
-  width: u32,
-  unit: i32,
-  words: usize,
-  plane: u32,
-): void {
+export function addExact(start: u32, end: u32, _scratch: usize, args: AddExactArgs): void {
+  const values = args.values
+  const counts = args.counts
+  const width = args.width
+  const unit = args.unit
+  const words = args.words
+  const plane = args.plane
   const bytes = (<usize>width) << 2
   const step = (<usize>plane) << 2
   const whole: usize = unit > MOST_SCALED ? 0 : bytes & ~(<usize>15)
@@ -78,17 +75,13 @@ function addOne(value: u32, unit: i32, at: usize, step: usize): void {
 }
 
 /** The nearest floats, ties to even. */
-export function exactToFloats(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  out: usize,
-  counts: usize,
-  width: u32,
-  unit: u32,
-  words: usize,
-  plane: u32,
-): void {
+export function exactToFloats(start: u32, end: u32, _scratch: usize, args: ExactToFloatsArgs): void {
+  const out = args.out
+  const counts = args.counts
+  const width = args.width
+  const unit = args.unit
+  const words = args.words
+  const plane = args.plane
   const bytes = (<usize>width) << 2
   const step = (<usize>plane) << 2
   for (let row = start; row < end; row++) {

@@ -1,23 +1,21 @@
 /**
- * Means and variances of components from the sums of accumulate-soft.ts; means in place. With the way the mean goes,
- * D = fresh - old, the squares about the fresh mean are squares - 2 D . sum + total |D|^2. About the old mean, the
- * variance weighs inner and outer pairs as if a share `lambda` of the inner ones were outer. found: f32 [k][3]: total,
- * inner total, variance; a component without shares keeps its mean. Items are components.
+ * Means and variances of components from the sums of accumulate-soft.ts; means in place. With D = new mean - old mean, the
+ * squares about the new mean are squares - 2 D . sum + total |D|^2. About the old mean, the variance weights inner and outer
+ * pairs as if a share `lambda` of the inner ones were outer. found: f32 [k][3]: total, inner total, variance; a component
+ * without shares keeps its mean. Items are components.
  */
-export function expandComponents(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  sums: usize,
-  cols: u32,
-  stride: u32,
-  lambda: f64,
-  floor: f64,
-  unit: u32,
-  aroundOld: u32,
-  centers: usize,
-  found: usize,
-): void {
+import { ExpandComponentsArgs } from './build/assembly/arguments'
+
+export function expandComponents(start: u32, end: u32, _scratch: usize, args: ExpandComponentsArgs): void {
+  const sums = args.sums
+  const cols = args.cols
+  const stride = args.stride
+  const lambda = args.lambda
+  const floor = args.floor
+  const unit = args.unit
+  const aroundOld = args.aroundOld
+  const centers = args.centers
+  const found = args.found
   for (let component = start; component < end; component++) {
     const block = sums + <usize>component * ((<usize>stride + 4) << 2)
     const totals = block + ((<usize>stride) << 2)

@@ -1,7 +1,7 @@
 /** The candidates of a group of points that look at each other's clusters: a leaf of a tree, mostly. */
+import { ALL_HELD } from './build/assembly/arguments'
 
-/** Rows held where nothing is around them: no member is elsewhere. */
-export const ALL: u32 = 0xffffffff
+export { ALL_HELD as ALL } from './build/assembly/arguments'
 
 /** Different labels of the group's points, in order of appearance. */
 export function collectLabels(members: usize, labels: usize, from: u32, to: u32, out: usize): u32 {
@@ -28,7 +28,7 @@ export function listPlaces(count: u32, out: usize): void {
  * groups are made of. Returns how many. Where all are held, `out` has them from listPlaces.
  */
 export function placesInside(members: usize, from: u32, to: u32, near: u32, held: u32, out: usize): u32 {
-  if (held === ALL) return to - from
+  if (held === ALL_HELD) return to - from
   let count: u32 = 0
   for (let at = from; at < to; at++) {
     // Below `near` the difference wraps around and is larger than any number of rows.

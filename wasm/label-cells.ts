@@ -1,13 +1,11 @@
-/** Each point gets the number of the cell that holds it. Items are places of `members`, which holds points cell by cell. */
-export function labelCells(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  members: usize,
-  offsets: usize,
-  cells: u32,
-  labels: usize,
-): void {
+/** The number of the cell of each point. Items are places of `members`, which lists the points cell by cell. */
+import { LabelCellsArgs } from './build/assembly/arguments'
+
+export function labelCells(start: u32, end: u32, _scratch: usize, args: LabelCellsArgs): void {
+  const members = args.members
+  const offsets = args.offsets
+  const cells = args.cells
+  const labels = args.labels
   // The last cell that begins at `start` or before.
   let cell: u32 = 0
   let beyond = cells

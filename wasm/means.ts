@@ -1,20 +1,17 @@
 /**
- * Centres from sums: mean = sum / total, brought to length one when `unit`. For each cluster `gains`
- * says by how much the squared distances of its points fall when the centre moves there:
- * total * (|mean - old|^2 - |mean - new|^2). A cluster without weight keeps its centre and gains 0.
- * Items are clusters.
+ * Centres from sums: mean = sum / total, scaled to length 1 if `unit`. gains: for each cluster, the decrease of the squared
+ * distances of its points when the centre moves there, total * (|mean - old|^2 - |mean - new|^2). A cluster without weight
+ * keeps its centre, and its gain is 0. Items are clusters.
  */
-export function meansFromSums(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  sums: usize,
-  totals: usize,
-  stride: u32,
-  unit: u32,
-  centers: usize,
-  gains: usize,
-): void {
+import { MeansFromSumsArgs } from './build/assembly/arguments'
+
+export function meansFromSums(start: u32, end: u32, _scratch: usize, args: MeansFromSumsArgs): void {
+  const sums = args.sums
+  const totals = args.totals
+  const stride = args.stride
+  const unit = args.unit
+  const centers = args.centers
+  const gains = args.gains
   for (let cluster = start; cluster < end; cluster++) {
     const at = (<usize>cluster) << 2
     const total = <f64>load<f32>(totals + at)

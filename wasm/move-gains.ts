@@ -7,20 +7,14 @@
  *
  * Members are rows of a domain, of which this device may hold only some, as in assign-leaves.ts; others
  * are not looked at. Nothing of a point's result depends on which others are here.
- *
- * Scratch: four rows of integers, 32 bytes of dot products, 96 of lanes, then candidates (u32) and
- * their prices (16 bytes each), as many as a group can have, then places (u32), as many as it has members.
  */
-import { ALL, collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
+import { ALL_HELD, AMONG_ALL, AMONG_LABELS, MoveGainsArgs, NO_LABEL, TURN_FACTOR } from './build/assembly/arguments'
+import { collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { joinRows, massOf, mayLeave, pricesToJoin, priceToStay, weightOf } from './prices'
 import { dotsFourByTwo, dotWide, quantizeRow, widenBytes, wideStride } from './quantized-rows'
-import { rowBytes, squaredDistance, squaredLength } from './simd'
+import { BYTES, Rows } from './rows'
+import { squaredLength } from './simd'
 import { touchPoints } from './touch'
-
-const NONE: u32 = 0xffffffff
-/** Where candidates come from: the labels in the group, everything, or a list for each group. */
-const AMONG_LABELS: u32 = 0
-const AMONG_ALL: u32 = 1
 
 /** Numbers of four points, side by side: byte offsets into the lanes. */
 const SQUARES: usize = 0
@@ -30,71 +24,70 @@ const OWN: usize = 48
 const POINT: usize = 64
 /** The least a point may ask for staying, if it is known before the candidates are looked at. */
 const STAY: usize = 80
-const LANES: usize = 96
 
-/** proposals: u32 [groups of the batch][largest], NONE for a point that stays. With `first` the first move that pays. */
-export function moveGains(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  clusters: usize,
-  header: usize,
-  quantized: usize,
-  starts: usize,
-  members: usize,
-  offsets: usize,
-  batch: usize,
-  largest: u32,
-  among: u32,
-  lists: usize,
-  width: u32,
-  unit: u32,
-  first: u32,
-  lent: usize,
-  near: u32,
-  held: u32,
-  weights: usize,
-  labels: usize,
-  proposals: usize,
-  looked: usize,
-): void {
-  const bytes = rowBytes(stride, kind)
+export function moveGains(start: u32, end: u32, scratch: usize, args: MoveGainsArgs): void {
+  const points = args.points
+  const centers = args.centers
+  const clusters = args.clusters
+  const header = args.header
+  const quantized = args.quantized
+  const starts = args.starts
+  const members = args.members
+  const offsets = args.offsets
+  const order = args.order
+  const largest = args.largest
+  const among = args.among
+  const width = args.width
+  const unit = args.unit
+  const first = args.first
+  const domainLabels = args.domainLabels
+  const domainFrom = args.domainFrom
+  const held = args.held
+  const weights = args.weights
+  const labels = args.labels
+  const rows = scratch + args.rowsAt
+  const dots = scratch + args.dotsAt
+  const lanes = scratch + args.lanesAt
+  const found = scratch + args.foundAt
+  const prices = scratch + args.pricesAt
+  const places = scratch + args.placesAt
+  const stride = points.stride
+  const bytes = points.bytes
   const wide = wideStride(stride)
   const rowSize = (<usize>wide) << 1
-  const rows = scratch
-  const dots = rows + 4 * rowSize
-  const lanes = dots + 32
-  const found = lanes + LANES
-  const prices = found + (((<usize>(among === AMONG_LABELS ? largest : 0) + 3) >> 2) << 4)
-  const places = prices + ((<usize>width) << 4)
   const pointScale = load<f32>(header, 4)
   const back = f32x4.splat(<f32>2 / (load<f32>(header) * pointScale))
   listPlaces(largest, places)
   let touched: u32 = 0
   for (let g = start; g < end; g++) {
-    const group = load<u32>(batch + ((<usize>g) << 2))
+    const group = load<u32>(order + ((<usize>g) << 2))
     if (g + 1 < end) {
-      const next = offsets + ((<usize>load<u32>(batch + ((<usize>g) << 2), 4)) << 2)
-      touched += touchPoints(x, bytes, members, load<u32>(next), load<u32>(next, 4), lent, near, held)
+      const next = offsets + ((<usize>load<u32>(order + ((<usize>g) << 2), 4)) << 2)
+      touched += touchPoints(
+        points.data,
+        bytes,
+        members,
+        load<u32>(next),
+        load<u32>(next, 4),
+        domainLabels,
+        domainFrom,
+        held,
+      )
     }
     const from = load<u32>(offsets + ((<usize>group) << 2))
     const to = load<u32>(offsets + ((<usize>group) << 2), 4)
-    const out = proposals + ((<usize>g * largest) << 2)
+    const out = args.proposals + ((<usize>g * largest) << 2)
     memory.fill(out, 0xff, (<usize>(to - from)) << 2)
     let count = width
     let list: usize = 0
     if (among === AMONG_LABELS) {
       list = found
-      count = collectLabels(members, lent, from, to, found)
-    } else if (among > AMONG_ALL) list = lists + ((<usize>group * width) << 2)
-    const inside = placesInside(members, from, to, near, held, places)
-    store<u32>(looked + ((<usize>group) << 2), count * inside)
-    // Nothing but the label everybody has: nobody can move. Lent labels may be older than a point's own.
-    if (among === AMONG_LABELS && count < 2 && held === ALL) continue
+      count = collectLabels(members, domainLabels, from, to, found)
+    } else if (among > AMONG_ALL) list = args.lists + ((<usize>group * width) << 2)
+    const inside = placesInside(members, from, to, domainFrom, held, places)
+    store<u32>(args.looked + ((<usize>group) << 2), count * inside)
+    // All points have the same label: none can move. Labels of the domain may be older than those of the points.
+    if (among === AMONG_LABELS && count < 2 && held === ALL_HELD) continue
     let present: u32 = 0
     for (let i: u32 = 0; i < inside; i += present) {
       const four = places + ((<usize>i) << 2)
@@ -102,20 +95,17 @@ export function moveGains(
       // Only places of the same four begin with the same candidate.
       if (first) while (load<u32>(four + ((<usize>(present - 1)) << 2)) >> 2 !== load<u32>(four) >> 2) present--
       for (let lane: u32 = 0; lane < present; lane++) {
-        const point = rowAt(members, from, load<u32>(four + ((<usize>lane) << 2)), near)
-        const row = x + <usize>point * bytes
+        const point = rowAt(members, from, load<u32>(four + ((<usize>lane) << 2)), domainFrom)
         const own = load<u32>(labels + ((<usize>point) << 2))
         const weight = weightOf(weights, point)
         const slot = lanes + ((<usize>lane) << 2)
         store<u32>(slot, point, POINT)
         store<u32>(slot, own, OWN)
         store<f32>(slot, weight, WEIGHT)
-        loadPoint(row, kind, stride, header, rows + <usize>lane * rowSize, slot)
+        loadPoint(points, point, header, rows + <usize>lane * rowSize, slot)
         let stay: f32 = -Infinity
         if (mayLeave(clusters, own, weight, unit)) {
-          const distance = first
-            ? squaredDistance(row, kind, centers + ((<usize>own * stride) << 2), stride)
-            : <f32>Infinity
+          const distance = first ? points.distance(point, centers + ((<usize>own * stride) << 2), 0) : <f32>Infinity
           stay = first ? priceToStay(distance, load<f32>(slot), massOf(clusters, own), weight, unit) : <f32>Infinity
         }
         store<f32>(slot, stay, STAY)
@@ -136,8 +126,7 @@ export function moveGains(
       let best = f32x4.splat(Infinity)
       // Stays infinite where the own cluster is no candidate: measured exactly then.
       let ownDistance = best
-      // Everybody beginning with the same candidate would send all to it.
-      const turn: u32 = first ? ((from + (load<u32>(four) & ~3)) * 2654435761) % count : 0
+      const turn: u32 = first ? ((from + (load<u32>(four) & ~3)) * TURN_FACTOR) % count : 0
       for (let j: u32 = 0; j < count; j += 2) {
         const one = candidateAt(list, j, turn, count)
         const other = candidateAt(list, min(j + 1, count - 1), turn, count)
@@ -171,18 +160,8 @@ export function moveGains(
             const slot = lanes + ((<usize>lane) << 2)
             if (
               !(
-                joinRows(
-                  x,
-                  bytes,
-                  kind,
-                  stride,
-                  centers,
-                  clusters,
-                  unit,
-                  label,
-                  load<u32>(slot, POINT),
-                  load<f32>(slot, WEIGHT),
-                ) < load<f32>(slot, STAY)
+                joinRows(points, centers, clusters, unit, label, load<u32>(slot, POINT), load<f32>(slot, WEIGHT)) <
+                load<f32>(slot, STAY)
               )
             )
               continue
@@ -199,10 +178,7 @@ export function moveGains(
           const slot = lanes + ((<usize>lane) << 2)
           const place = (<usize>lane) << 2
           const label = settle(
-            x,
-            bytes,
-            kind,
-            stride,
+            points,
             centers,
             clusters,
             unit,
@@ -222,10 +198,13 @@ export function moveGains(
 }
 
 /** The point as integers, its squared length, and by how much a score may miss. */
-function loadPoint(row: usize, kind: u32, stride: u32, header: usize, out: usize, slot: usize): void {
+function loadPoint(points: Rows, point: u32, header: usize, out: usize, slot: usize): void {
+  const row = points.at(point)
+  const kind = points.kind
+  const stride = points.stride
   const scale = load<f32>(header, 4)
   const worst = load<f32>(header, 8)
-  if (kind === 1 && scale === 1) {
+  if (kind === BYTES && scale === 1) {
     widenBytes(row, stride, out)
     const squares = <f32>dotWide(out, out, wideStride(stride))
     store<f32>(slot, squares, SQUARES)
@@ -247,12 +226,9 @@ function candidateAt(list: usize, j: u32, turn: u32, count: u32): u32 {
   return list ? load<u32>(list + ((<usize>place) << 2)) : place
 }
 
-/** The best move, exactly, or NONE. `best`: the lowest price by integers; `distance`: to the own centre, likewise. */
+/** The best move, exactly, or NO_LABEL. `best`: the lowest price by integers; `distance`: to the own centre, likewise. */
 function settle(
-  x: usize,
-  bytes: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   centers: usize,
   clusters: usize,
   unit: u32,
@@ -263,7 +239,7 @@ function settle(
   count: u32,
   prices: usize,
 ): u32 {
-  if (load<f32>(slot, STAY) < 0) return NONE
+  if (load<f32>(slot, STAY) < 0) return NO_LABEL
   const own = load<u32>(slot, OWN)
   const weight = load<f32>(slot, WEIGHT)
   const slack = load<f32>(slot, SLACK)
@@ -272,18 +248,19 @@ function settle(
   // Unit: prices are bounds from below already, and only a measured one is a bound from above.
   const missing: f32 = unit ? 0 : slack * weight
   // Surely nobody asks for less: the point stays, and nothing is measured.
-  if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing) return NONE
-  const row = x + <usize>load<u32>(slot, POINT) * bytes
-  const exact = squaredDistance(row, kind, centers + ((<usize>own * stride) << 2), stride)
+  if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing)
+    return NO_LABEL
+  const point = load<u32>(slot, POINT)
+  const exact = points.distance(point, centers + ((<usize>own * points.stride) << 2), 0)
   let lowest = priceToStay(exact, squares, mass, weight, unit)
-  let label = NONE
+  let label = NO_LABEL
   const most: f32 = unit ? Infinity : best + 2 * missing
   for (let j: u32 = 0; j < count; j++) {
     if (!(load<f32>(prices + ((<usize>j) << 4)) <= min(most, lowest + missing))) continue
     const candidate = candidateAt(list, j, 0, count)
     if (candidate === own) continue
-    const price = joinRows(x, bytes, kind, stride, centers, clusters, unit, candidate, load<u32>(slot, POINT), weight)
-    if (price < lowest || (price === lowest && label !== NONE && candidate < label)) {
+    const price = joinRows(points, centers, clusters, unit, candidate, point, weight)
+    if (price < lowest || (price === lowest && label !== NO_LABEL && candidate < label)) {
       lowest = price
       label = candidate
     }

@@ -6,34 +6,27 @@
  * Sums lie column by column, [column][lanes], lanes being k rounded up to 4: an entry then meets many
  * clusters side by side. Squares: |D|^2, f64 [k].
  */
+import {
+  AMONG_ALL,
+  AMONG_LABELS,
+  ApplyMovesSparseArgs,
+  LEAST_GAIN,
+  MOVE_BLOCK,
+  MoveGainsSparseArgs,
+  NO_LABEL,
+  PrepareMovesSparseArgs,
+  TURN_FACTOR,
+} from './build/assembly/arguments'
 import { collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { massOf, mayLeave, setCluster, weightOf } from './prices'
 import { madd, storeTransposed } from './simd'
 
-const NONE: u32 = 0xffffffff
-const AMONG_LABELS: u32 = 0
-const AMONG_ALL: u32 = 1
-/** Clusters whose dot products are taken in one go. */
-const BLOCK: u32 = 32
-/** What rounding may pretend: a smaller gain is none. */
-const LEAST: f64 = 1e-6
-
 /** Items are four clusters each: masses, sizes and sums as `accumulate` leaves them, brought into columns. */
-export function prepareMovesSparse(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  given: usize,
-  totals: usize,
-  counts: usize,
-  k: u32,
-  stride: u32,
-  unit: u32,
-  clusters: usize,
-  sums: usize,
-  squares: usize,
-  lanes: u32,
-): void {
+export function prepareMovesSparse(start: u32, end: u32, _scratch: usize, args: PrepareMovesSparseArgs): void {
+  const given = args.given
+  const k = args.k
+  const stride = args.stride
+  const lanes = args.lanes
   const rowBytes = (<usize>stride) << 2
   const step = (<usize>lanes) << 2
   const zero = f32x4.splat(0)
@@ -43,7 +36,7 @@ export function prepareMovesSparse(
     const r1 = r0 + rowBytes
     const r2 = r1 + rowBytes
     const r3 = r2 + rowBytes
-    let out = sums + ((<usize>first) << 2)
+    let out = args.sums + ((<usize>first) << 2)
     for (let at: usize = 0; at < rowBytes; at += 16) {
       storeTransposed(
         v128.load(r0 + at),
@@ -62,80 +55,65 @@ export function prepareMovesSparse(
         const value = <f64>load<f32>(row + at)
         sum += value * value
       }
-      store<f64>(squares + ((<usize>cluster) << 3), sum)
-      const at = clusters + ((<usize>cluster) << 3)
-      store<f32>(at, unit ? <f32>Math.sqrt(sum) : load<f32>(totals + ((<usize>cluster) << 2)))
-      store<f32>(at, <f32>load<u32>(counts + ((<usize>cluster) << 2)), 4)
+      store<f64>(args.squares + ((<usize>cluster) << 3), sum)
+      const at = args.clusters + ((<usize>cluster) << 3)
+      store<f32>(at, args.unit ? <f32>Math.sqrt(sum) : load<f32>(args.totals + ((<usize>cluster) << 2)))
+      store<f32>(at, <f32>load<u32>(args.counts + ((<usize>cluster) << 2)), 4)
     }
   }
 }
 
-/**
- * Items are the batch's groups, as in move-gains.ts. Scratch: 128 bytes, then candidates and places (u32), as many of
- * each as a group can have.
- */
-export function moveGainsSparse(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  values: usize,
-  places: usize,
-  columnsAt: u32,
-  stride: u32,
-  clusters: usize,
-  sums: usize,
-  squares: usize,
-  lanes: u32,
-  members: usize,
-  offsets: usize,
-  batch: usize,
-  largest: u32,
-  among: u32,
-  lists: usize,
-  width: u32,
-  unit: u32,
-  first: u32,
-  lent: usize,
-  near: u32,
-  held: u32,
-  weights: usize,
-  labels: usize,
-  proposals: usize,
-  looked: usize,
-): void {
-  const columns = places + ((<usize>columnsAt) << 2)
-  const found = scratch + 128
-  const inside = found + ((<usize>largest) << 2)
+/** Items are the batch's groups, as in move-gains.ts. */
+export function moveGainsSparse(start: u32, end: u32, scratch: usize, args: MoveGainsSparseArgs): void {
+  const points = args.points
+  const values = points.data
+  const columns = points.columns
+  const clusters = args.clusters
+  const sums = args.sums
+  const squares = args.squares
+  const lanes = args.lanes
+  const members = args.members
+  const offsets = args.offsets
+  const largest = args.largest
+  const among = args.among
+  const width = args.width
+  const unit = args.unit
+  const first = args.first
+  const domainLabels = args.domainLabels
+  const domainFrom = args.domainFrom
+  const held = args.held
+  const dots = scratch + args.dotsAt
+  const found = scratch + args.foundAt
+  const inside = scratch + args.placesAt
   listPlaces(largest, inside)
   for (let g = start; g < end; g++) {
-    const group = load<u32>(batch + ((<usize>g) << 2))
+    const group = load<u32>(args.order + ((<usize>g) << 2))
     const from = load<u32>(offsets + ((<usize>group) << 2))
     const to = load<u32>(offsets + ((<usize>group) << 2), 4)
     let count = width
     let list: usize = 0
     if (among === AMONG_LABELS) {
       list = found
-      count = collectLabels(members, lent, from, to, found)
-    } else if (among !== AMONG_ALL) list = lists + ((<usize>group * width) << 2)
-    const out = proposals + ((<usize>g * largest) << 2)
+      count = collectLabels(members, domainLabels, from, to, found)
+    } else if (among !== AMONG_ALL) list = args.lists + ((<usize>group * width) << 2)
+    const out = args.proposals + ((<usize>g * largest) << 2)
     memory.fill(out, 0xff, (<usize>(to - from)) << 2)
-    const present = placesInside(members, from, to, near, held, inside)
-    store<u32>(looked + ((<usize>group) << 2), count * present)
+    const present = placesInside(members, from, to, domainFrom, held, inside)
+    store<u32>(args.looked + ((<usize>group) << 2), count * present)
     for (let i: u32 = 0; i < present; i++) {
       const at = load<u32>(inside + ((<usize>i) << 2))
-      const point = rowAt(members, from, at, near)
-      const entry = load<u32>(places + ((<usize>point) << 2))
-      const last = load<u32>(places + ((<usize>point) << 2), 4)
-      const own = load<u32>(labels + ((<usize>point) << 2))
-      const weight = <f64>weightOf(weights, point)
-      let label = NONE
+      const point = rowAt(members, from, at, domainFrom)
+      const entry = points.first(point)
+      const last = points.end(point)
+      const own = load<u32>(args.labels + ((<usize>point) << 2))
+      const weight = <f64>weightOf(args.weights, point)
+      let label = NO_LABEL
       if (mayLeave(clusters, own, <f32>weight, unit)) {
         const length = squareSum(values, entry, last)
         const ownDot = dotOne(values, columns, entry, last, sums, lanes, own)
         let lowest = toStay(ownDot, length, clusters, squares, own, weight, unit)
-        let block = NONE
-        // Everybody beginning with the same candidate would send all to it; four neighbours begin alike.
-        const turn: u32 = first ? ((from + (at & ~3)) * 2654435761) % max<u32>(count, 1) : 0
+        let block = NO_LABEL
+        const turn: u32 = first ? ((from + (at & ~3)) * TURN_FACTOR) % max<u32>(count, 1) : 0
         for (let j: u32 = 0; j < count; j++) {
           const place = j + turn < count ? j + turn : j + turn - count
           const candidate = list ? load<u32>(list + ((<usize>place) << 2)) : place
@@ -143,14 +121,14 @@ export function moveGainsSparse(
           let dot: f64
           if (list) dot = dotOne(values, columns, entry, last, sums, lanes, candidate)
           else {
-            if (candidate / BLOCK !== block) {
-              block = candidate / BLOCK
-              dotBlock(values, columns, entry, last, sums, lanes, block * BLOCK, scratch)
+            if (candidate / MOVE_BLOCK !== block) {
+              block = candidate / MOVE_BLOCK
+              dotBlock(values, columns, entry, last, sums, lanes, block * MOVE_BLOCK, dots)
             }
-            dot = <f64>load<f32>(scratch + ((<usize>(candidate % BLOCK)) << 2))
+            dot = <f64>load<f32>(dots + ((<usize>(candidate % MOVE_BLOCK)) << 2))
           }
           const price = toJoin(dot, length, clusters, squares, candidate, weight, unit)
-          if (price < lowest || (price === lowest && label !== NONE && candidate < label)) {
+          if (price < lowest || (price === lowest && label !== NO_LABEL && candidate < label)) {
             lowest = price
             label = candidate
             if (first) break
@@ -163,50 +141,41 @@ export function moveGainsSparse(
 }
 
 /** One item: order matters. */
-export function applyMovesSparse(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  values: usize,
-  places: usize,
-  columnsAt: u32,
-  stride: u32,
-  clusters: usize,
-  sums: usize,
-  squares: usize,
-  lanes: u32,
-  members: usize,
-  offsets: usize,
-  batch: usize,
-  groups: u32,
-  largest: u32,
-  unit: u32,
-  near: u32,
-  weights: usize,
-  labels: usize,
-  proposals: usize,
-): void {
-  const columns = places + ((<usize>columnsAt) << 2)
+export function applyMovesSparse(_start: u32, _end: u32, _scratch: usize, args: ApplyMovesSparseArgs): void {
+  const points = args.points
+  const values = points.data
+  const columns = points.columns
+  const clusters = args.clusters
+  const sums = args.sums
+  const squares = args.squares
+  const lanes = args.lanes
+  const members = args.members
+  const offsets = args.offsets
+  const largest = args.largest
+  const unit = args.unit
+  const labels = args.labels
+  const proposals = args.proposals
+  const groups = args.groups
   for (let g: u32 = 0; g < groups; g++) {
-    const group = load<u32>(batch + ((<usize>g) << 2))
+    const group = load<u32>(args.order + ((<usize>g) << 2))
     const from = load<u32>(offsets + ((<usize>group) << 2))
     const to = load<u32>(offsets + ((<usize>group) << 2), 4)
     for (let at = from; at < to; at++) {
       const wanted = load<u32>(proposals + ((<usize>(g * largest + at - from)) << 2))
-      if (wanted === NONE) continue
-      const point = load<u32>(members + ((<usize>at) << 2)) - near
+      if (wanted === NO_LABEL) continue
+      const point = load<u32>(members + ((<usize>at) << 2)) - args.domainFrom
       const own = load<u32>(labels + ((<usize>point) << 2))
-      const weight = <f64>weightOf(weights, point)
+      const weight = <f64>weightOf(args.weights, point)
       if (wanted === own || !mayLeave(clusters, own, <f32>weight, unit)) continue
-      const entry = load<u32>(places + ((<usize>point) << 2))
-      const last = load<u32>(places + ((<usize>point) << 2), 4)
+      const entry = points.first(point)
+      const last = points.end(point)
       const length = squareSum(values, entry, last)
       const here = dotOne(values, columns, entry, last, sums, lanes, own)
       const there = dotOne(values, columns, entry, last, sums, lanes, wanted)
       const stay = toStay(here, length, clusters, squares, own, weight, unit)
       const join = toJoin(there, length, clusters, squares, wanted, weight, unit)
       // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
-      if (!(stay - join > LEAST * (unit ? weight : stay))) continue
+      if (!(stay - join > LEAST_GAIN * (unit ? weight : stay))) continue
       shift(values, columns, entry, last, sums, lanes, clusters, squares, own, here, length, -weight, unit)
       shift(values, columns, entry, last, sums, lanes, clusters, squares, wanted, there, length, weight, unit)
       store<u32>(labels + ((<usize>point) << 2), wanted)
@@ -286,7 +255,7 @@ function dotOne(values: usize, columns: usize, from: u32, to: u32, sums: usize, 
   return dot
 }
 
-/** Dot products with up to 32 clusters from `first` on, in 32 bits: they only propose. */
+/** Dot products with up to MOVE_BLOCK clusters from `first` on, in 32 bits: they only propose. */
 function dotBlock(
   values: usize,
   columns: usize,
@@ -298,7 +267,7 @@ function dotBlock(
   out: usize,
 ): void {
   const base = sums + ((<usize>first) << 2)
-  const present = min(BLOCK, lanes - first)
+  const present = min(MOVE_BLOCK, lanes - first)
   let done: u32 = 0
   for (; done + 16 <= present; done += 16) {
     const start = base + ((<usize>done) << 2)

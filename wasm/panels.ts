@@ -4,9 +4,10 @@
  * x . c - |c|^2 / 2 belongs to the nearest centre; places without a centre start at minus infinity
  * and never win.
  */
+import { PANEL, PackCentersArgs } from './build/assembly/arguments'
 import { startScore, storeTransposed } from './simd'
 
-export const PANEL: u32 = 8
+export { PANEL } from './build/assembly/arguments'
 
 export function panelBytes(stride: u32): usize {
   return (<usize>stride + 1) << 5
@@ -43,23 +44,18 @@ export function packColumns(rows: usize, stride: u32, out: usize): void {
   }
 }
 
-/** Packs centres first to first + count; an item is a panel. Scratch: 32 bytes. */
-export function packCenters(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  centers: usize,
-  stride: u32,
-  count: u32,
-  withNorms: u32,
-  packed: usize,
-): void {
+/** Panels of all centres. Items are panels. */
+export function packCenters(start: u32, end: u32, scratch: usize, args: PackCentersArgs): void {
+  const centers = args.centers
+  const stride = args.stride
+  const count = args.count
+  const rows = scratch + args.rowsAt
   for (let panel = start; panel < end; panel++) {
     for (let lane: u32 = 0; lane < PANEL; lane++) {
       const index = panel * PANEL + lane
       const row = index < count ? centers + ((<usize>index * stride) << 2) : 0
-      store<u32>(scratch + ((<usize>lane) << 2), <u32>row)
+      store<u32>(rows + ((<usize>lane) << 2), <u32>row)
     }
-    packPanel(scratch, stride, withNorms, packed + <usize>panel * panelBytes(stride))
+    packPanel(rows, stride, args.norms, args.packed + <usize>panel * panelBytes(stride))
   }
 }

@@ -3,12 +3,12 @@
  * points spreads most, all its points along that direction, and their order around the rank at which
  * to split. A node is three words: first member, end, and the member at which to split.
  */
-import { LENGTH } from './quantized'
+import { GrowNodesArgs, NODE_WORDS, QUANTIZED_LENGTH } from './build/assembly/arguments'
 import { dotBytes, quantizeRow } from './quantized-rows'
-import { dotProduct, loadFour, madd, rowBytes } from './simd'
+import { BYTES, describeDense, Rows } from './rows'
+import { dotProduct, loadFour, madd } from './simd'
 import { touchRow } from './touch'
 
-const NODE_WORDS: u32 = 3
 /** Rows that are asked for ahead of their turn. */
 const AHEAD: u32 = 8
 
@@ -22,92 +22,73 @@ function mix(a: u32, b: u32, c: u32): u32 {
 
 /**
  * Items are nodes. All points are the sample where there are no more than `sample`, else it is drawn
- * with replacement. Equal points give a zero direction, which splits by number. along: f32 [n], by
- * slot. Scratch: sample + 2 rows of floats.
+ * with replacement. Equal points give a zero direction, which splits by number. along: f32 [n], by slot.
  */
-export function growNodes(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  members: usize,
-  nodes: usize,
-  sample: u32,
-  steps: u32,
-  seed: u32,
-  along: usize,
-): void {
+export function growNodes(start: u32, end: u32, scratch: usize, args: GrowNodesArgs): void {
+  if (args.most > 0) {
+    growSubtrees(start, end, scratch, args)
+    return
+  }
+  const seed = args.seed
   for (let node = start; node < end; node++) {
-    const at = nodes + ((<usize>(node * NODE_WORDS)) << 2)
+    const at = args.nodes + ((<usize>(node * NODE_WORDS)) << 2)
     const from = load<u32>(at)
     const to = load<u32>(at, 4)
     const rank = load<u32>(at, 8)
-    splitNode(scratch, x, kind, stride, members, from, to, rank, sample, steps, seed, mix(seed, node, 77), along)
+    splitNode(scratch, args, args.points, args.members, args.along, from, to, rank, seed, mix(seed, node, 77))
   }
 }
 
+/** The points and members are those of all nodes, or copies of one node's. */
 function splitNode(
   scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
+  args: GrowNodesArgs,
+  points: Rows,
   members: usize,
+  along: usize,
   from: u32,
   to: u32,
   rank: u32,
-  sample: u32,
-  steps: u32,
   seed: u32,
   drawn: u32,
-  along: usize,
 ): void {
-  const bytes = rowBytes(stride, kind)
-  const width = (<usize>stride) << 2
-  const mean = scratch
-  const direction = mean + width
-  const rows = direction + width
   const size = to - from
   if (size < 2) return
+  const stride = points.stride
+  const width = (<usize>stride) << 2
+  const sample = args.sample
+  const mean = scratch + args.meanAt
+  const direction = scratch + args.directionAt
+  const sampled = scratch + args.sampledAt
   const count = min(size, sample)
-  gatherSample(x, bytes, kind, stride, members, from, size, count, sample, seed, mean, rows)
+  gatherSample(points, members, from, size, count, sample, seed, mean, sampled)
   // Any sampled point off the mean begins; which one is drawn makes trees differ.
-  memory.copy(direction, rows + <usize>(drawn % count) * width, width)
-  for (let step: u32 = 0; step < steps; step++) powerStep(rows, count, stride, direction, mean)
-  projectMembers(x, bytes, kind, stride, members, from, to, size <= sample, rows, direction, mean, along)
+  memory.copy(direction, sampled + <usize>(drawn % count) * width, width)
+  const steps = args.steps
+  for (let step: u32 = 0; step < steps; step++) powerStep(sampled, count, stride, direction, mean)
+  projectMembers(points, members, from, to, size <= sample, sampled, direction, mean, along)
   selectRank(members, along, from, to, rank)
 }
 
 /**
- * Items are nodes of few points, each grown to its leaves at once: its rows are copied side by side, so
+ * Nodes of few points, each grown to its leaves at once: its rows are copied side by side, so
  * that everything below it happens in the nearest cache. Here a node's third word is how many leaves it
- * is to become. Scratch: as above, then `most` rows, and three words for each of them.
+ * is to become.
  */
-export function growSubtrees(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  members: usize,
-  nodes: usize,
-  sample: u32,
-  steps: u32,
-  seed: u32,
-  most: u32,
-): void {
-  const bytes = rowBytes(stride, kind)
-  const rows = scratch + ((<usize>(sample + 2) * stride) << 2)
-  const places = rows + <usize>most * bytes
-  const along = places + ((<usize>most) << 2)
-  const numbers = along + ((<usize>most) << 2)
+function growSubtrees(start: u32, end: u32, scratch: usize, args: GrowNodesArgs): void {
+  const points = args.points
+  const x = points.data
+  const bytes = points.bytes
+  const rows = scratch + args.rowsAt
+  const places = scratch + args.placesAt
+  const along = scratch + args.distancesAt
+  const numbers = scratch + args.numbersAt
+  const copies = describeDense(scratch + args.viewAt, rows, points.kind, points.stride)
   for (let node = start; node < end; node++) {
-    const at = nodes + ((<usize>(node * NODE_WORDS)) << 2)
+    const at = args.nodes + ((<usize>(node * NODE_WORDS)) << 2)
     const from = load<u32>(at)
     const size = load<u32>(at, 4) - from
-    const own = members + ((<usize>from) << 2)
+    const own = args.members + ((<usize>from) << 2)
     memory.copy(numbers, own, (<usize>size) << 2)
     let touched: u32 = 0
     for (let i: u32 = 0; i < size; i++)
@@ -117,7 +98,7 @@ export function growSubtrees(
       memory.copy(rows + <usize>i * bytes, x + <usize>load<u32>(own + ((<usize>i) << 2)) * bytes, bytes)
       store<u32>(places + ((<usize>i) << 2), i)
     }
-    growBelow(scratch, rows, kind, stride, places, 0, size, load<u32>(at, 8), sample, steps, mix(seed, from, 0), along)
+    growBelow(scratch, args, copies, places, along, 0, size, load<u32>(at, 8), mix(args.seed, from, 0))
     for (let i: usize = 0; i < <usize>size; i++) {
       store<u32>(own + (i << 2), load<u32>(numbers + ((<usize>load<u32>(places + (i << 2))) << 2)))
     }
@@ -127,32 +108,26 @@ export function growSubtrees(
 /** Half of the leaves to each side, and of the points in proportion, as the host counts them. */
 function growBelow(
   scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
+  args: GrowNodesArgs,
+  points: Rows,
   members: usize,
+  along: usize,
   from: u32,
   to: u32,
   cells: u32,
-  sample: u32,
-  steps: u32,
   seed: u32,
-  along: usize,
 ): void {
   if (cells < 2) return
   const left = (cells + 1) >> 1
   const rank = from + <u32>floor((<f64>(to - from) * <f64>left) / <f64>cells + 0.5)
-  splitNode(scratch, x, kind, stride, members, from, to, rank, sample, steps, seed, mix(seed, from, cells), along)
-  growBelow(scratch, x, kind, stride, members, from, rank, left, sample, steps, seed, along)
-  growBelow(scratch, x, kind, stride, members, rank, to, cells - left, sample, steps, seed, along)
+  splitNode(scratch, args, points, members, along, from, to, rank, seed, mix(seed, from, cells))
+  growBelow(scratch, args, points, members, along, from, rank, left, seed)
+  growBelow(scratch, args, points, members, along, rank, to, cells - left, seed)
 }
 
 /** Where each member lies along the direction. */
 function projectMembers(
-  x: usize,
-  bytes: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   members: usize,
   from: u32,
   to: u32,
@@ -162,10 +137,14 @@ function projectMembers(
   integers: usize,
   along: usize,
 ): void {
+  const x = points.data
+  const bytes = points.bytes
+  const kind = points.kind
+  const stride = points.stride
   const width = (<usize>stride) << 2
   // Bytes times integers: a third of the work of turning every byte into a float.
-  const asIntegers = kind === 1 && stride < 8000 && !atHand
-  if (asIntegers) quantizeRow(direction, 0, stride, LENGTH, integers)
+  const asIntegers = kind === BYTES && stride < 8000 && !atHand
+  if (asIntegers) quantizeRow(direction, 0, stride, QUANTIZED_LENGTH, integers)
   let touched: u32 = 0
   for (let slot = from; slot < to; slot++) {
     if (((slot - from) & (AHEAD - 1)) === 0) {
@@ -187,10 +166,7 @@ function projectMembers(
 
 /** Sampled rows as floats, less their mean. */
 function gatherSample(
-  x: usize,
-  bytes: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   members: usize,
   from: u32,
   size: u32,
@@ -200,11 +176,13 @@ function gatherSample(
   mean: usize,
   rows: usize,
 ): void {
+  const kind = points.kind
+  const stride = points.stride
   const width = (<usize>stride) << 2
   memory.fill(mean, 0, width)
   for (let s: u32 = 0; s < count; s++) {
     const slot = from + (size <= sample ? s : mix(seed, from, s) % size)
-    const row = x + <usize>load<u32>(members + ((<usize>slot) << 2)) * bytes
+    const row = points.at(load<u32>(members + ((<usize>slot) << 2)))
     const to = rows + <usize>s * width
     for (let column: u32 = 0; column < stride; column += 4) {
       const place = (<usize>column) << 2

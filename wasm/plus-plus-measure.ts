@@ -1,84 +1,68 @@
 /** The measuring of candidates in greedy k-means++: see plus-plus.ts. */
-import { sparseDistance } from './assign-sparse'
-import { BLOCK, CANDIDATES, fillFar, isMarked, NONE, SLOT, SPARSE, SQUARES } from './plus-plus'
+import {
+  NO_LABEL,
+  PLUS_BEST,
+  PLUS_BLOCK,
+  PLUS_CANDIDATES,
+  PLUS_SLOT,
+  PLUS_SQUARES,
+  PlusPlusArgs,
+} from './build/assembly/arguments'
 import { listDoubtful, measureDense } from './plus-plus-dense'
-import { rowBytes, squaredLength } from './simd'
+import { fillFar, isMarked } from './plus-plus-draw'
+import { SPARSE, sparseDistance } from './rows'
+import { squaredLength } from './simd'
+
+/** Blocks of the part before there are candidates: their potentials, and the squared lengths of dense rows. */
+export function begin(start: u32, end: u32, args: PlusPlusArgs): void {
+  const points = args.points
+  for (let block = start; block < end; block++) {
+    const first = block * PLUS_BLOCK
+    const stop = min(first + PLUS_BLOCK, args.rows)
+    const place = (<usize>block) << 2
+    const sum = potentialOf(first, stop, args.weights, args.nearest, 0)
+    store<f32>(args.before + place, sum)
+    store<f32>(args.potentials + ((<usize>(args.firstBlock + block)) << 2), sum)
+    store<u32>(args.marks + place, 0)
+    if (points.kind === SPARSE) continue
+    for (let row = first; row < stop; row++) {
+      const length = squaredLength(points.at(row), points.kind, points.stride)
+      store<f32>(args.lengths + ((<usize>row) << 2), length)
+    }
+  }
+}
 
 /**
- * Items are blocks of the part. Takes the last centre over, then measures the candidates: distances where they are nearer
- * than the nearest centre, and the potential of the block with each of them. `marks` has one bit for each candidate that is
- * nearer to a point of the block; only there are its distances written. `before` is the potential without candidates.
- * Without candidates it gives the potential as it is, and takes the lengths of dense rows.
- * Scratch: 640 bytes, and for bytes 16 more a column.
+ * Blocks of the part. Takes the last centre over, then measures the candidates: distances where they are nearer than the
+ * nearest centre, and the potential of the block with each of them. `marks` has one bit for each candidate that is nearer to
+ * a point of the block; only there are its distances written. `before` is the potential without candidates.
  */
-export function measurePlusPlus(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  places: usize,
-  columnsAt: u32,
-  partBlock: u32,
-  allBlocks: u32,
-  rows: u32,
-  weights: usize,
-  nearest: usize,
-  trial: usize,
-  candidates: usize,
-  state: usize,
-  trials: u32,
-  panels: usize,
-  lengths: usize,
-  potentials: usize,
-  marks: usize,
-  before: usize,
-  slots: usize,
-  spacing: usize,
-): void {
-  const best = load<u32>(state)
+export function measure(start: u32, end: u32, scratch: usize, args: PlusPlusArgs): void {
+  const rows = args.rows
+  const trials = args.trials
+  const allBlocks = args.allBlocks
+  const weights = args.weights
+  const nearest = args.nearest
+  const trial = args.trial
+  const marks = args.marks
+  const before = args.before
+  const state = args.state
+  const sparse = args.points.kind === SPARSE
+  const best = load<u32>(state + PLUS_BEST)
   for (let block = start; block < end; block++) {
-    const first = block * BLOCK
-    const stop = min(first + BLOCK, rows)
+    const first = block * PLUS_BLOCK
+    const stop = min(first + PLUS_BLOCK, rows)
     const place = (<usize>block) << 2
-    const out = potentials + ((<usize>(partBlock + block)) << 2)
-    if (trials === 0) {
-      const sum = potentialOf(first, stop, weights, nearest, 0)
-      store<f32>(before + place, sum)
-      store<f32>(out, sum)
-      store<u32>(marks + place, 0)
-      if (kind !== SPARSE) takeLengths(x, kind, stride, first, stop, lengths)
-      continue
-    }
+    const out = args.potentials + ((<usize>(args.firstBlock + block)) << 2)
     if (isMarked(marks, block, best)) {
-      takeBest(trial + ((<usize>best * rows) << 2), load<u32>(state + SLOT), first, stop, nearest, slots)
+      takeBest(trial + ((<usize>best * rows) << 2), load<u32>(state + PLUS_SLOT), first, stop, nearest, args.slots)
       store<f32>(before + place, potentialOf(first, stop, weights, nearest, 0))
     }
     let nearer: u32 = 0
-    if (kind === SPARSE) {
-      nearer = measureSparse(x, places, columnsAt, stride, first, stop, rows, nearest, trial, candidates, state, trials)
-    } else {
-      const doubtful = listDoubtful(first, stop, nearest, slots, spacing, trials, scratch)
-      if (doubtful > 0) {
-        nearer = measureDense(
-          x,
-          kind,
-          stride,
-          doubtful,
-          first,
-          stop,
-          rows,
-          nearest,
-          trial,
-          candidates,
-          state,
-          trials,
-          panels,
-          lengths,
-          scratch,
-        )
-      }
+    if (sparse) nearer = measureSparse(args, first, stop)
+    else {
+      const doubtful = listDoubtful(args, first, stop, scratch)
+      if (doubtful > 0) nearer = measureDense(args, doubtful, first, stop, scratch)
     }
     store<u32>(marks + place, nearer)
     const unchanged = load<f32>(before + place)
@@ -134,38 +118,27 @@ function upperHalf(values: v128): v128 {
   return i8x16.shuffle(values, values, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)
 }
 
-function takeLengths(x: usize, kind: u32, stride: u32, first: u32, stop: u32, lengths: usize): void {
-  for (let row = first; row < stop; row++) {
-    const length = squaredLength(x + <usize>row * rowBytes(stride, kind), kind, stride)
-    store<f32>(lengths + ((<usize>row) << 2), length)
-  }
-}
-
-function measureSparse(
-  values: usize,
-  places: usize,
-  columnsAt: u32,
-  stride: u32,
-  first: u32,
-  stop: u32,
-  rows: u32,
-  nearest: usize,
-  trial: usize,
-  candidates: usize,
-  state: usize,
-  trials: u32,
-): u32 {
-  const columns = places + ((<usize>columnsAt) << 2)
+function measureSparse(args: PlusPlusArgs, first: u32, stop: u32): u32 {
+  const points = args.points
+  // Rows are short, so that looking them up for every candidate would take a fifth of the time.
+  const values = points.data
+  const columns = points.columns
+  const candidateBytes = (<usize>points.stride) << 2
+  const rows = args.rows
+  const nearest = args.nearest
+  const trial = args.trial
+  const candidates = args.candidates
+  const state = args.state
+  const trials = args.trials
   let nearer: u32 = 0
   for (let row = first; row < stop; row++) {
-    const at = (<usize>row) << 2
-    const near = load<f32>(nearest + at)
-    const from = load<u32>(places + at)
-    const to = load<u32>(places + at, 4)
+    const near = load<f32>(nearest + ((<usize>row) << 2))
+    const from = points.first(row)
+    const to = points.end(row)
     for (let t: u32 = 0; t < trials; t++) {
-      if (load<u32>(state + CANDIDATES + ((<usize>t) << 2)) === NONE) continue
-      const square = load<f64>(state + SQUARES + ((<usize>t) << 3))
-      const distance = sparseDistance(values, columns, from, to, candidates + ((<usize>t * stride) << 2), square)
+      if (load<u32>(state + PLUS_CANDIDATES + ((<usize>t) << 2)) === NO_LABEL) continue
+      const square = load<f64>(state + PLUS_SQUARES + ((<usize>t) << 3))
+      const distance = sparseDistance(values, columns, from, to, candidates + <usize>t * candidateBytes, square)
       if (!(distance < near)) continue
       if (!((nearer >> t) & 1)) fillFar(trial + ((<usize>t * rows + first) << 2), stop - first)
       store<f32>(trial + ((<usize>t * rows + row) << 2), distance)

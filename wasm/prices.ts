@@ -6,7 +6,8 @@
  * Squared distances: joining costs w W / (W + w) d^2, staying costs w W / (W - w) d^2: exactly what the
  * sum of squares changes by. Unit: joining gives |D + w x| - |D|, leaving takes |D| - |D - w x|.
  */
-import { squaredDistance, squaredLength } from './simd'
+import { Rows } from './rows'
+import { squaredLength } from './simd'
 
 /** clusters: f32 [k][2], mass and number of points. */
 const CLUSTER_BYTES: usize = 8
@@ -57,12 +58,9 @@ export function pricesToJoin(distance: v128, squares: v128, mass: f32, weight: v
   return f32x4.neg(f32x4.div(more, f32x4.max(f32x4.add(length, all), f32x4.splat(1e-30))))
 }
 
-/** The exact price of joining a cluster for the point and weight noted at `slot`. */
+/** The exact price that a dense point pays for joining a cluster. */
 export function joinRows(
-  x: usize,
-  bytes: usize,
-  kind: u32,
-  stride: u32,
+  points: Rows,
   centers: usize,
   clusters: usize,
   unit: u32,
@@ -70,8 +68,8 @@ export function joinRows(
   point: u32,
   weight: f32,
 ): f32 {
-  const row = x + <usize>point * bytes
-  const distance = squaredDistance(row, kind, centers + ((<usize>cluster * stride) << 2), stride)
-  const squares = unit ? squaredLength(row, kind, stride) : 0
+  const stride = points.stride
+  const distance = points.distance(point, centers + ((<usize>cluster * stride) << 2), 0)
+  const squares = unit ? squaredLength(points.at(point), points.kind, stride) : 0
   return priceToJoin(distance, squares, massOf(clusters, cluster), weight, unit)
 }

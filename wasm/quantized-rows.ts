@@ -2,6 +2,7 @@
  * Rows as 16-bit integers one after the other, for candidate lists that differ from block to block:
  * nothing is packed, so gathering costs nothing. Rows are padded to a multiple of 8 columns ("wide").
  */
+import { MeasureCentersArgs, QuantizeCentersArgs, WorstErrorArgs } from './build/assembly/arguments'
 import { LENGTH } from './quantized'
 import { dotProduct, loadFour, madd, squaredLength, startScore, sumLanes } from './simd'
 
@@ -47,50 +48,36 @@ export function quantizeCenter(row: usize, stride: u32, scale: f32, rows: usize,
   return quantizeRow(row, 0, stride, scale, rows + ((<usize>j * wideStride(stride)) << 1))
 }
 
-/** Items are centres: rows [k][wide] i16, starts [k] = -|c|^2 / 2 in the centres' scale, errors [k]. */
-export function quantizeCenters(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  centers: usize,
-  stride: u32,
-  header: usize,
-  rows: usize,
-  starts: usize,
-  errors: usize,
-): void {
-  const scale = load<f32>(header)
+/** Items are centres: quantized i16 [k][wide], starts [k] = -|c|^2 / 2 in the scale of the centres, errors [k]. */
+export function quantizeCenters(start: u32, end: u32, _scratch: usize, args: QuantizeCentersArgs): void {
+  const stride = args.stride
+  const scale = load<f32>(args.header)
   for (let j = start; j < end; j++) {
-    const row = centers + ((<usize>j * stride) << 2)
-    store<f32>(errors + ((<usize>j) << 2), quantizeCenter(row, stride, scale, rows, starts, j))
+    const row = args.centers + ((<usize>j * stride) << 2)
+    const error = quantizeCenter(row, stride, scale, args.quantized, args.starts, j)
+    store<f32>(args.errors + ((<usize>j) << 2), error)
   }
 }
 
-/** One item: header gets the scale of the centres, the length of the longest, and room for the worst error. */
-export function measureCenters(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  centers: usize,
-  stride: u32,
-  count: u32,
-  header: usize,
-): void {
+/** One item: the header gets the scale of the centres and the length of the longest. */
+export function measureCenters(_start: u32, _end: u32, _scratch: usize, args: MeasureCentersArgs): void {
+  const stride = args.stride
+  const count = args.count
   let longest: f32 = 0
   for (let j: u32 = 0; j < count; j++) {
-    const row = centers + ((<usize>j * stride) << 2)
+    const row = args.centers + ((<usize>j * stride) << 2)
     longest = max(longest, dotProduct(row, 0, row, stride))
   }
   longest = Mathf.sqrt(longest)
-  store<f32>(header, longest > 0 ? LENGTH / longest : 1)
-  store<f32>(header, longest, 4)
+  store<f32>(args.header, longest > 0 ? LENGTH / longest : 1)
+  store<f32>(args.header, longest, 4)
 }
 
-/** One item: the worst of the centres' errors, behind scale and length. */
-export function worstError(start: u32, end: u32, scratch: usize, errors: usize, count: u32, header: usize): void {
+/** One item: the header gets the worst error of the centres, behind scale and length. */
+export function worstError(_start: u32, _end: u32, _scratch: usize, args: WorstErrorArgs): void {
   let worst: f32 = 0
-  for (let j: usize = 0; j < <usize>count; j++) worst = max(worst, load<f32>(errors + (j << 2)))
-  store<f32>(header, worst, 8)
+  for (let j: usize = 0; j < <usize>args.count; j++) worst = max(worst, load<f32>(args.errors + (j << 2)))
+  store<f32>(args.header, worst, 8)
 }
 
 /** Sums of the lanes of four vectors, side by side. */

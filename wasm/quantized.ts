@@ -7,7 +7,7 @@
  */
 import { loadFour, madd, sumLanes } from './simd'
 
-export const LENGTH: f32 = 30000
+export { QUANTIZED_LENGTH as LENGTH } from './build/assembly/arguments'
 
 /** Rounded values of four rows (0: absent), pairs of columns side by side: out[pair][4 rows][2]; a pair every `step` bytes. */
 export function quantizeFour(

@@ -5,9 +5,8 @@
  *
  * scales: f32 [k][2]. best: u32 [n][m], 0xffffffff for none; logs: f32 [n][m].
  */
-import { measureFew, rowBytes, squaredDistance, unpackRow } from './simd'
-
-const NONE: u32 = 0xffffffff
+import { NO_LABEL as NONE, RespondAllArgs, RespondListsArgs } from './build/assembly/arguments'
+import { measureFew, squaredDistance, unpackRow } from './simd'
 
 function logOf(scales: usize, component: u32, distance: f32): f32 {
   const at = scales + ((<usize>component) << 3)
@@ -54,38 +53,27 @@ function writeList(list: usize, held: u32, m: u32, best: usize, logs: usize): vo
   }
 }
 
-/**
- * The best of those a point had, under their new numbers, and of those just found, with their distances. Scratch: the
- * list, the row as floats, four numbers of components and four distances.
- */
-export function respondLists(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  scales: usize,
-  best: usize,
-  renamed: usize,
-  m: u32,
-  found: usize,
-  foundDistances: usize,
-  width: u32,
-  logs: usize,
-): void {
-  const row = scratch + ((<usize>m) << 3)
-  const group = row + ((<usize>stride) << 2)
-  const measures = group + 16
+/** The best of those a point had, under their new numbers, and of those just found, with their distances. */
+export function respondLists(start: u32, end: u32, scratch: usize, args: RespondListsArgs): void {
+  const points = args.points
+  const kind = points.kind
+  const stride = points.stride
+  const centers = args.centers
+  const scales = args.scales
+  const m = args.m
+  const width = args.width
+  const list = scratch + args.listAt
+  const row = scratch + args.rowAt
+  const group = scratch + args.groupAt
+  const measures = scratch + args.measuresAt
   for (let i = start; i < end; i++) {
-    unpackRow(x + <usize>i * rowBytes(stride, kind), kind, stride, row)
-    const own = best + ((<usize>i * m) << 2)
+    unpackRow(points.at(i), kind, stride, row)
+    const own = args.best + ((<usize>i * m) << 2)
     let held: u32 = 0
     let waiting: u32 = 0
     for (let place: u32 = 0; place < m; place++) {
       const before = load<u32>(own + ((<usize>place) << 2))
-      const component = before === NONE ? NONE : load<u32>(renamed + ((<usize>before) << 2))
+      const component = before === NONE ? NONE : load<u32>(args.renamed + ((<usize>before) << 2))
       if (component !== NONE) {
         store<u32>(group + ((<usize>waiting) << 2), component)
         waiting++
@@ -94,56 +82,50 @@ export function respondLists(
       measureFew(row, centers, stride, group, waiting, measures)
       for (let at: usize = 0; at < <usize>waiting; at++) {
         const measured = load<u32>(group + (at << 2))
-        held = insert(scratch, held, m, logOf(scales, measured, load<f32>(measures + (at << 2))), measured)
+        held = insert(list, held, m, logOf(scales, measured, load<f32>(measures + (at << 2))), measured)
       }
       waiting = 0
     }
     const fresh = (<usize>i * width) << 2
     for (let place: usize = 0; place < <usize>width; place++) {
-      const component = load<u32>(found + fresh + (place << 2))
+      const component = load<u32>(args.found + fresh + (place << 2))
       if (component === NONE) continue
-      const log = logOf(scales, component, load<f32>(foundDistances + fresh + (place << 2)))
+      const log = logOf(scales, component, load<f32>(args.foundDistances + fresh + (place << 2)))
       // Most are too far: that is seen sooner than whether the list holds them.
-      if (beyond(scratch, held, m, log, component) || holds(scratch, held, component)) continue
-      held = insert(scratch, held, m, log, component)
+      if (beyond(list, held, m, log, component) || holds(list, held, component)) continue
+      held = insert(list, held, m, log, component)
     }
-    writeList(scratch, held, m, own, logs + ((<usize>i * m) << 2))
+    writeList(list, held, m, own, args.logs + ((<usize>i * m) << 2))
   }
 }
 
 /** The m best of all components, and evidence[n]: the log of the sum over all of them. */
-export function respondAll(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  count: u32,
-  scales: usize,
-  m: u32,
-  best: usize,
-  logs: usize,
-  evidence: usize,
-): void {
-  const all = scratch + ((<usize>m) << 3)
+export function respondAll(start: u32, end: u32, scratch: usize, args: RespondAllArgs): void {
+  const points = args.points
+  const kind = points.kind
+  const stride = points.stride
+  const centers = args.centers
+  const scales = args.scales
+  const m = args.m
+  const k = args.k
+  const list = scratch + args.listAt
+  const all = scratch + args.ranksAt
   for (let i = start; i < end; i++) {
-    const row = x + <usize>i * rowBytes(stride, kind)
+    const row = points.at(i)
     let held: u32 = 0
-    for (let component: u32 = 0; component < count; component++) {
+    for (let component: u32 = 0; component < k; component++) {
       const distance = squaredDistance(row, kind, centers + ((<usize>component * stride) << 2), stride)
       const log = logOf(scales, component, distance)
       store<f32>(all + ((<usize>component) << 2), log)
-      held = insert(scratch, held, m, log, component)
+      held = insert(list, held, m, log, component)
     }
-    const top = load<f32>(scratch)
+    const top = load<f32>(list)
     let sum: f64 = 0
-    for (let component: usize = 0; component < <usize>count; component++) {
+    for (let component: usize = 0; component < <usize>k; component++) {
       const gap = load<f32>(all + (component << 2)) - top
       if (gap > -40) sum += <f64>Mathf.exp(gap)
     }
-    writeList(scratch, held, m, best + ((<usize>i * m) << 2), logs + ((<usize>i * m) << 2))
-    store<f32>(evidence + ((<usize>i) << 2), <f32>(<f64>top + Math.log(sum)))
+    writeList(list, held, m, args.best + ((<usize>i * m) << 2), args.logs + ((<usize>i * m) << 2))
+    store<f32>(args.evidence + ((<usize>i) << 2), <f32>(<f64>top + Math.log(sum)))
   }
 }

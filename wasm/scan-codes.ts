@@ -1,79 +1,67 @@
 /**
  * Codes in order of distance from queries, by look-up tables: the nearest `most` of a range of codes.
  *
- * Four queries share a table, cell[256][4 queries]: one load of a code's entry serves all four, where
- * a table a query would take four. Cells are bytes that hold one code of up to 8 bits, two of 4, four
- * of 2 or eight single bits; above 256 codewords a cell is a 32-bit word and its table h long.
+ * Four queries share a table, cell[256][4 queries]: one load of a code's entry serves all four, where a table for each query
+ * would take four. Cells are bytes that hold one code of up to 8 bits, two of 4, four of 2 or eight single bits; above 256
+ * codewords a cell is a 32-bit word and its table has h entries.
  *
- * An item is a task of eight words: four rows of `queries` (NONE: no query), the first and the last
- * code, and the number of this part. The list of query row q and part p goes to slot q * parts + p:
- * `most` ids and distances, nearest first, ties to the lower id.
- * Scratch: 64 bytes, four packed queries (width * 16), g * 16 sums of subspaces, the table.
+ * An item is a task of SCAN_TASK_WORDS words: four rows of `queries` (NO_QUERY: none), the first and the last code, and the
+ * number of this part. The list of query row q and part p goes to slot q * parts + p: `most` ids and distances, nearest first,
+ * ties to the lower id.
  */
+import { MergeRankedArgs, NO_QUERY, SCAN_TASK_WORDS, ScanCodesArgs } from './build/assembly/arguments'
 import { madd } from './simd'
 
-const NONE: u32 = 0xffffffff
-const SUMS_BYTES: usize = 8 * 16 * 16
+// The lists of four queries, as fields of four words each. First the distances to beat.
+const LIST_IDS: usize = 16
+const LIST_DISTANCES: usize = 32
+const LIST_SUMS: usize = 48
 
-export function scanCodes(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  queries: usize,
-  stride: u32,
-  ranges: usize,
-  m: u32,
-  books: usize,
-  bookStride: u32,
-  h: u32,
-  bits: u32,
-  codes: usize,
-  codeStride: u32,
-  tasks: usize,
-  parts: u32,
-  most: u32,
-  ids: usize,
-  distances: usize,
-): void {
-  const packed = scratch + 64
-  const sums = packed + ((<usize>bookStride) << 4)
-  const table = sums + SUMS_BYTES
+export function scanCodes(start: u32, end: u32, scratch: usize, args: ScanCodesArgs): void {
+  const m = args.m
+  const h = args.h
+  const bits = args.bits
+  const codes = args.codes
+  const codeStride = args.codeStride
+  const parts = args.parts
+  const most = args.most
+  const ids = args.ids
+  const distances = args.distances
+  const lists = scratch + args.listsAt
+  const packed = scratch + args.packedAt
+  const cellSums = scratch + args.cellSumsAt
+  const table = scratch + args.tableAt
   for (let item = start; item < end; item++) {
-    const task = tasks + ((<usize>item) << 5)
+    const task = args.tasks + ((<usize>item * SCAN_TASK_WORDS) << 2)
     const part = load<u32>(task, 24)
     for (let lane: usize = 0; lane < 4; lane++) {
       const row = load<u32>(task + (lane << 2))
-      store<f32>(scratch + (lane << 2), row === NONE ? -Infinity : Infinity)
-      if (row === NONE) continue
+      store<f32>(lists + (lane << 2), row === NO_QUERY ? -Infinity : Infinity)
+      if (row === NO_QUERY) continue
       const slot = (<usize>row * parts + part) * most
-      store<u32>(scratch + 16 + (lane << 2), <u32>(ids + (slot << 2)))
-      store<u32>(scratch + 32 + (lane << 2), <u32>(distances + (slot << 2)))
+      store<u32>(lists + LIST_IDS + (lane << 2), <u32>(ids + (slot << 2)))
+      store<u32>(lists + LIST_DISTANCES + (lane << 2), <u32>(distances + (slot << 2)))
       memory.fill(ids + (slot << 2), 0xff, (<usize>most) << 2)
       for (let place: usize = 0; place < <usize>most; place++) store<f32>(distances + ((slot + place) << 2), Infinity)
     }
-    buildTable(task, queries, stride, ranges, m, books, bookStride, h, bits, packed, sums, table)
+    buildTable(task, args, packed, cellSums, table)
     const from = load<u32>(task, 16)
     const to = load<u32>(task, 20)
-    if (bits === 32) scanWords(codes, codeStride, m, h, from, to, table, scratch, most)
-    else scanBytes(codes, codeStride, (m * bits + 7) / 8, from, to, table, scratch, most)
+    if (bits === 32) scanWords(codes, codeStride, m, h, from, to, table, lists, most)
+    else scanBytes(codes, codeStride, (m * bits + 7) / 8, from, to, table, lists, most)
   }
 }
 
 /** Distances of four queries to every codeword; for packed codes, to every combination that a byte can hold. */
-function buildTable(
-  task: usize,
-  queries: usize,
-  stride: u32,
-  ranges: usize,
-  m: u32,
-  books: usize,
-  bookStride: u32,
-  h: u32,
-  bits: u32,
-  packed: usize,
-  sums: usize,
-  table: usize,
-): void {
+function buildTable(task: usize, args: ScanCodesArgs, packed: usize, sums: usize, table: usize): void {
+  const queries = args.queries
+  const stride = args.stride
+  const ranges = args.ranges
+  const m = args.m
+  const books = args.books
+  const bookStride = args.bookStride
+  const h = args.h
+  const bits = args.bits
   const perCell: u32 = bits >= 8 ? 1 : 8 / bits
   for (let s: u32 = 0; s < m; s++) {
     const first = load<u32>(ranges + ((<usize>s) << 2))
@@ -113,7 +101,7 @@ function packQueries(task: usize, queries: usize, stride: u32, first: u32, width
   const only = load<u32>(task)
   for (let lane: usize = 0; lane < 4; lane++) {
     const given = load<u32>(task + (lane << 2))
-    const row = queries + ((<usize>(given === NONE ? only : given) * stride + first) << 2)
+    const row = queries + ((<usize>(given === NO_QUERY ? only : given) * stride + first) << 2)
     for (let column: usize = 0; column < <usize>width; column++) {
       store<f32>(out + (column << 4) + (lane << 2), load<f32>(row + (column << 2)))
     }
@@ -127,10 +115,10 @@ function scanBytes(
   from: u32,
   to: u32,
   table: usize,
-  scratch: usize,
+  lists: usize,
   most: u32,
 ): void {
-  let limits = v128.load(scratch)
+  let limits = v128.load(lists)
   let code = codes + <usize>from * codeStride
   const fours = <usize>cells & ~3
   for (let i = from; i < to; i++) {
@@ -149,7 +137,7 @@ function scanBytes(
       sum = f32x4.add(sum, v128.load(entries + ((<usize>load<u8>(code + cell)) << 4)))
       entries += 4096
     }
-    if (v128.any_true(f32x4.lt(sum, limits))) limits = insertFour(sum, i, scratch, most)
+    if (v128.any_true(f32x4.lt(sum, limits))) limits = insertFour(sum, i, lists, most)
     code += codeStride
   }
 }
@@ -162,32 +150,32 @@ function scanWords(
   from: u32,
   to: u32,
   table: usize,
-  scratch: usize,
+  lists: usize,
   most: u32,
 ): void {
-  let limits = v128.load(scratch)
+  let limits = v128.load(lists)
   for (let i = from; i < to; i++) {
     let sum = f32x4.splat(0)
     for (let s: u32 = 0; s < m; s++) {
       const code = load<u32>(codes + ((<usize>i * codeStride + s) << 2))
       sum = f32x4.add(sum, v128.load(table + ((<usize>s * h + code) << 4)))
     }
-    if (v128.any_true(f32x4.lt(sum, limits))) limits = insertFour(sum, i, scratch, most)
+    if (v128.any_true(f32x4.lt(sum, limits))) limits = insertFour(sum, i, lists, most)
   }
 }
 
-/** Puts a code into the lists of the queries that it is near enough to; gives back the distances to beat. */
-function insertFour(sum: v128, id: u32, scratch: usize, most: u32): v128 {
-  v128.store(scratch + 48, sum)
+/** Puts a code into the lists of the queries that it is near enough to; returns the distances to beat. */
+function insertFour(sum: v128, id: u32, lists: usize, most: u32): v128 {
+  v128.store(lists + LIST_SUMS, sum)
   for (let lane: usize = 0; lane < 4; lane++) {
-    const distance = load<f32>(scratch + 48 + (lane << 2))
-    if (!(distance < load<f32>(scratch + (lane << 2)))) continue
-    const ids = <usize>load<u32>(scratch + 16 + (lane << 2))
-    const distances = <usize>load<u32>(scratch + 32 + (lane << 2))
+    const distance = load<f32>(lists + LIST_SUMS + (lane << 2))
+    if (!(distance < load<f32>(lists + (lane << 2)))) continue
+    const ids = <usize>load<u32>(lists + LIST_IDS + (lane << 2))
+    const distances = <usize>load<u32>(lists + LIST_DISTANCES + (lane << 2))
     insertAt(placeFor(distance, id, ids, distances, most), distance, id, ids, distances, most)
-    store<f32>(scratch + (lane << 2), load<f32>(distances + ((<usize>most - 1) << 2)))
+    store<f32>(lists + (lane << 2), load<f32>(distances + ((<usize>most - 1) << 2)))
   }
-  return v128.load(scratch)
+  return v128.load(lists)
 }
 
 /** The first place of a sorted list that holds something farther, or as far with a higher id. */
@@ -214,17 +202,13 @@ function insertAt(place: u32, distance: f32, id: u32, ids: usize, distances: usi
 }
 
 /** Items are queries: the `lists` sorted lists of each become one of the same length. */
-export function mergeRanked(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  lists: u32,
-  most: u32,
-  ids: usize,
-  distances: usize,
-  outIds: usize,
-  outDistances: usize,
-): void {
+export function mergeRanked(start: u32, end: u32, _scratch: usize, args: MergeRankedArgs): void {
+  const lists = args.lists
+  const most = args.most
+  const ids = args.ids
+  const distances = args.distances
+  const outIds = args.outIds
+  const outDistances = args.outDistances
   const bytes = (<usize>most) << 2
   for (let query = start; query < end; query++) {
     const toIds = outIds + <usize>query * bytes
@@ -237,7 +221,7 @@ export function mergeRanked(
         const at = first + list * bytes + (place << 2)
         const id = load<u32>(ids + at)
         const distance = load<f32>(distances + at)
-        if (id === NONE) break
+        if (id === NO_QUERY) break
         const to = placeFor(distance, id, toIds, toDistances, most)
         // Lists are sorted: what follows is no nearer.
         if (to === most) break

@@ -12,52 +12,37 @@
  * another, find the nodes and centres they measure in the cache. It changes nothing else.
  *
  * Four nodes or centres are measured together, then taken in their order.
- *
- * Scratch: the row as floats, four numbers of centres and four distances, the queue (f32 rank, u32 node) and, for several trees, a bit a centre.
  */
-import { fourDistances, measureFew, rowBytes, unpackRow } from './simd'
+import { SEARCH_LEAF as LEAF, NO_LABEL, SearchTreeArgs } from './build/assembly/arguments'
+import { fourDistances, measureFew, unpackRow } from './simd'
 
-const LEAF: u32 = 0x80000000
-
-export function searchTree(
-  start: u32,
-  end: u32,
-  scratch: usize,
-  x: usize,
-  kind: u32,
-  stride: u32,
-  centers: usize,
-  k: u32,
-  nodes: usize,
-  items: usize,
-  nodeCenters: usize,
-  roots: u32,
-  nodeCount: u32,
-  checks: u32,
-  labels: usize,
-  distances: usize,
-  looked: usize,
-  merge: u32,
-  width: u32,
-  order: usize,
-): void {
-  const row = scratch
+export function searchTree(start: u32, end: u32, scratch: usize, args: SearchTreeArgs): void {
+  const points = args.points
+  const stride = points.stride
   const bytes = (<usize>stride) << 2
-  const group = row + bytes
-  const measures = group + 16
-  const queue = group + 32
-  const seen = queue + ((<usize>nodeCount) << 3)
-  const seenBytes: usize = ((<usize>k + 31) >> 5) << 2
+  const centers = args.centers
+  const nodes = args.nodes
+  const nodeCenters = args.nodeCenters
+  const roots = args.roots
+  const checks = args.checks
+  const labels = args.labels
+  const distances = args.distances
+  const width = args.width
+  const row = scratch + args.rowAt
+  const group = scratch + args.groupAt
+  const measures = scratch + args.measuresAt
+  const queue = scratch + args.queueAt
+  const seen = scratch + args.seenAt
+  const seenBytes: usize = ((<usize>args.count + 31) >> 5) << 2
   for (let item = start; item < end; item++) {
-    const i = order ? load<u32>(order + ((<usize>item) << 2)) : item
-    const from = x + <usize>i * rowBytes(stride, kind)
-    unpackRow(from, kind, stride, row)
+    const i = args.order ? load<u32>(args.order + ((<usize>item) << 2)) : item
+    unpackRow(points.at(i), points.kind, stride, row)
     // A centre is in one leaf of every tree: only with several can it come twice.
     if (roots > 1) memory.fill(seen, 0, seenBytes)
     let size: u32 = 0
     for (let root: u32 = 0; root < roots; root++) size = push(queue, size, 0, root)
     let best: f32 = <f32>Infinity
-    let label: u32 = 0xffffffff
+    let label: u32 = NO_LABEL
     let checked: u32 = 0
     let measured: u32 = 0
     while (size > 0 && checked < checks) {
@@ -101,7 +86,7 @@ export function searchTree(
         node = nodes + ((<usize>next) << 4)
         count = load<u32>(node, 4)
       }
-      const place = items + ((<usize>load<u32>(node)) << 2)
+      const place = args.items + ((<usize>load<u32>(node)) << 2)
       count &= ~LEAF
       const room = width ? width - checked : <u32>0xffffffff
       let found: u32 = 0
@@ -140,15 +125,15 @@ export function searchTree(
       }
     }
     const at = (<usize>i) << 2
-    store<f32>(looked + at, <f32>(measured + checked))
+    store<f32>(args.looked + at, <f32>(measured + checked))
     if (width) {
       for (let place = checked; place < width; place++) {
-        store<u32>(labels + ((<usize>i * width + place) << 2), 0xffffffff)
+        store<u32>(labels + ((<usize>i * width + place) << 2), NO_LABEL)
         store<f32>(distances + ((<usize>i * width + place) << 2), <f32>Infinity)
       }
       continue
     }
-    if (merge && !(best < load<f32>(distances + at) && label !== load<u32>(labels + at))) continue
+    if (args.merge && !(best < load<f32>(distances + at) && label !== load<u32>(labels + at))) continue
     store<u32>(labels + at, label)
     store<f32>(distances + at, best)
   }

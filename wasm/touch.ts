@@ -3,6 +3,9 @@
  * together and early. WebAssembly has no prefetch; a load whose value is wanted late does the same.
  */
 
+/** Rows that are touched before they are needed, where a kernel goes through a list of rows. */
+export const AHEAD: u32 = 8
+
 /** What was touched goes somewhere in the end, or the compiler would leave the loads out. */
 export function touchRow(row: usize, bytes: usize): u32 {
   // The engine fetches long rows ahead by itself, once they have begun.

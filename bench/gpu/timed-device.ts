@@ -1,6 +1,6 @@
 /**
  * A device that times every kernel it is asked to run. On WebGPU each pass is compiled first, then submitted alone and
- * waited for. On the CPU a piece of work is timed as a whole.
+ * waited for, and timed by the clock of the GPU where it has one. On the CPU a piece of work is timed as a whole.
  */
 import type { Device } from '../../src/index.ts'
 import { median } from '../table.ts'
@@ -32,9 +32,12 @@ export interface KernelTimes {
   largest: KernelCall
   /** Seconds of these calls. */
   samples: number[]
-  /** False if a dispatch takes less time than submitting it and waiting for it, so that rates would be noise. */
+  /** False if a dispatch takes so little time that rates would be noise: less than submitting it, without a GPU clock. */
   measurable: boolean
 }
+
+/** Dispatches that are shorter by the clock of the GPU have no rates: Dawn gives its time in steps of 65 microseconds. */
+const CLOCK_SECONDS = 3e-4
 
 export interface TimedDevice extends Device {
   readonly times: ReadonlyMap<string, KernelTimes>
@@ -68,6 +71,8 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
   const marker = device.allocate(16, 'marker')
   const target = device.info.kind === 'webgpu' ? await targetOf(device) : undefined
   const prepared = new Set<string>()
+  /** The GPU has a clock. */
+  let clocked = false
 
   async function timePasses(work: Work, gpu: GpuTarget, control: Parameters<Device['run']>[1]): Promise<void> {
     const calls = new Map<string, KernelCall & { parts: Map<string, number> }>()
@@ -78,10 +83,7 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
         prepared.add(key)
         await compile(device, pass)
       }
-      const began = performance.now()
-      await runPass(device, pass, work.name)
-      await finished(device, marker)
-      const seconds = Math.max(0, (performance.now() - began) / 1000 - overheadSeconds)
+      const seconds = await timePass(pass, work.name)
       const call = calls.get(name) ?? { dispatches: 0, seconds: 0, operations: 0, bytes: 0, parts: new Map() }
       calls.set(name, call)
       call.dispatches++
@@ -93,6 +95,22 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
     for (const [kernel, { parts, ...call }] of calls) {
       add(kernel, work.name, { ...call, bytes: [...parts.values()].reduce((sum, bytes) => sum + bytes, 0) })
     }
+  }
+
+  /** By the clock of the GPU where it has one. */
+  async function timePass(pass: ComputePass, name: string): Promise<number> {
+    let wall = 0
+    const run = async (): Promise<void> => {
+      const began = performance.now()
+      await runPass(device, pass, name)
+      await finished(device, marker)
+      wall = (performance.now() - began) / 1000
+    }
+    const seconds = await device.gpuSeconds?.(run)
+    clocked = seconds !== undefined
+    if (seconds !== undefined) return seconds
+    if (wall === 0) await run()
+    return Math.max(0, wall - overheadSeconds)
   }
 
   async function timeWork(work: Work, control: Parameters<Device['run']>[1]): Promise<void> {
@@ -121,7 +139,8 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
     if (call.operations < known.largest.operations) return
     known.samples.push(call.seconds)
     known.largest = { ...call, seconds: median(known.samples) }
-    known.measurable = known.largest.seconds > overheadSeconds * call.dispatches
+    const least = clocked ? CLOCK_SECONDS : overheadSeconds
+    known.measurable = known.largest.seconds > least * call.dispatches
   }
 
   // Work is done in the order it was given, and reads wait for all work before them.

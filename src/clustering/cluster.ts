@@ -8,6 +8,7 @@ import { effectivePoints, requireDistinct } from '../vectors/distinct.ts'
 import { inspectVectors, largestInFrame, widenFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { automaticOptions, certaintyOf } from './automatic.ts'
+import { resolveOnDevices } from './method-on-device.ts'
 import { type ClusterOptions, readOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
@@ -106,24 +107,26 @@ async function* stepsWithCount(
   reason?: string,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
   const { rows, cols, sparse, shards } = source
-  const found = resolveOptions(options, { rows, cols, sparse: sparse !== undefined, shards })
-  const resolved = reason === undefined ? found : { ...found, methodReason: reason }
-  if (options.resume) checkResume(options.resume, source, resolved)
-  requireSparseOptions(source, resolved)
+  const shape = { rows, cols, sparse: sparse !== undefined, shards }
+  const found = resolveOptions(options, shape)
+  const checked = reason === undefined ? found : { ...found, methodReason: reason }
+  if (options.resume) checkResume(options.resume, source, checked)
+  requireSparseOptions(source, checked)
   const began = performance.now()
   const { onProgress } = options
   const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
-  const inspected = await inspectVectors(source, resolved.metric, watch)
-  const { start } = resolved
+  const inspected = await inspectVectors(source, checked.metric, watch)
+  const { start } = checked
   const frame =
     options.resume?.state.frame ?? (isMatrix(start) ? widenFrame(inspected.frame, start.data) : inspected.frame)
-  requireWidths(resolved.settings, frame)
-  const method = METHODS[resolved.method]
-  if (!method.findsCount) await requireDistinct(source, resolved.k, frame, { signal: options.signal })
+  requireWidths(checked.settings, frame)
+  if (!METHODS[checked.method].findsCount) await requireDistinct(source, checked.k, frame, { signal: options.signal })
   options.signal?.throwIfAborted()
   const { devices, release } = await acquireDevices(options, [source])
   let points: PointStore | undefined
   try {
+    const resolved = await resolveOnDevices(checked, options, shape, devices, clusterSteps)
+    const method = METHODS[resolved.method]
     points = await PointStore.open(devices, source, {
       frame,
       weights: resolved.weights,

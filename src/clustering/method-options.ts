@@ -75,7 +75,8 @@ export interface MethodOptions {
   readonly canopyRadius?: number
   /**
    * minibatch, lvq: points taken at a time. Default 1024 for minibatch, 256 for lvq. sharp, closures-sharp, bisecting:
-   * points whose moves are proposed at a time. Default 4096; 1 is one after the other, as in the paper.
+   * points whose moves are proposed at a time. Default 0: 4,096, or a 128th of all points if that is
+   * more. 1 is one after the other, as in the paper.
    */
   readonly batch?: number
   /** sharp, closures-sharp: take the first move that pays instead of the best. Default false. */

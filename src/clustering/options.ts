@@ -14,13 +14,14 @@ import { badArgument, badOption, CentroidalError, show } from '../core/errors.ts
 import { denseMatrix, isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import type { DeviceOptions } from '../device/open.ts'
+import type { DeviceSpeed } from '../device/speed.ts'
 import { type ClusterModel, clusterModel } from '../models/model.ts'
 import type { IterationStats } from '../models/stats.ts'
 import { deviceChoice } from '../vectors/device-choice.ts'
 import type { ShardChoice } from '../vectors/layout.ts'
 import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-weights.ts'
-import { chooseMethod } from './method-choice.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
+import { automaticMethod, type Shape } from './method-task.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import { relocationChoice } from './relocation/option.ts'
 import type { Machines } from './remote-owners.ts'
@@ -36,9 +37,10 @@ export interface ClusterOptions extends MethodOptions {
    */
   readonly k?: number | 'auto'
   /**
-   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre
-   * costs less than 2 billion operations, because it is exact and cheap there; `closures-sharp` beyond, whose rounds do
-   * not cost more with more clusters.
+   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes no
+   * noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose rounds
+   * do not cost more with more clusters. It goes by the speed of the device, `info.speed`, so another device may choose
+   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method.
    */
   readonly method?: 'auto' | MethodName
   /** Same seed, same device, same result, bit for bit. Default 0, so that a run repeats without being told to. */
@@ -221,18 +223,9 @@ export function readOptions(options: unknown): ClusterOptions {
   })
 }
 
-interface InputShape {
-  readonly rows: number
-  readonly cols: number
-  readonly sparse?: boolean
-  /** Rows of each shard, where the input is made of shards. */
-  readonly shards?: readonly number[] | undefined
-}
-
-export function resolveOptions(
-  options: ClusterOptions,
-  { rows, cols, sparse = false, shards }: InputShape,
-): ResolvedOptions {
+/** `speed`: of the device, once it is open. */
+export function resolveOptions(options: ClusterOptions, shape: Shape, speed?: DeviceSpeed): ResolvedOptions {
+  const { rows, cols, shards } = shape
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
   if (options.device !== undefined && options.devices !== undefined) {
@@ -241,7 +234,7 @@ export function resolveOptions(
   if (options.on) requireDivisible(options, shards)
   const weighted = checkWeights(options.weights, rows)
   const k = finds ? firstCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
-  const chosen = method === 'auto' ? chooseMethod(k, rows, cols, sparse) : undefined
+  const chosen = method === 'auto' ? automaticMethod(options, shape, speed) : undefined
   const name = chosen?.method ?? (method as MethodName)
   checkNames(options, name)
   if (options.weights && METHODS[name].weights === false)

@@ -15,7 +15,10 @@ import { acquireDevice } from '../vectors/device-choice.ts'
 import { requireDistinct } from '../vectors/distinct.ts'
 import { inspectVectors, largestInFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
-import { type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
+import { clusterSteps } from './cluster.ts'
+import { resolveOnDevices } from './method-on-device.ts'
+import type { Shape } from './method-task.ts'
+import { type ClusterOptions, type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { isBetter } from './run-once.ts'
@@ -24,7 +27,7 @@ import { Chain, type ChainRun } from './sweep/chain.ts'
 import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
 import { SweepProgress } from './sweep/progress.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
-import { everything, POINTS_TO_COMPARE, POINTS_TO_SPLIT, Samples } from './sweep/samples.ts'
+import { everything, Samples, TO_BEGIN, TO_COMPARE } from './sweep/samples.ts'
 import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
@@ -71,7 +74,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
   const { counts, metric, signal, onProgress } = asked
   const source = toSource(vectors)
   requireCounts(counts, source.rows, source.name)
-  const runs = resolveRuns(source, asked)
+  const checked = resolveRuns(source, asked)
   // Next to the clusterings this takes no time.
   const watch = (phase: string) => ({ signal, onProgress: () => onProgress?.(phase, 0) })
   const found = await inspectVectors(source, metric, watch('checking the vectors'))
@@ -80,6 +83,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
   const { device, release } = await acquireDevice(asked.device, [source])
   let points: PointStore | undefined
   try {
+    const runs = await resolveRunsOn(device, checked, source)
     points = await PointStore.open(device, source, {
       frame: found.frame,
       pointBytes: pointBytesOf(runs, source),
@@ -105,19 +109,40 @@ function resolveRuns(
   source: VectorSource,
   { counts, method, methodOptions, seed, metric }: ReadSweepOptions,
 ): ResolvedRun[] {
-  const { rows, cols, sparse } = source
-  const shape = { rows, cols, sparse: sparse !== undefined }
+  const shape = shapeOf(source)
   return counts.map((k) => {
-    const run = resolveOptions({ ...methodOptions, k, method, seed, metric }, shape)
+    const options = { ...methodOptions, k, method, seed, metric }
+    const run = resolveOptions(options, shape)
     requireSparseOptions(source, run)
     // Mixtures begin from hard clusters: by themselves they end in worse places, which the next one would begin from.
-    return { run, hard: run.method === 'gmm' ? resolveOptions({ k, seed, metric }, shape) : undefined }
+    return { options, run, hard: run.method === 'gmm' ? resolveOptions({ k, seed, metric }, shape) : undefined }
   })
 }
 
 interface ResolvedRun {
+  readonly options: ClusterOptions
   readonly run: ResolvedOptions
   readonly hard: ResolvedOptions | undefined
+}
+
+/** With the methods that `auto` chooses on the device. */
+async function resolveRunsOn(
+  device: Device,
+  runs: readonly ResolvedRun[],
+  source: VectorSource,
+): Promise<ResolvedRun[]> {
+  const resolve = (run: ResolvedOptions, options: ClusterOptions): Promise<ResolvedOptions> =>
+    resolveOnDevices(run, options, shapeOf(source), [device], clusterSteps)
+  const found: ResolvedRun[] = []
+  for (const { options, run, hard } of runs) {
+    const { k, seed, metric } = run
+    found.push({ options, run: await resolve(run, options), hard: hard && (await resolve(hard, { k, seed, metric })) })
+  }
+  return found
+}
+
+function shapeOf({ rows, cols, sparse }: VectorSource): Shape {
+  return { rows, cols, sparse: sparse !== undefined }
 }
 
 function pointBytesOf(runs: readonly ResolvedRun[], { cols }: VectorSource): number | undefined {
@@ -133,10 +158,10 @@ async function* goThrough(
   asked: ReadSweepOptions,
 ): AsyncGenerator<SweepStep, SweepResult> {
   const { seed, seeds, keep, signal, onStep } = asked
-  const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, runs.length, seed + i))
+  const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, asked.counts, seed + i))
   const scorer = new Scorer(device, points)
-  const samples = new Samples(device, points, seed, POINTS_TO_SPLIT)
-  const compared = new Samples(device, points, seed, POINTS_TO_COMPARE)
+  const samples = new Samples(device, points, seed, TO_BEGIN)
+  const compared = new Samples(device, points, seed, TO_COMPARE)
   const steps: SweepStep[] = []
   const models = new Map<number, ClusterModel>()
   const progress = new SweepProgress(asked, points.rows)

@@ -13,6 +13,7 @@
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
 import type { KernelForms } from './forms.ts'
+import type { DeviceSpeed } from './speed.ts'
 
 /** A GPU (or a program that acts as one) through WebGPU, or all cores through WebAssembly. */
 export type DeviceKind = 'webgpu' | 'cpu'
@@ -31,6 +32,8 @@ export interface DeviceInfo {
   readonly features: readonly string[]
   /** What work is cut to. */
   readonly limits: DeviceLimits
+  /** How fast it is, by which `auto` chooses a method and between devices. Changes when the device is tuned. */
+  readonly speed: DeviceSpeed
 }
 
 /** What work on a device is cut to. */
@@ -75,6 +78,8 @@ export interface BufferPart {
 /** WGSL as data: made once per set of device features, never per shape. */
 export interface Shader {
   readonly name: string
+  /** Storage that is read (r) or written (w), in order, then the parameters (u). Default: read from the text. */
+  readonly layout?: string
   code(features: ShaderFeatures): string
 }
 
@@ -97,11 +102,6 @@ export interface ComputePass {
   readonly operations?: number
   /** Share of the whole work that is done after this pass, where it is worth reporting. */
   readonly share?: number
-  /**
-   * Passes that do the same with other shaders, for a GPU that cannot compile this one's. They may have such passes
-   * themselves. Default: there are none, and the work fails.
-   */
-  otherwise?(): Iterable<ComputePass>
 }
 
 /** A WebAssembly function over a range of items, cut among the threads: fn(start, end, scratch, ...args). */
@@ -110,16 +110,29 @@ export interface CpuJob {
   readonly items: number
   /** Items a thread takes at a time. */
   readonly grain: number
-  /** Pointers (see `CpuMemory.address`) and plain numbers. */
-  readonly args: readonly number[]
+  /** The block of arguments as it lies in memory. */
+  readonly args: Uint8Array
   /** Private bytes for each thread. */
   readonly scratchBytes?: number
+  /** What the function may touch of its scratch memory. Default: all of it. */
+  readonly scratchAreas?: readonly ScratchArea[]
+}
+
+/** Most bytes that the arguments of a job take. */
+export const ARGUMENT_BYTES = 256
+
+/** A part of a thread's scratch memory that holds one thing. */
+export interface ScratchArea {
+  readonly name: string
+  readonly offset: number
+  readonly bytes: number
 }
 
 /** The same work for each device; only the one that runs it is asked. */
 export interface Work {
   /** Named in errors and traces. */
   readonly name: string
+  /** Called more than once for one run, see webgpu/usable-target.ts: it changes nothing but what it yields. */
   webgpu(gpu: GpuTarget): Iterable<ComputePass>
   cpu(memory: CpuMemory): Iterable<CpuJob>
 }
@@ -133,11 +146,13 @@ export interface GpuTarget {
   readonly forms: KernelForms
   /** Operations one pass should stay under, so that a submit is short. Changes as the device is learned. */
   readonly operationsPerPass: number
-  /** False for a shader that could not be compiled here: `otherwise` of its passes was taken, and will be again. */
+  /** False for a shader that could not be compiled here. */
   usable(shader: Shader): boolean
 }
 
 export interface CpuMemory {
+  /** Bytes to leave free around each area of scratch memory, which tests watch. Default 0. */
+  readonly scratchGap?: number
   /**
    * The address of a buffer for a job that touches its first `bytes` bytes and nothing else of it.
    * Throws if they do not lie in the buffer, or if it was freed.
@@ -174,8 +189,14 @@ export interface Device {
   readonly tiled?: boolean
   /** @internal Throws if the device was closed or lost. */
   requireOpen?(): void
+  /** @internal As in `GpuTarget`. */
+  usable?(shader: Shader): boolean
   /** @internal Forms of kernels to use from now on, for tuning. Only devices whose kernels have several forms have it. */
   useForms?(forms: KernelForms): void
+  /** @internal The speed to tell from now on. */
+  useSpeed?(speed: DeviceSpeed): void
+  /** @internal Seconds that the GPU takes for the work, by its own clock. Undefined where it has none. */
+  gpuSeconds?(work: () => Promise<void>): Promise<number | undefined>
   /** @internal Memory that the caller frees. It is zero at first. */
   allocate(bytes: number, label: string): DeviceBuffer
   /** Bytes allocated now. */
@@ -258,6 +279,13 @@ export class BufferScope {
       this.free()
       throw error
     }
+  }
+
+  /** The buffer of that label, which is allocated once: for passes that are asked for more than once. */
+  reuse(bytes: number, label: string): DeviceBuffer {
+    return (
+      this.#buffers.find((buffer) => buffer.label === label && buffer.bytes >= bytes) ?? this.allocate(bytes, label)
+    )
   }
 
   /** Bytes of all buffers. */

@@ -1,6 +1,7 @@
 /**
  * Kernels that exist in more than one form for WebGPU. All forms of a kernel meet the same contract; they differ in
- * speed, which depends on the adapter. A kernel ignores a form that does not apply to its arguments.
+ * speed, which depends on the adapter and on the shape of the arguments. A kernel ignores a form that does not apply to
+ * its arguments.
  */
 export const KERNEL_FORMS = {
   /** `blocks` has no barriers; the others are for hardware. `bytes` applies to points of bytes only. */
@@ -10,11 +11,24 @@ export const KERNEL_FORMS = {
   /** `blocks` has no barriers; `tiles` are for hardware. */
   matmul: ['blocks', 'tiles'],
   gram: ['blocks', 'tiles'],
-  distances: ['blocks', 'tiles'],
+  /** `tiles` measure by differences, `products` by dot products where those have enough digits. */
+  distances: ['blocks', 'tiles', 'products'],
   /** `respondAll`; lists have one form. */
-  respond: ['blocks', 'tiles'],
+  respond: ['blocks', 'tiles', 'products'],
 } as const
 
-/** The form to use of each kernel. Default: chosen by the kernel. */
-export type KernelForms = { readonly [K in keyof typeof KERNEL_FORMS]?: (typeof KERNEL_FORMS)[K][number] }
+export type KernelName = keyof typeof KERNEL_FORMS
+type FormsOfKernels = { readonly [K in KernelName]?: (typeof KERNEL_FORMS)[K][number] }
+
+/** Shapes for which forms are chosen apart from the others. `narrow`: rows of fewer columns than this. */
+export const SHAPE_CLASSES = ['narrow'] as const
+export const NARROW_COLUMNS = 48
+
+/** The form to use of each kernel, and of those for narrow rows where it is another one. Default: chosen by the kernel. */
+export type KernelForms = FormsOfKernels & { readonly narrow?: FormsOfKernels }
 export type AssignForm = NonNullable<KernelForms['assign']>
+
+/** The form chosen for rows of so many columns. Undefined: none was chosen. */
+export function formOf<K extends KernelName>(forms: KernelForms, kernel: K, columns: number): KernelForms[K] {
+  return (columns < NARROW_COLUMNS ? forms.narrow?.[kernel] : undefined) ?? forms[kernel]
+}

@@ -1,19 +1,22 @@
 /** Opening a device: what there is, which one is taken, and why. */
 import { platform } from '#platform'
-import { choice, flag, type OptionChecks, optionGroup, optionsOf, whole } from '../core/arguments.ts'
+import { choice, flag, type OptionChecks, optionGroup, optionsOf, real, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
+import type { GpuEntry } from '../platform/contract.ts'
 import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
-import { openCpuDevice } from './cpu/device.ts'
-import { rememberedForms } from './remembered-forms.ts'
+import { cpuName, openCpuDevice } from './cpu/device.ts'
+import { type RememberedTuning, rememberedTuning } from './remembered-tuning.ts'
+import { assumedSpeed, compareSpeeds, givenSpeed, type Speed, withMeasured } from './speed.ts'
+import { adapterName } from './webgpu/adapter.ts'
 import { openWebGpuDevice } from './webgpu/device.ts'
 import { PAGE_SUBMIT_MS } from './webgpu/pacer.ts'
 
 /** Which device to open, and how. */
 export interface DeviceOptions {
   /**
-   * `auto` takes a hardware GPU if there is one, else the CPU device (a software adapter is many
-   * times slower than WebAssembly); `webgpu` takes any adapter, software too; `cpu` the CPU device.
-   * Default `auto`.
+   * `auto` takes a hardware GPU if there is one, unless the CPU device is clearly faster by what {@link tune} measured;
+   * else the CPU device (a software adapter is many times slower than WebAssembly). `webgpu` takes any adapter, software
+   * too; `cpu` the CPU device. Default `auto`.
    */
   readonly kind?: 'auto' | 'webgpu' | 'cpu'
   /** Threads of the CPU device. Default: as many as the machine runs at once. */
@@ -29,8 +32,16 @@ export interface DeviceOptions {
   readonly limits?: Partial<DeviceLimits>
   /** For comparing kernels: tiles in workgroup memory or none. Default: as suits the adapter, tiles on hardware and none on software. */
   readonly tiled?: boolean
-  /** False: kernels of a WebGPU device keep their default forms, whatever {@link tune} found for its adapter. Default true. */
+  /**
+   * False: nothing is measured, and what {@link tune} found is not used: kernels of a WebGPU device keep their default forms,
+   * and `auto` assumes the usual speed of the kind of device. Default true.
+   */
   readonly tune?: boolean
+  /**
+   * The speed that `method: 'auto'` assumes for this device, in GFLOP/s of exact assignment (see `info.speed`), instead of the
+   * measured or usual one. Give the same number on several machines for the same choice of method. Default: none.
+   */
+  readonly gflops?: number
   /** For trying out the CPU device as a page without cross-origin isolation has it: false. Default: shared where it can be. */
   readonly shared?: boolean
 }
@@ -56,10 +67,11 @@ export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
   }),
   tiled: flag,
   tune: flag,
+  gflops: real(0.001, 1e9),
   shared: flag,
 }
 
-/** Opens a device with the forms of kernels that are remembered for its adapter. */
+/** Opens a device with the forms of kernels and the speed that are remembered for it. */
 export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
   return open(optionsOf('openDevice', options, DEVICE_CHECKS))
 }
@@ -71,20 +83,58 @@ export function openForSharing(options: DeviceOptions): Promise<Device> {
 
 async function open(asked: DeviceOptions, threads: { readonly grows?: boolean } = {}): Promise<Device> {
   const { kind = 'auto' } = asked
-  if (kind === 'cpu') return openCpuDevice({ ...asked, ...threads })
+  const openCpu = async (reason?: string): Promise<Device> =>
+    withTuning(await openCpuDevice({ ...asked, ...threads, ...(reason === undefined ? {} : { reason }) }), asked)
+  if (kind === 'cpu') return openCpu()
   const { entry, whyNot } = await platform.findGpu({ software: kind === 'webgpu' })
   if (entry) {
-    const reason = kind === 'auto' ? 'auto takes a hardware GPU where there is one' : 'asked for'
+    const choice = kind === 'auto' ? await chooseKind(entry, asked) : { gpu: true, reason: 'asked for' }
+    if (!choice.gpu) return openCpu(choice.reason)
     const submitMs = platform.name === 'browser' ? PAGE_SUBMIT_MS : undefined
-    const device = await openWebGpuDevice(entry, { ...asked, reason, submitMs })
-    const forms = asked.tune === false || asked.tiled !== undefined ? undefined : rememberedForms(device.info.name)
-    if (forms) device.useForms?.(forms)
-    return device
+    return withTuning(await openWebGpuDevice(entry, { ...asked, reason: choice.reason, submitMs }), asked)
   }
   if (kind === 'webgpu') {
     throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use the CPU device.`)
   }
-  return openCpuDevice({ ...asked, ...threads, reason: `auto takes the CPU device because ${whyNot}` })
+  return openCpu(`auto takes the CPU device because ${whyNot}`)
+}
+
+/** Nothing is used of what was measured where a caller says so, or chooses the kernels. */
+async function remembered(name: string, { tune, tiled }: DeviceOptions): Promise<RememberedTuning> {
+  return tune === false || tiled !== undefined ? {} : rememberedTuning(name)
+}
+
+async function withTuning(device: Device, asked: DeviceOptions): Promise<Device> {
+  const { info } = device
+  const { forms, ...measured } = await remembered(info.name, asked)
+  if (forms) device.useForms?.(forms)
+  const kind = info.kind === 'cpu' ? 'cpu' : info.software ? 'software' : 'hardware'
+  const known = asked.gflops === undefined ? info.speed : givenSpeed(asked.gflops, kind)
+  device.useSpeed?.(withMeasured(known, measured))
+  return device
+}
+
+/** Whether `auto` takes the CPU device rather than this GPU, now that it was measured. */
+export async function prefersCpu({ info }: Device, asked: DeviceOptions): Promise<boolean> {
+  return info.kind === 'webgpu' && !compareSpeeds(info.speed.exact, await cpuSpeed(asked), info.name).gpu
+}
+
+/** By what is remembered of both. A GPU that was never measured is taken. */
+async function chooseKind(entry: GpuEntry, asked: DeviceOptions): Promise<{ gpu: boolean; reason: string }> {
+  const name = adapterName(entry)
+  const gpu = withMeasured(assumedSpeed('hardware', 1), await remembered(name, asked)).exact
+  return compareSpeeds(gpu, await cpuSpeed(asked), name)
+}
+
+/** Of the CPU device that would be opened. */
+async function cpuSpeed(asked: DeviceOptions): Promise<Speed> {
+  const shared = asked.shared !== false && platform.sharedMemory()
+  const threads = shared ? (asked.threads ?? platform.hardwareThreads()) : 1
+  // Which of the two builds this engine runs shows only when it is compiled.
+  const [relaxed, plain] = await Promise.all(
+    [true, false].map((relaxed) => remembered(cpuName(threads, relaxed), asked)),
+  )
+  return withMeasured(assumedSpeed('cpu', threads), relaxed.exact === undefined ? plain : relaxed).exact
 }
 
 /** What is there, for a person who wonders. */

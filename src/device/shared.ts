@@ -4,7 +4,7 @@
  * closes it are not waited for.
  */
 import type { Device } from './contract.ts'
-import { type DeviceOptions, openForSharing } from './open.ts'
+import type { DeviceOptions } from './open.ts'
 
 /** How long a device without users stays open. */
 const IDLE_MS = 5000
@@ -96,9 +96,6 @@ export class SharedDevices {
     if (this.#entries.get(key) === entry) this.#entries.delete(key)
   }
 }
-
-/** The devices of this process. */
-export const sharedDevices = /* @__PURE__ */ new SharedDevices(openForSharing)
 
 /** Not closed, not lost, and small enough to be kept. */
 function isFit(device: Device): boolean {

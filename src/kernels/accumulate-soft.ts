@@ -1,28 +1,56 @@
 /**
- * accumulate-soft: sums by component over pairs of a point and a component, each with a share. No float
- * atomics: pairs are sorted by component (stable), then summed in that order, as accumulate does.
+ * accumulate-soft: sums by component over pairs of a point and a component, each with a share. No float atomics: pairs are
+ * sorted by component (stable), then summed in that order, as accumulate does.
  *
- * pairs: u32 [n][m], NO_LABEL for none; shares: f32 [n][m]; labels: u32 [n]. A pair is inner if the
- * component is the point's label, else outer. sums: f32 [k][stride + 4]: sums of share * (x - mean) by column; then
- * sums of share * |x - mean|^2, inner and outer, and of shares, inner and outer. A range of the points gives the bits that
- * these points would give in buffers of their own. Cost: 4 n m d at most, plus the sort.
+ * pairs: u32 [n][m], NO_LABEL for none; shares: f32 [n][m]; labels: u32 [n]. A pair is inner if the component is the point's
+ * label, else outer. sums: f32 [k][stride + 4]: sums of share * (x - mean) by column; then sums of share * |x - mean|^2, inner
+ * and outer, and of shares, inner and outer. A range of the points gives the same bits as these points in buffers of their
+ * own. Cost: 4 n m d at most, plus the sort.
  */
-
-import { PIECE } from '../../shaders/accumulate.ts'
+import { SUM_PIECE } from '../../shaders/accumulate.ts'
 import { softClusters, softPieces, softTotals } from '../../shaders/accumulate-soft.ts'
-import { THREADS } from '../../shaders/pieces.ts'
 import { type BufferScope, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
-import { alignmentRows, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { alignmentRows, cutRows, rowsWithin } from '../device/plan.ts'
 import {
   type AccumulateWorkspace,
   createAccumulateWorkspace,
   mostPieces,
-  sorted,
+  sortedTables,
   sortJob,
   sortPasses,
   tableBytes,
 } from './accumulate.ts'
-import { type DeviceRows, denseType, type RowRange, rangeWithin, rowArgs, rowsAt } from './rows.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
+
+const SUM_ARGS = {
+  points: DENSE_VECTORS,
+  centers: reads('f32'),
+  m: 'u32',
+  shares: reads('f32'),
+  labels: reads('u32'),
+  offsets: reads('u32'),
+  pieces: reads('u32'),
+  order: reads('u32'),
+} as const
+
+const SUM_SCRATCH = {
+  /** Where the result of touching rows goes. */
+  touched: () => 4,
+  /** Squared distances of two pairs, f32. */
+  squares: () => 8,
+}
+
+export const softPiecesFunction = declareFunction('softPieces', {
+  args: { ...SUM_ARGS, k: 'u32', partials: writes('f32') },
+  scratch: SUM_SCRATCH,
+})
+
+export const softClustersFunction = declareFunction('softClusters', {
+  args: { ...SUM_ARGS, partials: reads('f32'), sums: writes('f32'), add: 'bool' },
+  scratch: SUM_SCRATCH,
+})
 
 export interface AccumulateSoftArgs {
   readonly points: DeviceRows
@@ -51,7 +79,7 @@ export function softSumsBytes({ rows, stride }: { rows: number; stride: number }
 
 /** The most bytes of any one buffer that a pair needs while it is summed. */
 export function softPairBytes(stride: number): number {
-  return Math.max(4, (2 * pieceBytes(stride)) / PIECE)
+  return Math.max(4, (2 * pieceBytes(stride)) / SUM_PIECE)
 }
 
 /** A GPU has totals for every 4 columns of a piece. */
@@ -95,77 +123,68 @@ export function accumulateSoft(device: Device, args: AccumulateSoftArgs): Promis
   const from = range.from * m
   const count = range.count * m
   const sort = { from, count, labels: pairs, k, workspace }
-  const add = args.add ? 1 : 0
+  const add = args.add ?? false
+  const { stride } = points
   return device.run({
     name: 'accumulate-soft',
     *webgpu(gpu) {
       yield* sortPasses(gpu, sort)
-      const quads = points.stride / 4
-      const common = [points.buffer, centers.buffer, shares, labels, workspace.order, workspace.tables]
-      const waitAt = totalsAt(count, points.stride)
-      const flags = [quads, tableBytes(k) / 4, m, add, waitAt / 16]
-      const operations = 4 * count * points.stride
-      if (count > PIECE) {
-        yield {
-          shader: softPieces(denseType(points)),
-          bindings: [...common, workspace.partials],
-          params: [0, k, ...flags],
-          groups: gridFor(mostPieces(count) * quads, THREADS, gpu.limits.workgroups),
-          operations,
-        }
+      const quads = stride / 4
+      const waitAt = totalsAt(count, stride)
+      const { order, tables, partials } = workspace
+      const shared = {
+        quads,
+        piecesAt: tableBytes(k) / 4,
+        m,
+        x: points.buffer,
+        centers: centers.buffer,
+        shares: elements(shares, from + count),
+        labels: elements(labels, range.from + range.count),
+        order,
+        tables,
+        partials,
+      }
+      const operations = 4 * count * stride
+      if (count > SUM_PIECE) {
+        const items = mostPieces(count) * quads
+        yield softPieces(denseType(points)).pass(gpu, { ...shared, k }, { items, operations })
       }
       const { bindingBytes, bindingAlignment } = gpu.limits
-      const rowBytes = softSumsBytes({ rows: 1, stride: points.stride })
-      const most = Math.min(rowsWithin(bindingBytes, rowBytes, 'sums'), waitingComponents(k, points.stride))
+      const rowBytes = softSumsBytes({ rows: 1, stride })
+      const most = Math.min(rowsWithin(bindingBytes, rowBytes, 'sums'), waitingComponents(k, stride))
       for (const { start, end } of cutRows(k, most, alignmentRows(rowBytes, bindingAlignment))) {
-        const here = end - start
-        const out = slice(sums, start * rowBytes, here * rowBytes)
-        yield {
-          shader: softClusters(denseType(points)),
-          bindings: [...common, workspace.partials, out],
-          params: [start, here, ...flags],
-          groups: gridFor(here * quads, THREADS, gpu.limits.workgroups),
-          operations: (operations * here) / k,
-        }
-        yield {
-          shader: softTotals,
-          bindings: [slice(workspace.partials, waitAt, here * points.stride * 4), out],
-          params: [here, quads, add],
-          groups: gridFor(here, THREADS, gpu.limits.workgroups),
-          operations: here * points.stride,
-        }
+        const components = end - start
+        const out = slice(sums, start * rowBytes, components * rowBytes)
+        yield softClusters(denseType(points)).pass(
+          gpu,
+          { ...shared, first: start, components, add, totalsAt: waitAt / 16, out },
+          { items: components * quads, operations: (operations * components) / k },
+        )
+        const parts = slice(partials, waitAt, components * stride * 4)
+        yield softTotals.pass(
+          gpu,
+          { components, quads, add, parts, out },
+          { items: components, operations: components * stride },
+        )
       }
     },
     *cpu(memory) {
-      const { offsets, pieces, order } = sorted(memory, sort)
-      const rows = [...rowArgs(memory, points), rowsAt(memory, centers)]
-      const shared = [
-        m,
-        memory.address(shares, (from + count) * 4),
-        memory.address(labels, (range.from + range.count) * 4),
-        offsets,
-        pieces,
-        order,
-      ]
-      const partials = memory.address(
-        workspace.partials,
-        softSumsBytes({ rows: mostPieces(count), stride: points.stride }),
-      )
       yield sortJob(memory, sort)
-      yield {
-        entry: 'softPieces',
-        items: mostPieces(count),
-        grain: 4,
-        args: [...rows, k, ...shared, partials],
-        scratchBytes: 12,
+      const shared = {
+        points,
+        centers: elements(centers.buffer, k * stride),
+        m,
+        shares: elements(shares, from + count),
+        labels: elements(labels, range.from + range.count),
+        ...sortedTables(sort),
+        partials: elements(workspace.partials, softSumsBytes({ rows: mostPieces(count), stride }) / 4),
       }
-      yield {
-        entry: 'softClusters',
-        items: k,
-        grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * points.stride)))),
-        args: [...rows, ...shared, partials, memory.address(sums, softSumsBytes(centers)), add],
-        scratchBytes: 12,
-      }
+      yield softPiecesFunction.job(memory, { ...shared, k }, { items: mostPieces(count), grain: 4 })
+      yield softClustersFunction.job(
+        memory,
+        { ...shared, sums: elements(sums, softSumsBytes(centers) / 4), add },
+        { items: k, grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * stride)))) },
+      )
     },
   })
 }

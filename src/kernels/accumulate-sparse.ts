@@ -1,18 +1,37 @@
 /**
- * accumulate-sparse: sums of sparse rows by label, after the rows were sorted by label. What
- * `accumulate` does when it is given such rows; called through it. A worker owns a range of the columns
- * of one cluster; into how many ranges columns are cut changes nothing in the result.
+ * accumulate-sparse: sums of sparse rows by label, after the rows were sorted by label. `accumulate` calls it for such rows. A
+ * thread sums a range of the columns of one cluster; the number of ranges does not change the result.
  * Cost: 2 operations for each entry, and a search in each row for every range.
  */
 import { sumSparse } from '../../shaders/accumulate-sparse.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { type ComputePass, type CpuJob, type CpuMemory, type GpuTarget, slice } from '../device/contract.ts'
-import { cutForBinding, gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { cutForBinding, rowsWithinOperations } from '../device/plan.ts'
 import type { AccumulateArgs } from './accumulate.ts'
-import { entryArgs, meanEntries, sparsePlaces } from './assign-sparse.ts'
-import { rangeWithin } from './rows.ts'
+import { declareFunction, VECTORS } from './declared-function.ts'
+import { meanEntries, rangeWithin, sparsePlaces } from './rows.ts'
 
-/** Workers that are worth having, whatever k: hardware GPUs want many, cores and software adapters few. */
+export const sumSparseFunction = declareFunction('sumSparse', {
+  args: {
+    points: VECTORS,
+    weights: mayRead('f32'),
+    /** Where each cluster begins in the order, [k + 1]. */
+    tables: reads('u32'),
+    order: reads('u32'),
+    ranges: 'u32',
+    rangeColumns: 'u32',
+    sums: writes('f32'),
+    totals: writes('f32'),
+    counts: writes('u32'),
+    add: 'bool',
+    keepEmpty: 'bool',
+  },
+  /** f64, for each column of a range. */
+  scratch: { columnSums: ({ rangeColumns }) => rangeColumns * 8 },
+})
+
+/** Threads to aim at for any k: many on hardware GPUs, few on CPU cores and software adapters. */
 const WORKERS = { hardware: 4096, software: 32 }
 
 /** More ranges than this spend their time on searching. */
@@ -26,44 +45,42 @@ function cutColumns(stride: number, k: number, kind: 'hardware' | 'software'): {
 
 export function* sumSparsePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<ComputePass> {
   const { points, weights, k, sums, totals, counts, workspace } = args
-  const { count } = rangeWithin(points.rows, args.range)
+  const { from, count } = rangeWithin(points.rows, args.range)
+  const { stride } = points
   const { places, columnsAt } = sparsePlaces(points)
-  const rowBytes = points.stride * 4
-  const { ranges, width } = cutColumns(points.stride, k, gpu.tiled ? 'hardware' : 'software')
+  const rowBytes = stride * 4
+  const { ranges, width } = cutColumns(stride, k, gpu.tiled ? 'hardware' : 'software')
   const perRow = 4 * meanEntries(points) + 8 * ranges
   for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'sums')) {
+    const clusters = end - start
     let first = 0
     // Without any rows there is still one pass, which writes the zeros.
     do {
       const rows = Math.min(count - first, rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS))
-      yield {
-        shader: sumSparse,
-        bindings: [
-          points.buffer,
-          places,
-          weights ?? workspace.order,
-          workspace.order,
-          workspace.tables,
-          slice(sums, start * rowBytes, (end - start) * rowBytes),
-          totals,
-          counts,
-        ],
-        params: [
-          start,
-          end - start,
-          points.stride,
+      yield sumSparse.pass(
+        gpu,
+        {
+          firstCluster: start,
+          clusters,
+          stride,
           columnsAt,
           ranges,
-          width,
+          rangeColumns: width,
           first,
-          first + rows,
-          weights ? 1 : 0,
-          args.add || first > 0 ? 1 : 0,
-          args.keepEmpty ? 1 : 0,
-        ],
-        groups: gridFor((end - start) * ranges, THREADS, gpu.limits.workgroups),
-        operations: rows * perRow + (first > 0 ? 0 : (end - start) * points.stride),
-      }
+          end: first + rows,
+          add: args.add || first > 0,
+          keepEmpty: args.keepEmpty ?? false,
+          values: points.buffer,
+          offsets: places,
+          weights: elements(weights, from + count),
+          order: workspace.order,
+          tables: workspace.tables,
+          sums: slice(sums, start * rowBytes, clusters * rowBytes),
+          totals: elements(totals, k),
+          counts: elements(counts, k),
+        },
+        { items: clusters * ranges, operations: rows * perRow + (first > 0 ? 0 : clusters * stride) },
+      )
       first += rows
     } while (first < count)
   }
@@ -74,23 +91,21 @@ export function* sumSparseJobs(memory: CpuMemory, args: AccumulateArgs): Generat
   const { from, count } = rangeWithin(points.rows, args.range)
   const { ranges, width } = cutColumns(points.stride, k, 'software')
   const perCluster = points.stride + (4 * count * meanEntries(points)) / k
-  yield {
-    entry: 'sumSparse',
-    items: k * ranges,
-    grain: Math.min(k * ranges, Math.max(1, Math.round((1e5 * ranges) / perCluster))),
-    args: [
-      ...entryArgs(memory, points),
-      weights ? memory.address(weights, (from + count) * 4) : 0,
-      memory.address(workspace.tables, (k + 1) * 4),
-      memory.address(workspace.order, count * 4),
+  yield sumSparseFunction.job(
+    memory,
+    {
+      points,
+      weights: elements(weights, from + count),
+      tables: elements(workspace.tables, k + 1),
+      order: elements(workspace.order, count),
       ranges,
-      width,
-      memory.address(sums, k * points.stride * 4),
-      memory.address(totals, k * 4),
-      memory.address(counts, k * 4),
-      args.add ? 1 : 0,
-      args.keepEmpty ? 1 : 0,
-    ],
-    scratchBytes: width * 8,
-  }
+      rangeColumns: width,
+      sums: elements(sums, k * points.stride),
+      totals: elements(totals, k),
+      counts: elements(counts, k),
+      add: args.add ?? false,
+      keepEmpty: args.keepEmpty ?? false,
+    },
+    { items: k * ranges, grain: Math.min(k * ranges, Math.max(1, Math.round((1e5 * ranges) / perCluster))) },
+  )
 }

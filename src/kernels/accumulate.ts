@@ -1,17 +1,17 @@
 /**
- * accumulate: sums, weights and counts of points by label. No float atomics: points are sorted by
- * label (stable), then summed in that order, so that runs repeat bit for bit whatever the threads.
+ * accumulate: sums, weights and counts of points by label. No float atomics: points are sorted by label (stable), then
+ * summed in that order, so that results are the same bits for any number of threads.
  *
- * labels: u32 [n]; a label of k or more belongs to no cluster. sums: f32 [k][stride], totals: f32 [k]
- * (sum of weights), counts: u32 [k]. With `add` on top of what is there, for points in several parts.
- * A range of the rows gives the bits that these rows would give in a buffer of their own.
+ * labels: u32 [n]; a label of k or more belongs to no cluster. sums: f32 [k][stride], totals: f32 [k] (sum of weights),
+ * counts: u32 [k]. With `add` on top of what is there, for points in several parts. A range of the rows gives the same bits
+ * as these rows in a buffer of their own.
  * Cost: n d operations plus the sort.
  */
 import {
   clusterRanges,
   DIGITS,
-  PIECE,
   RUN,
+  SUM_PIECE,
   sortCount,
   sortScatter,
   sumClusters,
@@ -30,10 +30,57 @@ import {
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
-import { cutForBinding, gridFor } from '../device/plan.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { cutForBinding } from '../device/plan.ts'
 import { sumSparseJobs, sumSparsePasses } from './accumulate-sparse.ts'
-import { type DeviceRows, denseType, type RowRange, rangeWithin, rowArgs } from './rows.ts'
+import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
+import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
 import { scanPasses, scanWorkspaceBytes } from './scan.ts'
+
+export const accumulateConstants = new SharedConstants({ SUM_PIECE: { type: 'u32', value: SUM_PIECE } })
+
+export const sortFunction = declareFunction('sortByLabel', {
+  args: {
+    labels: reads('u32'),
+    from: 'u32',
+    n: 'u32',
+    k: 'u32',
+    offsets: writes('u32'),
+    pieces: writes('u32'),
+    order: writes('u32'),
+  },
+})
+
+const SUM_ARGS = {
+  points: DENSE_VECTORS,
+  weights: mayRead('f32'),
+  offsets: reads('u32'),
+  pieces: reads('u32'),
+  order: reads('u32'),
+} as const
+
+/** Sums of up to SUM_PIECE bytes in 16 bits, for each column; the last four are written eight at a time. */
+const byteSums = ({ points }: { readonly points: DeviceRows }): number =>
+  points.type === 'u8' ? points.stride * 2 + 8 : 0
+
+export const sumPiecesFunction = declareFunction('sumPieces', {
+  args: { ...SUM_ARGS, k: 'u32', partials: writes('f32'), partialTotals: writes('f32') },
+  scratch: { byteSums },
+})
+
+export const sumClustersFunction = declareFunction('sumClusters', {
+  args: {
+    ...SUM_ARGS,
+    partials: reads('f32'),
+    partialTotals: reads('f32'),
+    sums: writes('f32'),
+    totals: writes('f32'),
+    counts: writes('u32'),
+    add: 'bool',
+    keepEmpty: 'bool',
+  },
+  scratch: { byteSums },
+})
 
 export interface AccumulateArgs {
   readonly points: DeviceRows
@@ -106,9 +153,9 @@ export function accumulate(device: Device, args: AccumulateArgs): Promise<void> 
   })
 }
 
-/** A cluster of more than PIECE points needs at most two pieces for every PIECE points. */
+/** A cluster of more than SUM_PIECE points needs at most two pieces for every SUM_PIECE points. */
 export function mostPieces(n: number): number {
-  return Math.ceil((2 * n) / PIECE)
+  return Math.ceil((2 * n) / SUM_PIECE)
 }
 
 /** Offsets and pieces share a buffer; each begins where a binding may. */
@@ -121,33 +168,38 @@ function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<Comp
   const { from, count } = rangeWithin(points.rows, args.range)
   yield* sortPasses(gpu, { labels: args.labels, from, count, k, workspace })
   if (points.type === 'csr') return yield* sumSparsePasses(gpu, args)
-  const quads = points.stride / 4
-  const rowBytes = points.stride * 4
-  const common = [points.buffer, weights ?? workspace.order, workspace.order, workspace.tables]
-  const flags = [quads, tableBytes(k) / 4, weights ? 1 : 0, args.add ? 1 : 0, args.keepEmpty ? 1 : 0]
-  if (count > PIECE) {
-    yield {
-      shader: sumPieces(denseType(points)),
-      bindings: [...common, workspace.partials],
-      params: [0, k, ...flags],
-      groups: gridFor(mostPieces(count) * quads, THREADS, gpu.limits.workgroups),
-      operations: count * points.stride,
-    }
+  const { stride } = points
+  const rowBytes = stride * 4
+  const operations = count * stride
+  const shared = {
+    quads: stride / 4,
+    piecesAt: tableBytes(k) / 4,
+    x: points.buffer,
+    weights: elements(weights, from + count),
+    order: workspace.order,
+    tables: workspace.tables,
+    partials: workspace.partials,
+  }
+  if (count > SUM_PIECE) {
+    const items = mostPieces(count) * shared.quads
+    yield sumPieces(denseType(points)).pass(gpu, { ...shared, k }, { items, operations })
   }
   for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'sums')) {
-    yield {
-      shader: sumClusters(denseType(points)),
-      bindings: [
-        ...common,
-        workspace.partials,
-        slice(sums, start * rowBytes, (end - start) * rowBytes),
-        totals,
-        counts,
-      ],
-      params: [start, end - start, ...flags],
-      groups: gridFor((end - start) * quads, THREADS, gpu.limits.workgroups),
-      operations: count * points.stride,
-    }
+    const clusters = end - start
+    yield sumClusters(denseType(points)).pass(
+      gpu,
+      {
+        ...shared,
+        firstCluster: start,
+        clusters,
+        add: args.add ?? false,
+        keepEmpty: args.keepEmpty ?? false,
+        sums: slice(sums, start * rowBytes, clusters * rowBytes),
+        totals: elements(totals, k),
+        counts: elements(counts, k),
+      },
+      { items: clusters * shared.quads, operations },
+    )
   }
 }
 
@@ -168,43 +220,27 @@ export function* sortPasses(gpu: GpuTarget, sorting: LabelSort): Generator<Compu
   const { tiled } = gpu
   // Without any labels one empty run still writes the ranges.
   const runs = Math.max(1, Math.ceil(n / (tiled ? SORT_TILE : RUN)))
-  const grid = gridFor(runs, tiled ? 1 : THREADS, gpu.limits.workgroups)
+  const grid = { items: runs, perGroup: tiled ? 1 : THREADS, operations: n * 8 }
   // Points without a cluster get key k and end up behind all others.
   const passes = Math.ceil(Math.log2(k + 1) / 8) || 1
+  const digits = elements(sort.digits, DIGITS * runs)
   let keys = labels
   let values: DeviceBuffer | undefined
   for (let pass = 0; pass < passes; pass++) {
     const first = pass === 0
-    const params = [n, runs, pass * 8, k, from]
-    const nextKeys = sort.keys[pass % 2]
-    const nextValues = (passes - pass) % 2 === 1 ? workspace.order : sort.values
-    yield {
-      shader: tiled ? countTiles(first) : sortCount(first),
-      bindings: [keys, sort.digits],
-      params,
-      groups: grid,
-      operations: n * 8,
-    }
+    const params = { n, runs, shift: pass * 8, none: k, firstPoint: from, keys, counts: digits }
+    const sortedKeys = sort.keys[pass % 2]
+    const sortedValues = (passes - pass) % 2 === 1 ? workspace.order : sort.values
+    yield (tiled ? countTiles(first) : sortCount(first)).pass(gpu, params, grid)
     yield* prefixSums(gpu, slice(sort.digits, 0, DIGITS * runs * 4), DIGITS * runs, sort.scan)
-    yield {
-      shader: tiled ? scatterTiles(first) : sortScatter(first),
-      bindings: [keys, sort.digits, nextKeys, nextValues, ...(values ? [values] : [])],
-      params,
-      groups: grid,
-      operations: n * 8,
-    }
-    keys = nextKeys
-    values = nextValues
+    const scatter = tiled ? scatterTiles(first) : sortScatter(first)
+    yield scatter.pass(gpu, { ...params, sortedKeys, sortedValues, values }, grid)
+    keys = sortedKeys
+    values = sortedValues
   }
-  const pieces = slice(workspace.tables, tableBytes(k), (k + 1) * 4)
-  yield {
-    shader: clusterRanges,
-    bindings: [keys, slice(workspace.tables, 0, (k + 1) * 4), pieces],
-    params: [n, k],
-    groups: gridFor(k + 1, THREADS, gpu.limits.workgroups),
-    operations: k * 64,
-  }
-  yield* prefixSums(gpu, pieces, k + 1, sort.scan)
+  const { offsets, pieces } = sortedTables(sorting)
+  yield clusterRanges.pass(gpu, { n, k, sortedKeys: keys, offsets, pieces }, { items: k + 1, operations: k * 64 })
+  yield* prefixSums(gpu, pieces.target, k + 1, sort.scan)
 }
 
 /** More values than this are scanned by many workgroups, in several passes. */
@@ -212,70 +248,59 @@ const SCANNED_BY_ONE = 2 ** 18
 
 function* prefixSums(
   gpu: GpuTarget,
-  values: BufferPart,
+  values: DeviceBuffer | BufferPart,
   count: number,
   workspace: DeviceBuffer,
 ): Generator<ComputePass> {
   if (!gpu.tiled || count > SCANNED_BY_ONE) return yield* scanPasses(gpu, values, count, workspace)
-  yield { shader: scanWhole, bindings: [values], params: [count], groups: [1], operations: count * 16 }
+  yield scanWhole.pass(gpu, { count, values: elements(values, count) }, { groups: [1], operations: count * 16 })
 }
 
-/** The same on the CPU, and where it leaves the tables. */
+/** The sort on the CPU. */
 export function sortJob(memory: CpuMemory, sort: LabelSort): CpuJob {
   const { from, count, labels, k } = sort
-  const { offsets, pieces, order } = sorted(memory, sort)
-  return {
-    entry: 'sortByLabel',
-    items: 1,
-    grain: 1,
-    args: [memory.address(labels, (from + count) * 4), from, count, k, offsets, pieces, order],
-  }
+  return sortFunction.job(
+    memory,
+    { labels: elements(labels, from + count), from, n: count, k, ...sortedTables(sort) },
+    { items: 1, grain: 1 },
+  )
 }
 
-export function sorted(
-  memory: CpuMemory,
-  { count, k, workspace: { tables, order } }: LabelSort,
-): { offsets: number; pieces: number; order: number } {
-  const offsets = memory.address(tables, tableBytes(k) + (k + 1) * 4)
-  return { offsets, pieces: offsets + tableBytes(k), order: memory.address(order, count * 4) }
+/** Where the sort leaves its results. */
+export function sortedTables({ count, k, workspace: { tables, order } }: LabelSort) {
+  return {
+    offsets: elements(slice(tables, 0, (k + 1) * 4), k + 1),
+    pieces: elements(slice(tables, tableBytes(k), (k + 1) * 4), k + 1),
+    order: elements(order, count),
+  }
 }
 
 function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
   const { points, weights, k, sums, totals, counts, workspace } = args
   const { from, count } = rangeWithin(points.rows, args.range)
   const sort = { labels: args.labels, from, count, k, workspace }
-  const { offsets, pieces, order } = sorted(memory, sort)
   yield sortJob(memory, sort)
   if (points.type === 'csr') return yield* sumSparseJobs(memory, args)
-  const rows = [...rowArgs(memory, points), weights ? memory.address(weights, (from + count) * 4) : 0]
-  const partials = [
-    memory.address(workspace.partials, mostPieces(count) * points.stride * 4),
-    memory.address(workspace.partialTotals, mostPieces(count) * 4),
-  ]
-  yield {
-    entry: 'sumPieces',
-    items: mostPieces(count),
-    grain: 4,
-    args: [...rows, k, offsets, pieces, order, ...partials],
-    scratchBytes: points.stride * 2 + 32,
+  const { stride } = points
+  const shared = {
+    points,
+    weights: elements(weights, from + count),
+    ...sortedTables(sort),
+    partials: elements(workspace.partials, mostPieces(count) * stride),
+    partialTotals: elements(workspace.partialTotals, mostPieces(count)),
   }
-  yield {
-    entry: 'sumClusters',
-    items: k,
+  yield sumPiecesFunction.job(memory, { ...shared, k }, { items: mostPieces(count), grain: 4 })
+  yield sumClustersFunction.job(
+    memory,
+    {
+      ...shared,
+      sums: elements(sums, k * stride),
+      totals: elements(totals, k),
+      counts: elements(counts, k),
+      add: args.add ?? false,
+      keepEmpty: args.keepEmpty ?? false,
+    },
     // Never more than there is: few points in many clusters would overflow the threads' 32-bit counter.
-    grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * points.stride)))),
-    args: [
-      ...rows,
-      offsets,
-      pieces,
-      order,
-      ...partials,
-      memory.address(sums, k * points.stride * 4),
-      memory.address(totals, k * 4),
-      memory.address(counts, k * 4),
-      args.add ? 1 : 0,
-      args.keepEmpty ? 1 : 0,
-    ],
-    scratchBytes: points.stride * 2 + 32,
-  }
+    { items: k, grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * stride)))) },
+  )
 }

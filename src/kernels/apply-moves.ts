@@ -5,7 +5,6 @@
  */
 import { applyMovesShader, prepareMovesShader } from '../../shaders/apply-moves.ts'
 import { applyMovesTiled } from '../../shaders/apply-moves-tiled.ts'
-import { THREADS } from '../../shaders/pieces.ts'
 import {
   BufferScope,
   type ComputePass,
@@ -15,13 +14,13 @@ import {
   type DeviceBuffer,
   type GpuTarget,
   type RunControl,
-  slice,
 } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { APPLY_FIELDS, applyValues, gpuWorkspace } from './move-fields.ts'
 import {
   collectPass,
   createMoveWorkspace,
-  gpuWorkspace,
   isTiled,
   type MoveBatch,
   type MovingClusters,
@@ -30,8 +29,32 @@ import {
   tiledGainsPasses,
 } from './move-gains.ts'
 import { applySparseJob, applySparsePass, prepareSparseJob, prepareSparsePasses } from './moves-sparse.ts'
-import { quantizedLayout } from './quantized-centers.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { quantizedFields, quantizedValues } from './quantized-centers.ts'
+import { type DeviceRows, denseType } from './rows.ts'
+
+export const applyMovesFunction = declareFunction('applyMoves', {
+  args: {
+    ...APPLY_FIELDS,
+    points: DENSE_VECTORS,
+    centers: writes('f32'),
+    /** [k][2]: mass and number of points. */
+    clusters: writes('f32'),
+    ...quantizedFields(writes),
+  },
+})
+
+export const prepareMovesFunction = declareFunction('prepareMoves', {
+  args: {
+    sums: reads('f32'),
+    totals: reads('f32'),
+    counts: reads('u32'),
+    stride: 'u32',
+    unit: 'bool',
+    centers: reads('f32'),
+    clusters: writes('f32'),
+    ...quantizedFields(writes),
+  },
+})
 
 /**
  * Batch after batch: proposals of all its points at once, then its moves in order. Nothing of it meets the host. Batches of
@@ -165,55 +188,38 @@ function placeOf(batch: Uint32Array, point: number): Uint32Array {
 function applyMovesPass(gpu: GpuTarget, batch: MoveBatch, firstPlace = 0): ComputePass {
   if (batch.points.type === 'csr') return applySparsePass(gpu, batch)
   const { points, weights, labels, clusters, groups, count, workspace } = batch
-  const { centers, masses, unit } = clusters
   const places = count * groups.largest
-  const flags = [points.stride / 4, unit ? 1 : 0, weights ? 1 : 0]
-  const tiled = isTiled(gpu, batch)
-  return {
-    shader: tiled ? applyMovesTiled(denseType(points)) : applyMovesShader(denseType(points)),
-    bindings: [
-      points.buffer,
-      centers.buffer,
-      masses,
-      gpuWorkspace(workspace).batch,
-      workspace.proposals,
-      labels,
-      weights ?? workspace.proposals,
-    ],
-    params: tiled ? [places, firstPlace, ...flags] : [places, ...flags],
-    groups: [1],
-    operations: places * points.stride,
+  const type = denseType(points)
+  const args = {
+    x: points.buffer,
+    centers: clusters.centers.buffer,
+    clusters: clusters.masses,
+    batch: gpuWorkspace(workspace).batch,
+    proposals: workspace.proposals,
+    labels,
+    weights,
+    places,
+    quads: points.stride / 4,
+    unit: clusters.unit,
   }
+  const options = { groups: [1], operations: places * points.stride } as const
+  if (isTiled(gpu, batch)) return applyMovesTiled(type).pass(gpu, { ...args, firstPlace }, options)
+  return applyMovesShader(type).pass(gpu, args, options)
 }
 
 function applyMovesJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
   if (batch.points.type === 'csr') return applySparseJob(memory, batch)
-  const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
-  const { centers, masses, quantized, unit } = clusters
-  const layout = quantizedLayout(centers)
-  const header = memory.address(quantized, layout.bytes)
+  return applyMovesFunction.job(memory, { ...applyValues(batch), ...clusterValues(batch.clusters) }, ONE_ITEM)
+}
+
+/** Moves depend on each other: one thread applies them all. */
+const ONE_ITEM = { items: 1, grain: 1 }
+
+function clusterValues({ centers, masses, quantized }: MovingClusters) {
   return {
-    entry: 'applyMoves',
-    items: 1,
-    grain: 1,
-    args: [
-      ...rowArgs(memory, points),
-      rowsAt(memory, centers),
-      memory.address(masses, centers.rows * 8),
-      header,
-      header + layout.rows,
-      header + layout.starts,
-      memory.address(groups.members, groups.members.bytes),
-      memory.address(groups.offsets, (groups.groups + 1) * 4),
-      memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
-      count,
-      groups.largest,
-      unit ? 1 : 0,
-      groups.around?.from ?? 0,
-      weights ? memory.address(weights, points.rows * 4) : 0,
-      memory.address(labels, points.rows * 4),
-      memory.address(workspace.proposals, count * groups.largest * 4),
-    ],
+    centers: elements(centers.buffer, centers.rows * centers.stride),
+    clusters: elements(masses, centers.rows * 2),
+    ...quantizedValues(quantized, centers),
   }
 }
 
@@ -228,41 +234,32 @@ export interface PrepareMovesArgs {
 /** Masses and sizes anew: what many moves may have rounded away does not add up over rounds. */
 export function prepareMoves(device: Device, args: PrepareMovesArgs): Promise<void> {
   const { sums, totals, counts, clusters } = args
-  const { centers, masses, quantized, unit } = clusters
-  const k = centers.rows
+  const { centers, masses, unit } = clusters
+  const { rows: k, stride } = centers
   return device.run({
     name: 'prepare-moves',
     *webgpu(gpu) {
       if (clusters.sparse) return yield* prepareSparsePasses(gpu, args)
-      yield {
-        shader: prepareMovesShader,
-        bindings: [sums, totals, counts, masses],
-        params: [k, centers.stride / 4, unit ? 1 : 0],
-        groups: gridFor(k, THREADS, gpu.limits.workgroups),
-        operations: k * centers.stride * 2,
-      }
+      yield prepareMovesShader.pass(
+        gpu,
+        { sums, totals, counts, clusters: masses, k, quads: stride / 4, unit },
+        { items: k, operations: k * stride * 2 },
+      )
     },
     *cpu(memory) {
       if (clusters.sparse) return yield prepareSparseJob(memory, args)
-      const layout = quantizedLayout(centers)
-      const header = memory.address(quantized, layout.bytes)
-      yield {
-        entry: 'prepareMoves',
-        items: k,
-        grain: Math.max(1, Math.round(1e5 / centers.stride)),
-        args: [
-          memory.address(sums, k * centers.stride * 4),
-          memory.address(totals, k * 4),
-          memory.address(counts, k * 4),
-          centers.stride,
-          unit ? 1 : 0,
-          rowsAt(memory, centers),
-          memory.address(masses, centers.rows * 8),
-          header,
-          header + layout.rows,
-          header + layout.starts,
-        ],
-      }
+      yield prepareMovesFunction.job(
+        memory,
+        {
+          sums: elements(sums, k * stride),
+          totals: elements(totals, k),
+          counts: elements(counts, k),
+          stride,
+          unit,
+          ...clusterValues(clusters),
+        },
+        { items: k, grain: Math.max(1, Math.round(1e5 / stride)) },
+      )
     },
   })
 }

@@ -1,5 +1,7 @@
 /** Points that are part of something larger: a tree, or groups, over rows of which this device holds only some. */
-import type { CpuMemory, DeviceBuffer } from '../device/contract.ts'
+import type { DeviceBuffer } from '../device/contract.ts'
+import { elements, reads } from '../device/fields.ts'
+import { SharedConstants } from './declared-function.ts'
 import type { DeviceRows } from './rows.ts'
 
 /**
@@ -27,11 +29,27 @@ export function shareOf(points: DeviceRows, { rows }: Around): number {
   return rows > 0 ? points.rows / rows : 0
 }
 
-/** Rows held where nothing is around them, as WebAssembly kernels know it: they need not look who is here. */
-const ALL = 0xffffffff
+/** `held` of WebAssembly functions where every member is a point of this device, so that none has to be checked. */
+const ALL_HELD = 0xffffffff
 
-/** As WebAssembly kernels take it: labels of the domain, the first row that is here, how many are. */
-export function domainArgs(memory: CpuMemory, points: DeviceRows, labels: DeviceBuffer, around?: Around): number[] {
+export const aroundConstants = new SharedConstants({ ALL_HELD: { type: 'u32', value: ALL_HELD } })
+
+/** Arguments of WebAssembly functions that process some of the members of a domain. */
+export const DOMAIN_FIELDS = {
+  /** Labels of all rows of the domain. */
+  domainLabels: reads('u32'),
+  /** Where the points of this device begin in the domain. */
+  domainFrom: 'u32',
+  /** How many rows of the domain are points of this device; ALL_HELD if all are. */
+  held: 'u32',
+} as const
+
+/** Values of DOMAIN_FIELDS. */
+export function domainValues(points: DeviceRows, labels: DeviceBuffer, around?: Around) {
   const domain = domainOf(points, labels, around)
-  return [memory.address(domain.labels, domain.rows * 4), domain.from, around ? points.rows : ALL]
+  return {
+    domainLabels: elements(domain.labels, domain.rows),
+    domainFrom: domain.from,
+    held: around ? points.rows : ALL_HELD,
+  }
 }

@@ -2,11 +2,13 @@
 import { assignBlocks, assignTiles, BLOCK_POINTS, centerStarts, TILE } from '../../shaders/assign.ts'
 import { assignBytes, BYTES, packCenterBytes, sampleMean } from '../../shaders/assign-bytes.ts'
 import { packCenters } from '../../shaders/assign-pack.ts'
-import { assignScalar, mergeSplits, SCALAR } from '../../shaders/assign-scalar.ts'
+import { assignListed, assignScalar, mergeSplits, SCALAR } from '../../shaders/assign-scalar.ts'
 import { assignWideTiles, WIDE_TILE } from '../../shaders/assign-wide-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
+import type { ElementType } from '../core/matrix.ts'
 import { type BufferPart, type ComputePass, type GpuTarget, type Shader, slice } from '../device/contract.ts'
-import type { AssignForm } from '../device/forms.ts'
+import type { PassOptions } from '../device/declared-shader.ts'
+import { type AssignForm, formOf } from '../device/forms.ts'
 import { alignmentRows, cutForBinding, cutRows, gridFor, type Range, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import {
@@ -21,6 +23,7 @@ import {
 } from './assign-workspace.ts'
 import { rowCuts, rowPasses } from './row-passes.ts'
 import { denseType } from './rows.ts'
+import { usableForm } from './usable-form.ts'
 
 /** Fewer points of bytes do not fill a GPU; the scalar form divides the centres then. */
 const BYTES_DEFAULT_ROWS = 16_384
@@ -34,8 +37,8 @@ interface Bound {
   readonly part: BufferPart
   /** Label of the first of them. */
   readonly firstLabel: number
-  /** 1 where earlier results are kept unless a centre is strictly nearer. */
-  readonly merge: number
+  /** Earlier results are kept unless a centre is strictly nearer. */
+  readonly merge: boolean
 }
 
 const FORMS: Record<AssignForm, (gpu: GpuTarget, bound: Bound) => Passes> = {
@@ -58,14 +61,15 @@ export function* assignNearestPasses(gpu: GpuTarget, args: AssignArgs): Passes {
       range,
       part: slice(centers.buffer, range.start * rowBytes, (range.end - range.start) * rowBytes),
       firstLabel: (args.firstLabel ?? 0) + range.start,
-      merge: range.start > 0 || args.merge ? 1 : 0,
+      merge: range.start > 0 || (args.merge ?? false),
     })
   }
 }
 
 /** The form asked for, or the default of the device; where it does not apply, the next one. */
 function formFor(gpu: GpuTarget, { points, centers }: AssignArgs): AssignForm {
-  const chosen = (points.type === 'u8' ? gpu.forms.assignBytes : undefined) ?? gpu.forms.assign
+  const named = (kernel: 'assign' | 'assignBytes') => formOf(gpu.forms, kernel, points.stride)
+  const chosen = (points.type === 'u8' ? named('assignBytes') : undefined) ?? named('assign')
   let form = chosen ?? (!gpu.tiled ? 'blocks' : points.rows < BYTES_DEFAULT_ROWS ? 'scalar' : 'bytes')
   if (form === 'bytes') {
     const few = centers.rows < BYTES_FROM.centers || points.stride < BYTES_FROM.stride
@@ -75,7 +79,18 @@ function formFor(gpu: GpuTarget, { points, centers }: AssignArgs): AssignForm {
   const fits = (bytes: number) => bytes <= gpu.limits.bindingBytes
   if (form === 'bytes' && !fits(bytesLayout(4 * BYTES.centers, points.stride).unsure.bytes)) form = 'scalar'
   if ((form === 'scalar' || form === 'bytes') && !fits(BYTES.centers * centers.stride * 4)) form = 'tiles'
-  return form
+  return usableForm(gpu, form, SLOWER, (one) => shadersOf(one, denseType(points), packedCenters(centers.rows).perLane))
+}
+
+/** What takes the place of a form whose shaders cannot be compiled: the next one. */
+const SLOWER: readonly AssignForm[] = ['bytes', 'scalar', 'wide-tiles', 'tiles', 'blocks']
+
+function shadersOf(form: AssignForm, type: ElementType, perLane: number): readonly Shader[] {
+  if (form === 'blocks') return [assignBlocks(type)]
+  if (form === 'tiles') return [assignTiles(type)]
+  if (form === 'wide-tiles') return [assignWideTiles(type), mergeSplits(type)]
+  if (form === 'scalar') return [packCenters, assignScalar(type, perLane), mergeSplits(type)]
+  return [packCenters, sampleMean, packCenterBytes, assignBytes, exactBytes]
 }
 
 function centerRanges(gpu: GpuTarget, { centers }: AssignArgs, form: AssignForm): Range[] {
@@ -91,9 +106,9 @@ function centerRanges(gpu: GpuTarget, { centers }: AssignArgs, form: AssignForm)
 function* unpacked(
   gpu: GpuTarget,
   bound: Bound,
-  { shader, points: perGroup }: { shader: Shader; points: number },
+  { shader, points: perGroup }: { shader: ReturnType<typeof assignBlocks>; points: number },
 ): Passes {
-  const { points, labels, distances, workspace } = bound.args
+  const { points, workspace } = bound.args
   const here = centersOf(bound)
   const starts = slice(workspace, 0, here * 4)
   yield startsPass(gpu, bound.part, points.stride, starts)
@@ -101,40 +116,36 @@ function* unpacked(
     rows: points.rows,
     perRow: 2 * here * points.stride,
     atLeast: perGroup * 4,
-    pass: (row, rows) => ({
-      shader,
-      bindings: [points.buffer, bound.part, starts, labels, distances],
-      params: commonParams(bound, row, rows),
-      groups: gridFor(rows, perGroup, gpu.limits.workgroups),
-      share: shareDone(bound, row + rows),
-    }),
+    pass: (row, rows) =>
+      shader.pass(
+        gpu,
+        { ...assignArgs(bound, row, rows), starts },
+        { items: rows, perGroup, share: shareDone(bound, row + rows) },
+      ),
   })
 }
 
 /** starts: -|c|^2 / 2 of the centres of a binding. */
 export function startsPass(gpu: GpuTarget, centers: BufferPart, stride: number, starts: BufferPart): ComputePass {
-  const count = starts.bytes / 4
-  return {
-    shader: centerStarts,
-    bindings: [centers, starts],
-    params: [count, stride / 4],
-    groups: gridFor(count, THREADS, gpu.limits.workgroups),
-    operations: count * stride,
-  }
+  const centerCount = starts.bytes / 4
+  return centerStarts.pass(
+    gpu,
+    { centers, starts, centerCount, quads: stride / 4 },
+    { items: centerCount, operations: centerCount * stride },
+  )
 }
 
 function* scalar(gpu: GpuTarget, bound: Bound): Passes {
-  const { points } = bound.args
   const { perLane, block, padded } = packedCenters(centersOf(bound))
   const { packed, starts, partials } = workspaceParts(bound, padded)
+  const shader = assignScalar(denseType(bound.args.points), perLane)
   yield packPass(gpu, bound, packed, starts)
   yield* splitPasses(gpu, bound, {
-    shader: assignScalar(denseType(points), perLane),
     points: SCALAR.points,
     centers: padded,
     block,
     partials,
-    prepared: [packed, starts],
+    pass: (args, options) => shader.pass(gpu, { ...args, packed, starts }, options),
   })
 }
 
@@ -142,65 +153,58 @@ function* wideTiles(gpu: GpuTarget, bound: Bound): Passes {
   const { points } = bound.args
   const { packed, partials } = workspaceParts(bound, packedCenters(centersOf(bound)).padded)
   const starts = slice(packed, 0, centersOf(bound) * 4)
+  const shader = assignWideTiles(denseType(points))
   yield startsPass(gpu, bound.part, points.stride, starts)
   yield* splitPasses(gpu, bound, {
-    shader: assignWideTiles(denseType(points)),
     points: WIDE_TILE.points,
     centers: centersOf(bound),
     block: WIDE_TILE.centers,
     partials,
-    prepared: [starts],
+    pass: (args, options) => shader.pass(gpu, { ...args, starts }, options),
   })
 }
 
+const exactBytes = assignListed(BYTES.centers / SCALAR.threads)
+
 /** Integer scores; then the exact form for the points that they leave unsure. How many, the host need not know. */
 function* bytes(gpu: GpuTarget, bound: Bound): Passes {
-  const { points, labels, distances, workspace } = bound.args
-  const here = centersOf(bound)
-  const padded = Math.ceil(here / BYTES.centers) * BYTES.centers
+  const { points, workspace } = bound.args
+  const centerCount = centersOf(bound)
+  const padded = Math.ceil(centerCount / BYTES.centers) * BYTES.centers
   const quads = points.stride / 4
   const layout = bytesLayout(padded, points.stride)
   const part = ({ offset, bytes }: WorkspaceRange) => slice(workspace, offset, bytes)
   const [packed, starts, mean, unsure] = [layout.packed, layout.starts, layout.mean, layout.unsure].map(part)
   const [bytePacked, byteStarts] = [layout.bytePacked, layout.byteStarts].map(part)
   yield packPass(gpu, bound, packed, starts)
-  yield {
-    shader: sampleMean,
-    bindings: [bound.part, mean, unsure],
-    params: [here, quads],
-    groups: gridFor(quads, THREADS, gpu.limits.workgroups),
-  }
-  yield {
-    shader: packCenterBytes,
-    bindings: [bound.part, mean, bytePacked, byteStarts, unsure],
-    params: [here, quads, padded],
-    groups: gridFor(padded, THREADS, gpu.limits.workgroups),
-    operations: padded * points.stride,
-  }
-  const exact = assignScalar('u8', BYTES.centers / SCALAR.threads, true)
-  const perRow = 2 * here * points.stride
+  const centers = { centers: bound.part, centerCount, quads, mean, unsure }
+  yield sampleMean.pass(gpu, centers, { items: quads })
+  yield packCenterBytes.pass(
+    gpu,
+    { ...centers, packed: bytePacked, starts: byteStarts, padded },
+    { items: padded, operations: padded * points.stride },
+  )
+  const perRow = 2 * centerCount * points.stride
   let counter = 0
   const atLeast = BYTES.points * 4
   for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast, atMost: unsureRows(padded) })) {
-    const params = [...commonParams(bound, first, count), padded, padded, 1, counter]
-    const common = [points.buffer, bound.part, labels, distances, unsure]
-    const groups = gridFor(count, BYTES.points, gpu.limits.workgroups)
-    const share = shareDone(bound, first + count)
-    yield {
-      shader: assignBytes,
-      bindings: [...common, bytePacked, byteStarts, mean],
-      params,
-      groups,
-      operations: count * perRow,
-    }
+    const args = { ...assignArgs(bound, first, count), padded, counter, unsure }
+    const grid = { items: count, perGroup: BYTES.points }
+    yield assignBytes.pass(
+      gpu,
+      { ...args, packed: bytePacked, starts: byteStarts, mean },
+      { ...grid, operations: count * perRow },
+    )
     // As many workgroups as if all were unsure; most find nothing to do.
-    yield { shader: exact, bindings: [...common, packed, starts], params, groups, share }
+    yield exactBytes.pass(gpu, { ...args, packed, starts }, { ...grid, share: shareDone(bound, first + count) })
     counter = 1 - counter
   }
 }
 
+/** What shaders with SPLIT_PARAMS and partials are given. */
+type SplitArgs = Parameters<ReturnType<typeof mergeSplits>['pass']>[1]
+
 interface SplitForm {
-  readonly shader: Shader
   /** Points of a workgroup. */
   readonly points: number
   /** Centres to score, padding included where they are padded. */
@@ -208,50 +212,46 @@ interface SplitForm {
   /** Centres that a workgroup scores at once. */
   readonly block: number
   readonly partials: BufferPart
-  /** Bindings of its own. */
-  readonly prepared: readonly BufferPart[]
+  pass(args: SplitArgs, options: PassOptions): ComputePass
 }
 
 /** Rows by rows; where few rows leave a GPU idle, centres are divided among workgroups and the best are merged. */
 function* splitPasses(gpu: GpuTarget, bound: Bound, form: SplitForm): Passes {
-  const { points, labels, distances } = bound.args
+  const { points } = bound.args
   const perRow = 2 * centersOf(bound) * points.stride
   for (const { first, count } of rowCuts(gpu, { rows: points.rows, perRow, atLeast: form.points * 4 })) {
     const { splits, each } = splitCenters(count, form)
-    const params = [...commonParams(bound, first, count), form.centers, each, splits, 0]
-    const common = [points.buffer, bound.part, labels, distances, form.partials]
+    const args = {
+      ...assignArgs(bound, first, count),
+      padded: form.centers,
+      splitCenters: each,
+      splits,
+      partials: form.partials,
+    }
     const [x, y] = gridFor(count, form.points, gpu.limits.workgroups)
     const share = shareDone(bound, first + count)
-    yield {
-      shader: form.shader,
-      bindings: [...common, ...form.prepared],
-      params,
-      groups: [x, y, splits],
-      operations: count * perRow,
-      ...(splits === 1 ? { share } : {}),
+    const options = { groups: [x, y, splits], operations: count * perRow } as const
+    if (splits === 1) {
+      yield form.pass(args, { ...options, share })
+      continue
     }
-    if (splits === 1) continue
-    yield {
-      shader: mergeSplits(denseType(points)),
-      bindings: common,
-      params,
-      groups: gridFor(count, THREADS, gpu.limits.workgroups),
+    yield form.pass(args, options)
+    yield mergeSplits(denseType(points)).pass(gpu, args, {
+      items: count,
       operations: count * (splits + 3 * points.stride),
       share,
-    }
+    })
   }
 }
 
 function packPass(gpu: GpuTarget, bound: Bound, packed: BufferPart, starts: BufferPart): ComputePass {
   const { stride } = bound.args.centers
   const padded = starts.bytes / 4
-  return {
-    shader: packCenters,
-    bindings: [bound.part, packed, starts],
-    params: [centersOf(bound), stride / 4, padded],
-    groups: gridFor(padded, THREADS, gpu.limits.workgroups),
-    operations: padded * stride,
-  }
+  return packCenters.pass(
+    gpu,
+    { centers: bound.part, packed, starts, centerCount: centersOf(bound), quads: stride / 4, padded },
+    { items: padded, operations: padded * stride },
+  )
 }
 
 function workspaceParts({ args }: Bound, padded: number) {
@@ -260,8 +260,21 @@ function workspaceParts({ args }: Bound, padded: number) {
   return { packed: part(packed), starts: part(starts), partials: part(partials) }
 }
 
-function commonParams(bound: Bound, first: number, rows: number): number[] {
-  return [first, rows, bound.args.points.stride / 4, centersOf(bound), bound.firstLabel, bound.merge]
+/** Values of ASSIGN_PARAMS and of `assignBuffers` (shaders/assign-pieces.ts). */
+function assignArgs(bound: Bound, firstRow: number, rows: number) {
+  const { points, labels, distances } = bound.args
+  return {
+    x: points.buffer,
+    centers: bound.part,
+    labels,
+    distances,
+    firstRow,
+    rows,
+    quads: points.stride / 4,
+    centerCount: centersOf(bound),
+    firstCenter: bound.firstLabel,
+    merge: bound.merge,
+  }
 }
 
 function centersOf({ range }: Bound): number {

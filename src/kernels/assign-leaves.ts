@@ -13,11 +13,42 @@ import { assignLeavesTiled, LARGEST_LEAF } from '../../shaders/assign-leaves-til
 import { centerTiles } from '../../shaders/leaf-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
-import { type Around, domainArgs, domainOf, shareOf } from './around.ts'
-import { quantizedLayout } from './quantized-centers.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { type Around, DOMAIN_FIELDS, domainOf, domainValues, shareOf } from './around.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { quantizeCentersJobs, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType } from './rows.ts'
+
+export const assignLeavesFunction = declareFunction('assignLeaves', {
+  args: {
+    points: DENSE_VECTORS,
+    centers: reads('f32'),
+    ...quantizedFields(reads),
+    members: reads('u32'),
+    offsets: reads('u32'),
+    largest: 'u32',
+    ...DOMAIN_FIELDS,
+    labels: writes('u32'),
+    distances: writes('f32'),
+    looked: writes('u32'),
+  },
+  scratch: {
+    /** Labels of a leaf. */
+    candidates: ({ largest }) => largest * 4,
+    /** Places in the leaf of the members that are held. */
+    places: ({ largest }) => largest * 4,
+    /** Of each point: by how much its scores may miss, and its scale; read in fours. */
+    margins: ({ largest }) => Math.ceil(largest / 4) * 16,
+    scales: ({ largest }) => Math.ceil(largest / 4) * 16,
+    /** Four points with each candidate. */
+    scores: ({ largest }) => largest * 16,
+    /** Four points with two candidates. */
+    dots: () => 32,
+    /** The points of a leaf as integers. */
+    rows: ({ points, largest }) => largest * Math.ceil(points.stride / 8) * 16,
+  },
+})
 
 export interface AssignLeavesArgs {
   readonly points: DeviceRows
@@ -68,20 +99,7 @@ export function prepareLeafCenters(
   return device.run({
     name: 'prepare-leaf-centers',
     webgpu: () => [],
-    *cpu(memory) {
-      const layout = quantizedLayout(centers)
-      const header = memory.address(workspace.quantized, layout.bytes)
-      const from = rowsAt(memory, centers)
-      const errors = header + layout.errors
-      yield { entry: 'measureCenters', items: 1, grain: 1, args: [from, centers.stride, centers.rows, header] }
-      yield {
-        entry: 'quantizeCenters',
-        items: centers.rows,
-        grain: Math.max(1, Math.round(1e5 / centers.stride)),
-        args: [from, centers.stride, header, header + layout.rows, header + layout.starts, errors],
-      }
-      yield { entry: 'worstError', items: 1, grain: 1, args: [errors, centers.rows, header] }
-    },
+    cpu: (memory) => quantizeCentersJobs(memory, centers, workspace.quantized),
   })
 }
 
@@ -93,48 +111,51 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
     name: 'assign-leaves',
     *webgpu(gpu) {
       if (gpu.tiled && largest <= LARGEST_LEAF) return yield* tiledPasses(gpu, args)
-      yield {
-        shader: collectLeafLabels,
-        bindings: [members, offsets, domain.labels, workspace.candidates, workspace.ranges, workspace.looked],
-        params: [leaves, domain.from, points.rows],
-        groups: gridFor(leaves, THREADS, gpu.limits.workgroups),
-        operations: domain.rows * largest,
+      const { candidates, ranges, looked } = workspace
+      const here = { domainFrom: domain.from, held: points.rows }
+      yield collectLeafLabels.pass(
+        gpu,
+        { ...here, leaves, members, offsets, domainLabels: domain.labels, candidates, ranges, looked },
+        { items: leaves, operations: domain.rows * largest },
+      )
+      const shader = assignLeavesShader(denseType(points))
+      const quads = points.stride / 4
+      const common = {
+        ...here,
+        quads,
+        x: points.buffer,
+        centers: centers.buffer,
+        members,
+        ranges,
+        candidates,
+        labels,
+        distances,
       }
       yield* rowPasses(gpu, {
         rows: domain.rows,
         perRow: 1 + share * 3 * largest * points.stride,
         atLeast: THREADS,
-        pass: (first, count) => ({
-          shader: assignLeavesShader(denseType(points)),
-          bindings: [points.buffer, centers.buffer, members, workspace.ranges, workspace.candidates, labels, distances],
-          params: [first, count, points.stride / 4, domain.from, points.rows],
-          groups: gridFor(count, THREADS, gpu.limits.workgroups),
-        }),
+        pass: (firstMember, memberCount) =>
+          shader.pass(gpu, { ...common, firstMember, memberCount }, { items: memberCount }),
       })
     },
     *cpu(memory) {
-      const layout = quantizedLayout(centers)
-      const quantized = memory.address(workspace.quantized, layout.bytes)
-      yield {
-        entry: 'assignLeaves',
-        items: leaves,
-        grain: Math.max(1, Math.round(1e6 / (largest * (1 + share * largest * points.stride)))),
-        args: [
-          ...rowArgs(memory, points),
-          rowsAt(memory, centers),
-          quantized,
-          quantized + layout.rows,
-          quantized + layout.starts,
-          memory.address(members, domain.rows * 4),
-          memory.address(offsets, (leaves + 1) * 4),
+      yield assignLeavesFunction.job(
+        memory,
+        {
+          points,
+          centers: elements(centers.buffer, centers.rows * centers.stride),
+          ...quantizedValues(workspace.quantized, centers),
+          members: elements(members, domain.rows),
+          offsets: elements(offsets, leaves + 1),
           largest,
-          ...domainArgs(memory, points, labels, around),
-          memory.address(labels, points.rows * 4),
-          memory.address(distances, points.rows * 4),
-          memory.address(workspace.looked, leaves * 4),
-        ],
-        scratchBytes: largest * (32 + Math.ceil(points.stride / 8) * 16) + 64,
-      }
+          ...domainValues(points, labels, around),
+          labels: elements(labels, points.rows),
+          distances: elements(distances, points.rows),
+          looked: elements(workspace.looked, leaves),
+        },
+        { items: leaves, grain: Math.max(1, Math.round(1e6 / (largest * (1 + share * largest * points.stride)))) },
+      )
     },
   })
 }
@@ -151,17 +172,24 @@ function* tiledPasses(gpu: GpuTarget, args: AssignLeavesArgs): Generator<Compute
     tiles: centerTiles(largest),
     around: around !== undefined,
   })
-  const bindings = [points.buffer, centers.buffer, members, offsets, labels, distances, workspace.looked]
-  if (around) bindings.push(around.labels)
+  const common = {
+    x: points.buffer,
+    centers: centers.buffer,
+    members,
+    offsets,
+    labels,
+    distances,
+    looked: workspace.looked,
+    domainLabels: around?.labels,
+    quads: points.stride / 4,
+    domainFrom: domain.from,
+    held: points.rows,
+  }
   yield* rowPasses(gpu, {
     rows: leaves,
     perRow: largest * (largest + shareOf(points, domain) * 3 * largest * points.stride),
     atLeast: LEAVES_AT_LEAST,
-    pass: (first, count) => ({
-      shader,
-      bindings,
-      params: [first, count, points.stride / 4, domain.from, points.rows],
-      groups: gridFor(count, 1, gpu.limits.workgroups),
-    }),
+    pass: (firstLeaf, count) =>
+      shader.pass(gpu, { ...common, firstLeaf, leaves: count }, { items: count, perGroup: 1 }),
   })
 }

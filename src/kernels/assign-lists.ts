@@ -3,18 +3,34 @@
  *
  * lists: u32 [n][width], NO_LABEL for an empty place. labels: u32 [n], distances: f32 [n], squared.
  * With `merge` what they hold competes; without it a point with an empty list gets NO_LABEL.
- * Cost: 3 n width d operations.
+ * Cost: 3 n width d operations; of sparse rows 5 for each entry and candidate, and 2 k d for the lengths of the centres.
  */
 import { assignListsShader } from '../../shaders/assign-lists.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { NO_LABEL, THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
-import { assignListsOfSparse } from './assign-sparse.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { squaresJob, squaresPasses, withSquares } from './center-squares.ts'
+import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, distanceOperations, rowBindings } from './rows.ts'
 
 /** The label of a point that has none. */
-export const NO_LABEL = 0xffffffff
+export { NO_LABEL }
+
+export const labelConstants = new SharedConstants({ NO_LABEL: { type: 'u32', value: NO_LABEL } })
+
+export const assignListsFunction = declareFunction('assignLists', {
+  args: {
+    points: VECTORS,
+    centers: reads('f32'),
+    squares: mayRead('f64'),
+    lists: reads('u32'),
+    width: 'u32',
+    labels: writes('u32'),
+    distances: writes('f32'),
+    merge: 'bool',
+  },
+})
 
 export interface AssignListsArgs {
   readonly points: DeviceRows
@@ -27,39 +43,40 @@ export interface AssignListsArgs {
 }
 
 export function assignLists(device: Device, args: AssignListsArgs): Promise<void> {
-  const { points, centers, lists, width, labels, distances } = args
-  if (points.type === 'csr') return assignListsOfSparse(device, args)
-  const merge = args.merge ? 1 : 0
-  return device.run({
-    name: 'assign-lists',
-    *webgpu(gpu) {
-      yield* rowPasses(gpu, {
-        rows: points.rows,
-        perRow: 3 * width * points.stride,
-        atLeast: THREADS,
-        pass: (first, count) => ({
-          shader: assignListsShader(denseType(points)),
-          bindings: [points.buffer, centers.buffer, lists, labels, distances],
-          params: [first, count, points.stride / 4, width, merge],
-          groups: gridFor(count, THREADS, gpu.limits.workgroups),
-        }),
-      })
-    },
-    *cpu(memory) {
-      yield {
-        entry: 'assignLists',
-        items: points.rows,
-        grain: Math.max(16, Math.round(5e5 / (Math.max(1, width) * points.stride))),
-        args: [
-          ...rowArgs(memory, points),
-          rowsAt(memory, centers),
-          memory.address(lists, points.rows * width * 4),
-          width,
-          memory.address(labels, points.rows * 4),
-          memory.address(distances, points.rows * 4),
-          merge,
-        ],
-      }
-    },
-  })
+  const { points, centers, lists, width, labels, distances, merge = false } = args
+  const perRow = Math.max(1, width) * distanceOperations(points)
+  const shader = assignListsShader(points.type)
+  return withSquares(device, points, centers, (squares) =>
+    device.run({
+      name: 'assign-lists',
+      *webgpu(gpu) {
+        if (squares) yield* squaresPasses(gpu, centers, squares)
+        const rowArgs = rowBindings(points, centers, squares)
+        yield* rowPasses(gpu, {
+          rows: points.rows,
+          perRow,
+          atLeast: THREADS,
+          pass: (firstRow, rows) =>
+            shader.pass(gpu, { ...rowArgs, firstRow, rows, width, merge, lists, labels, distances }, { items: rows }),
+        })
+      },
+      *cpu(memory) {
+        if (squares) yield squaresJob(memory, centers, squares)
+        yield assignListsFunction.job(
+          memory,
+          {
+            points,
+            centers: elements(centers.buffer, centers.rows * centers.stride),
+            squares: elements(squares, centers.rows),
+            lists: elements(lists, points.rows * width),
+            width,
+            labels: elements(labels, points.rows),
+            distances: elements(distances, points.rows),
+            merge,
+          },
+          { items: points.rows, grain: Math.max(16, Math.round(1.5e6 / perRow)) },
+        )
+      },
+    }),
+  )
 }

@@ -1,45 +1,79 @@
 /**
- * assign-sparse: the nearest or m nearest of all centres, or the nearest of explicit candidates, for every sparse row. What
- * `assign` and `assignLists` do when they are given such rows; called through them.
+ * assign-sparse: the nearest or m nearest of all centres for every sparse row. What `assign` does when it is given such
+ * rows; called through it.
  *
  * Distances are exact to rounding against |x|^2 + |c|^2: in 64 bits on the CPU, in 32 on the GPU, where
  * a distance below about 1e-6 |c|^2 may come out as what differs at the entries alone.
  * Cost: 2 k operations for each entry, and k d to prepare the centres.
  */
 import {
-  assignSparseLists,
   assignSparseMany,
   assignSparseManyPrivate,
   assignSparseShader,
-  centerSquares,
   panelColumns,
   panelStarts,
 } from '../../shaders/assign-sparse.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import {
-  BufferScope,
+  type BufferScope,
   type ComputePass,
   type CpuJob,
   type CpuMemory,
-  type Device,
-  type DeviceBuffer,
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
-import { cutForBinding, cutRows, gridFor, rowsWithin } from '../device/plan.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { cutRows, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
-import type { AssignListsArgs } from './assign-lists.ts'
+import { squaresJob } from './center-squares.ts'
+import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
 import { listCapacity, PANEL, packCentersJob } from './panels.ts'
 import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, rowsAt, type SparsePlaces } from './rows.ts'
+import { type DeviceRows, meanEntries, sparseBindings } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
-const WIDE = 32
+/** Centres of a wide panel on the CPU. */
+const WIDE_PANEL = 32
 /** Slices this many for the rows at least, so that threads share well. */
 const SLICES = 64
 /** A slice keeps m places of 8 bytes a row while the panels pass. */
 const MOST_PLACES = 8192
+
+export const assignSparseConstants = new SharedConstants({ WIDE_PANEL: { type: 'u32', value: WIDE_PANEL } })
+
+export const packWideFunction = declareFunction('packWide', {
+  args: { centers: reads('f32'), stride: 'u32', count: 'u32', packed: writes('f32') },
+})
+
+const FIELDS = {
+  points: VECTORS,
+  /** Centres of a panel. */
+  lanes: 'u32',
+  packed: reads('f32'),
+  centers: reads('f32'),
+  squares: reads('f64'),
+  firstLabel: 'u32',
+  count: 'u32',
+  labels: writes('u32'),
+  distances: writes('f32'),
+  merge: 'bool',
+} as const
+
+/** The scores of a row against a panel. */
+const SCORES = { scores: () => WIDE_PANEL * 4 }
+
+export const assignSparseFunction = declareFunction('assignSparse', {
+  args: FIELDS,
+  /** The best score and centre of each row of a slice. */
+  scratch: { ...SCORES, bests: (_args, { grain }) => grain * 8 },
+})
+
+export const assignSparseManyFunction = declareFunction('assignSparseMany', {
+  args: { ...FIELDS, m: 'u32' },
+  /** m scores and centres of each row of a slice. */
+  scratch: { ...SCORES, lists: ({ m }, { grain }) => grain * m * 8 },
+})
 
 /** Panels, and behind them on the CPU the squared lengths of the centres. */
 export function sparseWorkspaceBytes(centers: { rows: number; stride: number }): number {
@@ -49,7 +83,7 @@ export function sparseWorkspaceBytes(centers: { rows: number; stride: number }):
 
 /** Centres of a panel on the CPU: wide ones read whole cache lines at a column, which pays when they fill. */
 function lanesFor(k: number): number {
-  return k > WIDE / 2 ? WIDE : PANEL
+  return k > WIDE_PANEL / 2 ? WIDE_PANEL : PANEL
 }
 
 function packedBytes({ rows, stride }: { rows: number; stride: number }): number {
@@ -61,15 +95,6 @@ function alignedPanelBytes(stride: number): number {
   return Math.ceil(((stride + 1) * PANEL * 4) / BINDING_ALIGNMENT) * BINDING_ALIGNMENT
 }
 
-export function sparsePlaces({ sparse }: DeviceRows): SparsePlaces {
-  if (sparse === undefined) throw new Error('These rows are not sparse')
-  return sparse
-}
-
-export function meanEntries(rows: DeviceRows): number {
-  return Math.ceil(sparsePlaces(rows).entries / Math.max(1, rows.rows)) + 1
-}
-
 export function* assignSparsePasses(
   gpu: GpuTarget,
   scope: BufferScope,
@@ -77,98 +102,91 @@ export function* assignSparsePasses(
   m: number,
 ): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
-  const { places, columnsAt } = sparsePlaces(points)
   const quads = centers.stride / 4
   const rowBytes = centers.stride * 4
   const panelBytes = alignedPanelBytes(centers.stride)
+  const panelQuads = panelBytes / 16
   const all = Math.ceil(centers.rows / PANEL)
   // Pairs of panels: the bytes of 16 rows of whole quads begin where a binding may.
   const most = 2 * rowsWithin(gpu.limits.bindingBytes, 2 * panelBytes, 'prepared centres')
   const heaps = m > 1 && gpu.tiled ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
-  const many = heaps ? assignSparseMany : assignSparseManyPrivate(listCapacity(m))
   for (const { start, end } of cutRows(all, most, 2)) {
     const first = start * PANEL
     const here = Math.min(centers.rows, end * PANEL) - first
-    const count = end - start
-    const rows = slice(centers.buffer, first * rowBytes, here * rowBytes)
-    const panels = slice(workspace, start * panelBytes, count * panelBytes)
-    const shape = [here, quads, panelBytes / 16]
-    yield {
-      shader: panelStarts,
-      bindings: [rows, panels],
-      params: [...shape, count * PANEL],
-      groups: gridFor(count * PANEL, THREADS, gpu.limits.workgroups),
-      operations: 2 * here * centers.stride,
+    const panelCount = end - start
+    const panels = slice(workspace, start * panelBytes, panelCount * panelBytes)
+    const shape = {
+      centers: slice(centers.buffer, first * rowBytes, here * rowBytes),
+      panels,
+      centerCount: here,
+      quads,
+      panelQuads,
     }
-    yield {
-      shader: panelColumns,
-      bindings: [rows, panels],
-      params: [...shape, count],
-      groups: gridFor(count * quads, THREADS, gpu.limits.workgroups),
-      operations: 2 * here * centers.stride,
+    const operations = 2 * here * centers.stride
+    const places = panelCount * PANEL
+    yield panelStarts.pass(gpu, { ...shape, places }, { items: places, operations })
+    yield panelColumns.pass(gpu, { ...shape, panelCount }, { items: panelCount * quads, operations })
+    const common = {
+      ...sparseBindings(points),
+      panels,
+      labels,
+      distances,
+      panelQuads,
+      panelCount,
+      firstCenter: (args.firstLabel ?? 0) + first,
+      merge: first > 0 || (args.merge ?? false),
     }
     yield* rowPasses(gpu, {
       rows: points.rows,
       perRow: 2 * (here + PANEL + m) * meanEntries(points),
       atLeast: THREADS,
       atMost: heaps?.rows,
-      pass: (row, rows) => ({
-        shader: m > 1 ? many : assignSparseShader,
-        bindings: [points.buffer, places, panels, labels, distances, ...(heaps ? [heaps.buffer] : [])],
-        params: [
-          row,
-          rows,
-          columnsAt,
-          panelBytes / 16,
-          count,
-          (args.firstLabel ?? 0) + first,
-          first > 0 || args.merge ? 1 : 0,
-          m,
-          rows,
-        ],
-        groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-        share: (first + (here * (row + rows)) / points.rows) / centers.rows,
-      }),
+      pass: (firstRow, rows) => {
+        const range = { ...common, firstRow, rows }
+        const options = {
+          items: rows,
+          share: (first + (here * (firstRow + rows)) / points.rows) / centers.rows,
+        }
+        if (m === 1) return assignSparseShader.pass(gpu, range, options)
+        if (!heaps) return assignSparseManyPrivate(listCapacity(m)).pass(gpu, { ...range, m }, options)
+        return assignSparseMany.pass(gpu, { ...range, m, heaps: heaps.buffer, heapStride: rows }, options)
+      },
     })
   }
 }
 
 export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
   const { points, centers, labels, distances, workspace } = args
-  const start = rowsAt(memory, centers)
-  const packed = memory.address(workspace, packedBytes(centers) + centers.rows * 8)
-  const squares = packed + packedBytes(centers)
-  const lanes = lanesFor(centers.rows)
-  if (lanes === PANEL) yield packCentersJob(start, centers.stride, centers.rows, true, packed)
-  else {
-    yield {
-      entry: 'packWide',
-      items: Math.ceil(centers.rows / WIDE),
-      grain: 1,
-      args: [start, centers.stride, centers.rows, packed],
-    }
+  const { buffer, rows: count, stride } = centers
+  const lanes = lanesFor(count)
+  const packed = slice(workspace, 0, packedBytes(centers))
+  const squares = slice(workspace, packed.bytes, count * 8)
+  if (lanes === PANEL) {
+    yield packCentersJob(memory, { centers: buffer, stride, count, norms: true, packed })
+  } else {
+    yield packWideFunction.job(
+      memory,
+      { centers: elements(buffer, count * stride), stride, count, packed: elements(packed) },
+      { items: Math.ceil(count / WIDE_PANEL), grain: 1 },
+    )
   }
-  yield squaresJob(start, centers, squares)
-  const grain = sliceRows(points, centers.rows, m)
-  yield {
-    entry: m > 1 ? 'assignSparseMany' : 'assignSparse',
-    items: points.rows,
-    grain,
-    args: [
-      ...entryArgs(memory, points),
-      lanes,
-      packed,
-      start,
-      squares,
-      args.firstLabel ?? 0,
-      centers.rows,
-      memory.address(labels, points.rows * m * 4),
-      memory.address(distances, points.rows * m * 4),
-      ...(m > 1 ? [m] : []),
-      args.merge ? 1 : 0,
-    ],
-    scratchBytes: WIDE * 4 + grain * m * 8,
+  yield squaresJob(memory, centers, squares)
+  const common = {
+    points,
+    lanes,
+    packed: elements(packed),
+    centers: elements(buffer, count * stride),
+    squares: elements(squares, count),
+    firstLabel: args.firstLabel ?? 0,
+    count,
+    labels: elements(labels, points.rows * m),
+    distances: elements(distances, points.rows * m),
+    merge: args.merge ?? false,
   }
+  const items = { items: points.rows, grain: sliceRows(points, count, m) }
+  yield m > 1
+    ? assignSparseManyFunction.job(memory, { ...common, m }, items)
+    : assignSparseFunction.job(memory, common, items)
 }
 
 /**
@@ -180,97 +198,4 @@ function sliceRows(points: DeviceRows, k: number, m: number): number {
   const enough = Math.round(2e6 / (2 * k * entries))
   const reused = Math.min((4 * points.stride) / entries, points.rows / SLICES)
   return Math.ceil(Math.max(1, Math.min(Math.max(4, enough, reused), MOST_PLACES / m)))
-}
-
-/** |c|^2 in 32 bits. */
-export function* squaresPasses(gpu: GpuTarget, centers: DeviceRows, squares: DeviceBuffer): Generator<ComputePass> {
-  const rowBytes = centers.stride * 4
-  for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
-    yield {
-      shader: centerSquares,
-      bindings: [
-        slice(centers.buffer, start * rowBytes, (end - start) * rowBytes),
-        slice(squares, start * 4, (end - start) * 4),
-      ],
-      params: [end - start, centers.stride / 4],
-      groups: gridFor(end - start, THREADS, gpu.limits.workgroups),
-      operations: 2 * (end - start) * centers.stride,
-    }
-  }
-}
-
-/** |c|^2 in 64 bits. */
-export function squaresJob(start: number, { rows, stride }: DeviceRows, squares: number): CpuJob {
-  return {
-    entry: 'centerSquares',
-    items: rows,
-    grain: Math.max(1, Math.round(2e5 / stride)),
-    args: [start, stride, squares],
-  }
-}
-
-/** Values, places, where the columns begin, and the stride of whatever is dense. */
-export function entryArgs(memory: CpuMemory, points: DeviceRows): number[] {
-  const { places, columnsAt, entries } = sparsePlaces(points)
-  return [
-    memory.address(points.buffer, entries * 4),
-    memory.address(places, (columnsAt + entries) * 4),
-    columnsAt,
-    points.stride,
-  ]
-}
-
-export async function assignListsOfSparse(device: Device, args: AssignListsArgs): Promise<void> {
-  const { points, centers, lists, width, labels, distances } = args
-  const merge = args.merge ? 1 : 0
-  const scope = new BufferScope(device)
-  try {
-    const squares = scope.allocate(centers.rows * 8, 'squared lengths of centres')
-    await device.run({
-      name: 'assign-sparse-lists',
-      *webgpu(gpu) {
-        yield* squaresPasses(gpu, centers, squares)
-        yield* rowPasses(gpu, {
-          rows: points.rows,
-          perRow: 5 * width * meanEntries(points),
-          atLeast: THREADS,
-          pass: (first, count) => ({
-            shader: assignSparseLists,
-            bindings: [
-              points.buffer,
-              sparsePlaces(points).places,
-              centers.buffer,
-              slice(squares, 0, centers.rows * 4),
-              lists,
-              labels,
-              distances,
-            ],
-            params: [first, count, sparsePlaces(points).columnsAt, centers.stride, width, merge],
-            groups: gridFor(count, THREADS, gpu.limits.workgroups),
-          }),
-        })
-      },
-      *cpu(memory) {
-        const start = rowsAt(memory, centers)
-        yield squaresJob(start, centers, memory.address(squares, centers.rows * 8))
-        yield {
-          entry: 'assignSparseLists',
-          items: points.rows,
-          grain: Math.max(16, Math.round(5e5 / (Math.max(1, width) * 5 * meanEntries(points)))),
-          args: [
-            ...entryArgs(memory, points),
-            start,
-            memory.address(squares, centers.rows * 8),
-            memory.address(lists, points.rows * width * 4),
-            width,
-            memory.address(labels, points.rows * 4),
-            memory.address(distances, points.rows * 4),
-            merge,
-          ],
-        }
-      },
-    })
-  } finally {
-    scope.free()
-  }
 }

@@ -12,7 +12,6 @@ import { badOption } from '../core/errors.ts'
 import {
   BufferScope,
   type ComputePass,
-  type CpuJob,
   type CpuMemory,
   type Device,
   type DeviceBuffer,
@@ -20,14 +19,15 @@ import {
   type RunControl,
   slice,
 } from '../device/contract.ts'
-import { cutForBinding, gridFor } from '../device/plan.ts'
+import { cutForBinding } from '../device/plan.ts'
 import { assignNearestPasses, startsPass } from './assign-forms.ts'
+import { assignJobs, assignJobsBytes } from './assign-jobs.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
 import { packedBytes } from './assign-workspace.ts'
-import { listCapacity, PANEL, packCentersJob, panelsBytes } from './panels.ts'
+import { listCapacity } from './panels.ts'
 import { allocateHeaps } from './row-heaps.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType } from './rows.ts'
 
 export interface AssignArgs {
   readonly points: DeviceRows
@@ -48,25 +48,12 @@ export interface AssignArgs {
 export const MOST_NEAREST = 256
 /** Software adapters keep longer lists in heaps too, which are then faster than sorted lists. */
 const MOST_PRIVATE = 32
-const MAX_GROUPS = 8
-const BLOCK_FLOATS = 4096
-
-/** From here on the CPU takes most scores in 16-bit integers, which then pays for a second packing. */
-const QUANTIZED_FROM = { centers: 64, stride: 16 }
-const QUANTIZED_HEADER = 64
-const QUANTIZED_POINTS = 32
-const QUANTIZED_CHUNK = 128
 
 /** `sparse`: for points that are sparse rows. */
 export function assignWorkspaceBytes(centers: { rows: number; stride: number }, sparse = false): number {
   if (sparse) return sparseWorkspaceBytes(centers)
   // The CPU packs centres into panels of 8. A GPU needs their norms; the hardware forms pack them too.
-  return Math.max(panelsBytes(centers) + quantizedBytes(centers), packedBytes(centers))
-}
-
-function quantizedBytes({ rows, stride }: { rows: number; stride: number }): number {
-  if (rows < QUANTIZED_FROM.centers || stride < QUANTIZED_FROM.stride) return 0
-  return QUANTIZED_HEADER + Math.ceil(rows / PANEL) * (64 + stride * 16)
+  return Math.max(assignJobsBytes(centers), packedBytes(centers))
 }
 
 export async function assign(device: Device, args: AssignArgs, control?: RunControl): Promise<void> {
@@ -96,80 +83,40 @@ export async function assign(device: Device, args: AssignArgs, control?: RunCont
 /** The m nearest, one thread per point. */
 function* assignManyPasses(gpu: GpuTarget, scope: BufferScope, args: AssignArgs, m: number): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
-  const firstLabel = args.firstLabel ?? 0
   const type = denseType(points)
   const heaps = gpu.tiled || m > MOST_PRIVATE ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
-  const shader = heaps ? assignMany(type) : assignManyPrivate(type, listCapacity(m))
   const rowBytes = centers.stride * 4
   for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
-    const here = range.end - range.start
-    const part = slice(centers.buffer, range.start * rowBytes, here * rowBytes)
-    const starts = slice(workspace, 0, here * 4)
+    const centerCount = range.end - range.start
+    const part = slice(centers.buffer, range.start * rowBytes, centerCount * rowBytes)
+    const starts = slice(workspace, 0, centerCount * 4)
     yield startsPass(gpu, part, centers.stride, starts)
-    const merge = range.start > 0 || args.merge ? 1 : 0
+    const common = {
+      x: points.buffer,
+      centers: part,
+      starts,
+      labels,
+      distances,
+      quads: points.stride / 4,
+      centerCount,
+      firstCenter: (args.firstLabel ?? 0) + range.start,
+      merge: range.start > 0 || (args.merge ?? false),
+      m,
+    }
     yield* rowPasses(gpu, {
       rows: points.rows,
-      perRow: 2 * here * points.stride,
+      perRow: 2 * centerCount * points.stride,
       atLeast: THREADS * 4,
       atMost: heaps?.rows,
-      pass: (row, rows) => ({
-        shader,
-        bindings: [points.buffer, part, starts, labels, distances, ...(heaps ? [heaps.buffer] : [])],
-        params: [row, rows, points.stride / 4, here, firstLabel + range.start, merge, m, rows],
-        groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-        share: (range.start + (here * (row + rows)) / points.rows) / centers.rows,
-      }),
+      pass: (firstRow, rows) => {
+        const options = {
+          items: rows,
+          share: (range.start + (centerCount * (firstRow + rows)) / points.rows) / centers.rows,
+        }
+        if (!heaps) return assignManyPrivate(type, listCapacity(m)).pass(gpu, { ...common, firstRow, rows }, options)
+        const { buffer } = heaps
+        return assignMany(type).pass(gpu, { ...common, firstRow, rows, heaps: buffer, heapStride: rows }, options)
+      },
     })
-  }
-}
-
-function* assignJobs(memory: CpuMemory, args: AssignArgs, m: number): Generator<CpuJob> {
-  const { points, centers, labels, distances, workspace } = args
-  const count = centers.rows
-  const start = rowsAt(memory, centers)
-  const quantize = m === 1 && quantizedBytes(centers) > 0 && points.rows >= QUANTIZED_POINTS
-  const packed = memory.address(workspace, panelsBytes(centers) + (quantize ? quantizedBytes(centers) : 0))
-  yield packCentersJob(start, centers.stride, count, true, packed)
-  const merge = args.merge ? 1 : 0
-  const groups = Math.min(MAX_GROUPS, Math.max(1, Math.floor(BLOCK_FLOATS / (points.stride * 4))))
-  const common = [
-    ...rowArgs(memory, points),
-    packed,
-    start,
-    args.firstLabel ?? 0,
-    count,
-    memory.address(labels, points.rows * m * 4),
-    memory.address(distances, points.rows * m * 4),
-  ]
-  // About a million operations a slice, in whole blocks, so that threads share well and rarely meet.
-  const block = groups * 4
-  const grain = Math.max(1, Math.round(2e6 / Math.max(1, 2 * count * points.stride * block))) * block
-  const blockBytes = groups * points.stride * 16
-  const nearestBytes = 128 + MAX_GROUPS * 128 + blockBytes
-  if (m > 1) {
-    const scratchBytes = 128 + blockBytes + block * m * 8
-    yield { entry: 'assignNearestMany', items: points.rows, grain, args: [...common, m, merge], scratchBytes }
-  } else if (!quantize) {
-    yield { entry: 'assignNearest', items: points.rows, grain, args: [...common, merge], scratchBytes: nearestBytes }
-  } else {
-    const header = packed + panelsBytes(centers)
-    const quantized = header + QUANTIZED_HEADER
-    const from = [start, centers.stride, count, header]
-    yield { entry: 'measureCenters', items: 1, grain: 1, args: from }
-    yield {
-      entry: 'packQuantized',
-      items: Math.ceil(count / PANEL),
-      grain: 64,
-      args: [...from, quantized],
-      scratchBytes: 16,
-    }
-    const [x, kind, stride, ...others] = common
-    yield {
-      entry: 'assignQuantized',
-      items: points.rows,
-      grain: Math.ceil(grain / QUANTIZED_POINTS) * QUANTIZED_POINTS,
-      args: [x, kind, stride, header, quantized, ...others, merge],
-      scratchBytes: QUANTIZED_POINTS * (32 + QUANTIZED_CHUNK * 16 + points.stride * 2) + nearestBytes,
-    }
   }
 }

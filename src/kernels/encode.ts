@@ -1,10 +1,9 @@
 /**
  * encode: in each of m subspaces (ranges of columns) the nearest of h codewords.
  *
- * books: f32 [m][h][bookStride], bookStride a multiple of 4, zeros behind a codeword. codes: u8
- * [n][codeStride] while h <= 256, u32 above; codeStride = m rounded up to a multiple of 4. Ties go to
- * the lowest code. errors, if asked for: f32 [n][codeStride / 4], squared distances to the codewords
- * taken, four subspaces to a number. Cost: 2 to 3 n h d operations.
+ * books: f32 [m][h][bookStride], bookStride a multiple of 4, zeros after each codeword. codes: u8 [n][codeStride] while
+ * h <= 256, u32 above; codeStride = m rounded up to a multiple of 4. Ties go to the lowest code. errors, if given: f32
+ * [n][codeStride / 4], squared distances to the chosen codewords, summed over four subspaces each. Cost: 2 to 3 n h d operations.
  */
 import { encodePointsPerGroup, encodeRegisters, encodeShader, MOST_REGISTER_QUADS } from '../../shaders/encode.ts'
 import { THREADS } from '../../shaders/pieces.ts'
@@ -17,13 +16,39 @@ import {
   type DeviceBuffer,
   type GpuTarget,
   type RunControl,
+  slice,
 } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
-import { packCentersJob, panelsBytes } from './panels.ts'
+import { elements, mayWrite, reads, writes } from '../device/fields.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, paddedCols, rowArgs } from './rows.ts'
+import { type DeviceRows, denseType, paddedCols } from './rows.ts'
 
-const PANEL = 8
+const panelsOf = (h: number): number => Math.ceil(h / PANEL)
+
+export const encodeFunction = declareFunction('encode', {
+  args: {
+    points: DENSE_VECTORS,
+    ranges: reads('u32'),
+    m: 'u32',
+    books: reads('f32'),
+    /** The codebooks in panels, one after the other. */
+    packed: reads('f32'),
+    h: 'u32',
+    bookStride: 'u32',
+    codes: writes('u8'),
+    codeStride: 'u32',
+    errors: mayWrite('f32'),
+  },
+  scratch: {
+    /** A subspace of four points, f32 [bookStride][4]. */
+    rows: ({ bookStride }) => bookStride * 16,
+    /** Scores of four points, f32 [4][panels][PANEL]. */
+    scores: ({ h }) => 4 * panelsOf(h) * PANEL * 4,
+    /** The largest scores of four points, in four lanes for each point. */
+    maxima: () => 64,
+  },
+})
 
 export interface EncodeArgs {
   readonly points: DeviceRows
@@ -78,46 +103,57 @@ export async function encode(device: Device, args: EncodeArgs, control?: RunCont
           ? encodeRegisters(type, quads, wide, errors !== undefined)
           : encodeShader(type, wide, errors !== undefined)
         const pointsPerGroup = encodePointsPerGroup(quads)
+        const shared = {
+          stride: points.stride,
+          m,
+          h: codewords,
+          bookStride: stride,
+          codeStride: codeStride(m),
+          x: points.buffer,
+          ranges: rangeBuffer,
+          books,
+          codes,
+          errors: elements(errors, points.rows * words),
+        }
         yield* rowPasses(gpu, {
           rows: points.rows,
           perRow: 3 * codewords * points.stride,
           atLeast: registers ? pointsPerGroup : THREADS,
-          pass: (first, count) => ({
-            shader,
-            bindings: [points.buffer, rangeBuffer, books, codes, ...(errors ? [errors] : [])],
-            params: [first, count, points.stride, m, codewords, stride, codeStride(m)],
-            share: (first + count) / points.rows,
-            groups: registers
-              ? gridFor(Math.ceil(count / pointsPerGroup) * words, 1, gpu.limits.workgroups)
-              : gridFor(count * words, THREADS, gpu.limits.workgroups),
-          }),
+          pass: (firstRow, rows) => {
+            const grid = registers
+              ? { items: Math.ceil(rows / pointsPerGroup) * words, perGroup: 1 }
+              : { items: rows * words }
+            return shader.pass(gpu, { ...shared, firstRow, rows }, { ...grid, share: (firstRow + rows) / points.rows })
+          },
         })
       },
       *cpu(memory: CpuMemory): Generator<CpuJob> {
-        const address = memory.address(packed as DeviceBuffer, bookBytes * m)
-        const bookStart = memory.address(books, m * codewords * stride * 4)
+        const panels = packed as DeviceBuffer
         for (let s = 0; s < m; s++) {
-          const book = bookStart + s * codewords * stride * 4
-          yield packCentersJob(book, stride, codewords, true, address + s * bookBytes)
-        }
-        yield {
-          entry: 'encode',
-          items: points.rows,
-          grain: Math.max(1, Math.round(2.5e5 / (codewords * points.stride))) * 4,
-          args: [
-            ...rowArgs(memory, points),
-            memory.address(rangeBuffer, (m + 1) * 4),
-            m,
-            bookStart,
-            address,
-            codewords,
+          yield packCentersJob(memory, {
+            centers: slice(books, s * codewords * stride * 4, codewords * stride * 4),
             stride,
-            memory.address(codes, codeBytes(points.rows, m, codewords)),
-            codeStride(m),
-            errors ? memory.address(errors, errorBytes(points.rows, m)) : 0,
-          ],
-          scratchBytes: stride * 16 + Math.ceil(codewords / PANEL) * PANEL * 16 + 64,
+            count: codewords,
+            norms: true,
+            packed: slice(panels, s * bookBytes, bookBytes),
+          })
         }
+        yield encodeFunction.job(
+          memory,
+          {
+            points,
+            ranges: elements(rangeBuffer, m + 1),
+            m,
+            books: elements(books, m * codewords * stride),
+            packed: elements(panels, (bookBytes * m) / 4),
+            h: codewords,
+            bookStride: stride,
+            codes: elements(codes, codeBytes(points.rows, m, codewords)),
+            codeStride: codeStride(m),
+            errors: elements(errors, errorBytes(points.rows, m) / 4),
+          },
+          { items: points.rows, grain: Math.max(1, Math.round(2.5e5 / (codewords * points.stride))) * 4 },
+        )
       },
     }
     await device.run(work, control)

@@ -10,18 +10,34 @@
  */
 import { addExactShader, exactToFloatsShader } from '../../shaders/exact-sums.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import {
-  type BufferPart,
-  type ComputePass,
-  type CpuJob,
-  type CpuMemory,
-  type Device,
-  type DeviceBuffer,
-  type GpuTarget,
-  type Shader,
-  slice,
-} from '../device/contract.ts'
-import { cutRows, gridFor, rowsWithinOperations } from '../device/plan.ts'
+import { type BufferPart, type Device, type DeviceBuffer, type GpuTarget, slice } from '../device/contract.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { cutRows, rowsWithinOperations } from '../device/plan.ts'
+import { declareFunction } from './declared-function.ts'
+
+export const addExactFunction = declareFunction('addExact', {
+  args: {
+    values: reads('f32'),
+    counts: mayRead('u32'),
+    width: 'u32',
+    unit: 'i32',
+    words: writes('u32'),
+    /** Words of a plane. */
+    plane: 'u32',
+  },
+})
+
+export const exactToFloatsFunction = declareFunction('exactToFloats', {
+  args: {
+    out: writes('f32'),
+    counts: mayRead('u32'),
+    width: 'u32',
+    unit: 'u32',
+    words: reads('u32'),
+    /** Words of a plane. */
+    plane: 'u32',
+  },
+})
 
 /** What all calls have in common. */
 interface ExactShape {
@@ -86,9 +102,14 @@ export function exactExponent(bound: number): number {
 export function addExact(device: Device, { values, into, ...shape }: AddExactArgs): Promise<void> {
   return device.run({
     name: 'add-exact',
-    webgpu: (gpu) => exactPasses(gpu, shape, { shader: addExactShader, floats: values, words: into, read: values }),
+    *webgpu(gpu) {
+      for (const { args, partOf, options } of exactParts(gpu, shape, into)) {
+        yield addExactShader.pass(gpu, { ...args, values: partOf(values) }, options)
+      }
+    },
     *cpu(memory) {
-      yield { entry: 'addExact', ...exactJob(memory, shape, values, into) }
+      const { args, items } = exactWhole(shape, into)
+      yield addExactFunction.job(memory, { ...args, values: elements(values, shape.rows * shape.width) }, items)
     },
   })
 }
@@ -100,26 +121,20 @@ export function addExact(device: Device, { values, into, ...shape }: AddExactArg
 export function exactToFloats(device: Device, { from, out, ...shape }: ExactToFloatsArgs): Promise<void> {
   return device.run({
     name: 'exact-to-floats',
-    webgpu: (gpu) => exactPasses(gpu, shape, { shader: exactToFloatsShader, floats: out, words: from, read: from }),
+    *webgpu(gpu) {
+      for (const { args, partOf, options } of exactParts(gpu, shape, from)) {
+        yield exactToFloatsShader.pass(gpu, { ...args, out: partOf(out) }, options)
+      }
+    },
     *cpu(memory) {
-      yield { entry: 'exactToFloats', ...exactJob(memory, shape, out, from) }
+      const { args, items } = exactWhole(shape, from)
+      yield exactToFloatsFunction.job(memory, { ...args, out: elements(out, shape.rows * shape.width) }, items)
     },
   })
 }
 
-interface ExactKernel {
-  readonly shader: Shader
-  readonly floats: DeviceBuffer
-  readonly words: DeviceBuffer
-  /** The one of these that is only read, and so may be bound twice where there are no counts. */
-  readonly read: DeviceBuffer
-}
-
-function* exactPasses(
-  gpu: GpuTarget,
-  { rows, width, exponent, counts }: ExactShape,
-  { shader, floats, words, read }: ExactKernel,
-): Generator<ComputePass> {
+/** The numbers cut into passes, with what both shaders are given for each. */
+function* exactParts(gpu: GpuTarget, { rows, width, exponent, counts }: ExactShape, words: DeviceBuffer) {
   const { bindingBytes, workgroups } = gpu.limits
   const plane = exactPlane(rows * width)
   const most = Math.min(
@@ -128,34 +143,28 @@ function* exactPasses(
     rowsWithinOperations(gpu.operationsPerPass, OPERATIONS, THREADS),
   )
   for (const { start, end } of cutRows(rows * width, most, ALIGNED_WORDS)) {
-    const part = (of: DeviceBuffer, first = 0): BufferPart => slice(of, (first + start) * 4, (end - start) * 4)
+    const count = end - start
+    const partOf = (of: DeviceBuffer, first = 0): BufferPart => slice(of, (first + start) * 4, count * 4)
+    const planes = { low: partOf(words), mid: partOf(words, plane), high: partOf(words, 2 * plane) }
     yield {
-      shader,
-      bindings: [part(floats), part(words), part(words, plane), part(words, 2 * plane), counts ?? part(read)],
-      params: [start, end - start, width, placeOfUnit(exponent), counts ? 1 : 0],
-      groups: gridFor(end - start, THREADS, workgroups),
-      operations: (end - start) * OPERATIONS,
+      args: { first: start, count, width, unit: placeOfUnit(exponent), ...planes, counts: elements(counts, rows) },
+      partOf,
+      options: { items: count, operations: count * OPERATIONS },
     }
   }
 }
 
-function exactJob(
-  memory: CpuMemory,
-  { rows, width, exponent, counts }: ExactShape,
-  floats: DeviceBuffer,
-  words: DeviceBuffer,
-): Omit<CpuJob, 'entry'> {
+/** All numbers, for one job. */
+function exactWhole({ rows, width, exponent, counts }: ExactShape, words: DeviceBuffer) {
   return {
-    items: rows,
-    grain: Math.max(1, Math.round(2e4 / width)),
-    args: [
-      memory.address(floats, rows * width * 4),
-      counts ? memory.address(counts, rows * 4) : 0,
+    args: {
+      counts: elements(counts, rows),
       width,
-      placeOfUnit(exponent),
-      memory.address(words, exactBytes(rows, width)),
-      exactPlane(rows * width),
-    ],
+      unit: placeOfUnit(exponent),
+      words: elements(words, exactBytes(rows, width) / 4),
+      plane: exactPlane(rows * width),
+    },
+    items: { items: rows, grain: Math.max(1, Math.round(2e4 / width)) },
   }
 }
 

@@ -1,12 +1,17 @@
 /**
- * label-cells: each point gets the number of the cell that holds it. members: u32 [n], points cell by cell; offsets: u32
- * [cells + 1], where cells begin; labels: u32 [n]. Cost: n log cells operations.
+ * label-cells: the number of the cell of each point. members: u32 [n], points cell by cell; offsets: u32 [cells + 1], where
+ * cells begin; labels: u32 [n]. Cost: n log cells operations.
  */
 import { labelCellsShader } from '../../shaders/label-cells.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { declareFunction } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
+
+export const labelCellsFunction = declareFunction('labelCells', {
+  args: { members: reads('u32'), offsets: reads('u32'), cells: 'u32', labels: writes('u32') },
+})
 
 export interface LabelCellsArgs {
   /** Points. */
@@ -18,6 +23,12 @@ export interface LabelCellsArgs {
 }
 
 export function labelCells(device: Device, { count, members, offsets, cells, labels }: LabelCellsArgs): Promise<void> {
+  const shared = {
+    cells,
+    members: elements(members, count),
+    offsets: elements(offsets, cells + 1),
+    labels: elements(labels, count),
+  }
   return device.run({
     name: 'label-cells',
     *webgpu(gpu) {
@@ -25,26 +36,11 @@ export function labelCells(device: Device, { count, members, offsets, cells, lab
         rows: count,
         perRow: 4 * Math.ceil(Math.log2(cells + 1)),
         atLeast: THREADS,
-        pass: (first, rows) => ({
-          shader: labelCellsShader,
-          bindings: [members, offsets, labels],
-          params: [first, rows, cells],
-          groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-        }),
+        pass: (first, rows) => labelCellsShader.pass(gpu, { ...shared, first, count: rows }, { items: rows }),
       })
     },
     *cpu(memory) {
-      yield {
-        entry: 'labelCells',
-        items: count,
-        grain: 65536,
-        args: [
-          memory.address(members, count * 4),
-          memory.address(offsets, (cells + 1) * 4),
-          cells,
-          memory.address(labels, count * 4),
-        ],
-      }
+      yield labelCellsFunction.job(memory, shared, { items: count, grain: 65536 })
     },
   })
 }

@@ -1,120 +1,303 @@
 /**
- * Times the forms of kernels that have several, on the device at hand. Only forms that give the same bits are compared, so
- * that choosing by time never changes a result.
+ * Times the forms of kernels that have several, on the device at hand, and picks the fastest.
+ *
+ * Choosing by time must never change a result, so only forms that give the same bits are exchanged: those of one row of
+ * `SAME_BITS`, which a test compares. Forms of other rows round differently. They are timed too if everything is asked for,
+ * to be looked at, and are never taken.
  */
 import { createRandom } from '../core/random.ts'
 import { BufferScope, type Device, type RunControl, slice } from '../device/contract.ts'
-import type { KernelForms } from '../device/forms.ts'
+import type { KernelForms, KernelName } from '../device/forms.ts'
 import { assign, assignWorkspaceBytes } from './assign.ts'
-import { allocateRows, writeRows } from './rows.ts'
+import { distances } from './distances.ts'
+import { gram, matmul } from './matmul.ts'
+import { respondAll } from './respond.ts'
+import { allocateRows, type DeviceRows, writeRows } from './rows.ts'
+
+/** Forms that give the same bits are in one list. In each list the default comes first. */
+export const SAME_BITS: { readonly [K in KernelName]: readonly (readonly NonNullable<KernelForms[K]>[])[] } = {
+  assign: [['scalar', 'wide-tiles'], ['blocks']],
+  assignBytes: [['bytes', 'scalar', 'wide-tiles'], ['blocks']],
+  matmul: [['tiles'], ['blocks']],
+  gram: [['tiles'], ['blocks']],
+  distances: [['products'], ['tiles'], ['blocks']],
+  respond: [['products'], ['tiles'], ['blocks']],
+}
+/** The form for software adapters, without barriers. */
+const WITHOUT_BARRIERS = 'blocks'
 
 /** How long one form of a kernel took. */
 export interface FormTiming {
-  /** The kernel, and what it is applied to. */
-  readonly kernel: keyof KernelForms
+  /** The kernel. */
+  readonly kernel: KernelName
+  /** The shape of the rows it was applied to. */
+  readonly shape: 'wide' | 'narrow'
   /** The form, by name. */
   readonly form: string
   /** The shortest of several runs, in seconds. */
   readonly seconds: number
-  /** Billions of floating point operations a second, as the exhaustive search needs them. */
+  /** Billions of floating point operations a second, as the exhaustive computation needs them. */
   readonly gflops: number
+  /** It gives the same bits as the default form of this device, so it is taken if it is the fastest. */
+  readonly exchangeable: boolean
 }
 
 export interface MeasuredForms {
-  /** The fastest form of each kernel. */
+  /** The fastest form of each kernel that has several with the same bits. */
   readonly forms: KernelForms
   readonly timings: readonly FormTiming[]
 }
 
 interface Trial {
-  readonly kernel: keyof KernelForms
-  readonly type: 'f32' | 'u8'
-  /** The default first. All give the same bits. */
-  readonly forms: readonly string[]
+  readonly kernel: KernelName
+  readonly shape: 'wide' | 'narrow'
 }
 
 const TRIALS: readonly Trial[] = [
-  { kernel: 'assign', type: 'f32', forms: ['scalar', 'wide-tiles'] },
-  { kernel: 'assignBytes', type: 'u8', forms: ['bytes', 'scalar', 'wide-tiles'] },
+  { kernel: 'assign', shape: 'wide' },
+  { kernel: 'assign', shape: 'narrow' },
+  { kernel: 'assignBytes', shape: 'wide' },
+  { kernel: 'matmul', shape: 'wide' },
+  { kernel: 'gram', shape: 'wide' },
+  { kernel: 'distances', shape: 'wide' },
+  { kernel: 'respond', shape: 'wide' },
 ]
-/** The form for software adapters. It rounds differently, so hardware never takes it. */
-const WITHOUT_BARRIERS = 'blocks'
 
-const COLUMNS = 128
+const COLUMNS = { wide: 128, narrow: 16 } as const
 const CENTERS = 512
-/** Points of the first try; four times as many are taken until a run is long enough to be timed. */
+/** Points of the first try. Four times as many are taken until a run is long enough to be timed; then it is repeated. */
 const FIRST_ROWS = 256
-const MOST_ROWS = 65_536
-const LONG_ENOUGH = 0.004
+const MOST_ROWS = 16_384
+const MOST_REPEATS = 64
+const LONG_ENOUGH = 0.003
 const RUNS = 3
+/** The speed of a device is remembered and decides more, so it is measured more carefully. */
+const SPEED_RUNS = 10
 /** Another form takes the place of the default one if its time is below this share: smaller differences may be noise. */
 const CLEARLY = 0.9
 /** How far points lie from their centre, in every column. */
 const NOISE = 40
+const LISTED = 8
 
-export async function measureForms(device: Device, control: RunControl = {}): Promise<MeasuredForms> {
+/** `everything`: forms that are never exchanged, too. */
+export async function measureForms(
+  device: Device,
+  control: RunControl = {},
+  { everything = false } = {},
+): Promise<MeasuredForms> {
   const timings: FormTiming[] = []
-  const forms: Record<string, string> = {}
-  for (const [i, { forms: same, ...trial }] of TRIALS.entries()) {
-    const compared = device.info.software ? [WITHOUT_BARRIERS, ...same] : same
-    const found = await measureTrial(device, { ...trial, forms: compared }, control)
-    timings.push(...found)
-    forms[trial.kernel] = found.reduce((best, one) => (one.seconds < CLEARLY * best.seconds ? one : best)).form
-    control.onProgress?.((i + 1) / TRIALS.length)
+  const forms: Partial<Record<KernelName, string>> = {}
+  const narrow: typeof forms = {}
+  const trials = TRIALS.map((trial) => ({ ...trial, ...formsToTry(device, trial.kernel, everything) }))
+  const chosen = trials.filter((trial) => trial.tried.length > 1)
+  for (const [i, { kernel, shape, tried, same }] of chosen.entries()) {
+    const found = await timeForms(device, { kernel, shape }, tried, control)
+    const marked = found.map((timing) => ({ ...timing, exchangeable: same.includes(timing.form) }))
+    timings.push(...marked)
+    const able = marked.filter(({ exchangeable }) => exchangeable)
+    if (same.length > 1 && able.length > 0) {
+      const best = able.reduce((best, one) => (one.seconds < CLEARLY * best.seconds ? one : best))
+      ;(shape === 'narrow' ? narrow : forms)[kernel] = best.form
+    }
+    control.onProgress?.((i + 1) / chosen.length)
   }
-  return { forms: forms as KernelForms, timings }
+  const different = Object.entries(narrow).some(([kernel, form]) => forms[kernel as KernelName] !== form)
+  return { forms: { ...forms, ...(different ? { narrow } : {}) } as KernelForms, timings }
 }
 
-async function measureTrial(
+/** GFLOP/s of exact assignment in the forms that the device uses now. */
+export async function measureExact(device: Device, control: RunControl = {}): Promise<number> {
+  const [timing] = await timeForms(device, { kernel: 'assign', shape: 'wide' }, [undefined], control, SPEED_RUNS)
+  return timing.gflops
+}
+
+/** `same`: forms with the bits of this device's default. */
+function formsToTry(
   device: Device,
-  { kernel, type, forms }: Trial,
+  kernel: KernelName,
+  everything: boolean,
+): { tried: readonly string[]; same: readonly string[] } {
+  const groups: readonly (readonly string[])[] = SAME_BITS[kernel]
+  const same =
+    groups.find((group) => group.includes(WITHOUT_BARRIERS) !== (device.tiled ?? !device.info.software)) ?? []
+  return { same, tried: everything ? [...same, ...groups.flat().filter((form) => !same.includes(form))] : same }
+}
+
+/** Undefined as a form: whatever the device uses. */
+async function timeForms(
+  device: Device,
+  trial: Trial,
+  forms: readonly (string | undefined)[],
   { signal }: RunControl,
-): Promise<FormTiming[]> {
-  for (let rows = FIRST_ROWS; ; rows *= 4) {
+  runs = RUNS,
+): Promise<Omit<FormTiming, 'exchangeable'>[]> {
+  const refused = new Set<string | undefined>()
+  for (let rows = FIRST_ROWS, repeats = 1; ; ) {
     const scope = new BufferScope(device)
+    const clocks = forms.map(() => new Shortest())
     try {
-      const runOnce = prepare(device, scope, type, rows)
-      const shortest = forms.map(() => Number.POSITIVE_INFINITY)
+      const { run, operations } = WORKLOADS[trial.kernel](device, scope, rows, COLUMNS[trial.shape])
       // The first run compiles. Then the forms take turns, so that a disturbance does not hit one of them alone.
-      for (let run = -1; run < RUNS; run++) {
+      for (let turn = -1; turn < runs; turn++) {
         for (const [i, form] of forms.entries()) {
           signal?.throwIfAborted()
-          device.useForms?.({ [kernel]: form } as KernelForms)
-          const seconds = await runOnce()
-          if (run >= 0) shortest[i] = Math.min(shortest[i], seconds)
+          if (refused.has(form)) continue
+          if (form !== undefined) device.useForms?.({ [trial.kernel]: form } as KernelForms)
+          try {
+            const taken = await timed(device, run, turn < 0 ? 1 : repeats)
+            if (turn >= 0) clocks[i].add(taken)
+          } catch (error) {
+            // A form that this GPU refuses is left out; a lost device ends the measurement.
+            device.requireOpen?.()
+            if (form === undefined) throw error
+            refused.add(form)
+          }
         }
-        if (run === 0 && Math.min(...shortest) < LONG_ENOUGH && rows < MOST_ROWS) break
+        if (turn === 0 && tooShort(clocks) && repeats < MOST_REPEATS) break
       }
-      if (Math.min(...shortest) < LONG_ENOUGH && rows < MOST_ROWS) continue
-      const operations = 2 * rows * CENTERS * COLUMNS
-      return forms.map((form, i) => ({ kernel, form, seconds: shortest[i], gflops: operations / shortest[i] / 1e9 }))
+      if (tooShort(clocks) && repeats < MOST_REPEATS) {
+        if (rows < MOST_ROWS) rows *= 4
+        else repeats *= 4
+        continue
+      }
+      const byGpu = clocks.every(({ gpu, wall }) => Number.isFinite(gpu) || !Number.isFinite(wall))
+      return forms.flatMap((form, i) => {
+        const seconds = (byGpu ? clocks[i].gpu : clocks[i].wall) / repeats
+        if (!Number.isFinite(seconds)) return []
+        return { ...trial, form: form ?? 'default', seconds, gflops: operations / seconds / 1e9 }
+      })
     } finally {
       scope.free()
-      device.useForms?.({})
+      if (forms[0] !== undefined) device.useForms?.({})
     }
   }
 }
 
-/** Random vectors on the device; the result assigns them once and returns the seconds. */
-function prepare(device: Device, scope: BufferScope, type: 'f32' | 'u8', rows: number): () => Promise<number> {
-  const random = createRandom(1)
-  const middles = Float32Array.from({ length: CENTERS * COLUMNS }, () => NOISE + random.below(256 - 2 * NOISE))
-  // Points lie around centres, as those of a clustering do: how many of them need exact distances depends on it.
-  const values = Float32Array.from({ length: rows * COLUMNS }, (_, at) => {
-    const center = Math.floor(at / COLUMNS) % CENTERS
-    return middles[center * COLUMNS + (at % COLUMNS)] + random.below(2 * NOISE) - NOISE
-  })
-  const points = allocateRows(scope, rows, COLUMNS, type, 'points')
-  const centers = allocateRows(scope, CENTERS, COLUMNS, 'f32', 'centres')
-  writeRows(device, points, type === 'u8' ? Uint8Array.from(values) : values)
-  writeRows(device, centers, middles)
-  const labels = scope.allocate(rows * 4, 'labels')
-  const distances = scope.allocate(rows * 4, 'distances')
-  const workspace = scope.allocate(assignWorkspaceBytes(centers), 'workspace')
-  return async () => {
-    const began = performance.now()
-    await assign(device, { points, centers, labels, distances, workspace })
-    await device.read(slice(labels, 0, 4))
-    return (performance.now() - began) / 1000
+/** The shortest times, by the clock of the GPU where it has one, and by that of the host. */
+class Shortest {
+  gpu = Number.POSITIVE_INFINITY
+  wall = Number.POSITIVE_INFINITY
+
+  add({ gpu, wall }: { readonly gpu: number | undefined; readonly wall: number }): void {
+    this.gpu = Math.min(this.gpu, gpu ?? Number.POSITIVE_INFINITY)
+    this.wall = Math.min(this.wall, wall)
   }
+}
+
+function tooShort(clocks: readonly Shortest[]): boolean {
+  return Math.min(...clocks.map(({ wall }) => wall)) < LONG_ENOUGH
+}
+
+/** Runs kernels and reads a little of the result. */
+type Run = (repeats: number) => Promise<void>
+
+async function timed(device: Device, run: Run, repeats: number): Promise<{ gpu: number | undefined; wall: number }> {
+  let wall = 0
+  const work = async (): Promise<void> => {
+    const began = performance.now()
+    await run(repeats)
+    wall = (performance.now() - began) / 1000
+  }
+  if (device.gpuSeconds === undefined) {
+    await work()
+    return { gpu: undefined, wall }
+  }
+  let worked = false
+  const gpu = await device.gpuSeconds(async () => {
+    worked = true
+    await work()
+  })
+  // Without a clock of its own the device does not begin.
+  if (!worked) await work()
+  return { gpu, wall }
+}
+
+interface Workload {
+  readonly run: Run
+  readonly operations: number
+}
+
+/** Each kernel over so many rows of so many columns. */
+const WORKLOADS: Record<KernelName, (device: Device, scope: BufferScope, rows: number, cols: number) => Workload> = {
+  assign: (device, scope, rows, cols) => assigning(device, scope, rows, cols, 'f32'),
+  assignBytes: (device, scope, rows, cols) => assigning(device, scope, rows, cols, 'u8'),
+  matmul(device, scope, rows, cols) {
+    const { points: a, centers: b } = vectors(device, scope, rows, cols, 'f32', cols)
+    const out = allocateRows(scope, rows, b.rows, 'f32', 'product')
+    return workload(device, () => matmul(device, { a, b, out }), out.buffer, 2 * rows * cols * b.rows)
+  },
+  gram(device, scope, rows, cols) {
+    const { points: a } = vectors(device, scope, rows, cols, 'f32', 1)
+    const out = scope.allocate(a.stride * a.stride * 4, 'product')
+    return workload(device, () => gram(device, { a, b: a, out }), out, 2 * rows * cols * cols)
+  },
+  distances(device, scope, rows, cols) {
+    const args = vectors(device, scope, rows, cols, 'f32', CENTERS / 4)
+    const out = scope.allocate(rows * args.centers.rows * 4, 'distances')
+    return workload(device, () => distances(device, { ...args, out }), out, 3 * rows * cols * args.centers.rows)
+  },
+  respond(device, scope, rows, cols) {
+    const args = vectors(device, scope, rows, cols, 'f32', CENTERS / 4)
+    const k = args.centers.rows
+    const scales = scope.upload(
+      Float32Array.from({ length: 2 * k }, (_, i) => (i % 2) / 1000),
+      'scales',
+    )
+    const best = scope.allocate(rows * LISTED * 4, 'best')
+    const lists = {
+      best,
+      logs: scope.allocate(rows * LISTED * 4, 'logs'),
+      evidence: scope.allocate(rows * 4, 'evidence'),
+    }
+    return workload(
+      device,
+      () => respondAll(device, { ...args, ...lists, scales, m: LISTED }),
+      best,
+      3 * rows * cols * k,
+    )
+  },
+}
+
+function assigning(device: Device, scope: BufferScope, rows: number, cols: number, type: 'f32' | 'u8'): Workload {
+  const args = vectors(device, scope, rows, cols, type, CENTERS)
+  const labels = scope.allocate(rows * 4, 'labels')
+  const buffers = { labels, distances: scope.allocate(rows * 4, 'distances') }
+  const workspace = scope.allocate(assignWorkspaceBytes(args.centers), 'workspace')
+  return workload(device, () => assign(device, { ...args, ...buffers, workspace }), labels, 2 * rows * cols * CENTERS)
+}
+
+function workload(
+  device: Device,
+  once: () => Promise<void>,
+  result: Parameters<typeof slice>[0],
+  operations: number,
+): Workload {
+  const run: Run = async (repeats) => {
+    for (let i = 0; i < repeats; i++) await once()
+    await device.read(slice(result, 0, 4))
+  }
+  return { run, operations }
+}
+
+/** Points lie around centres, as those of a clustering do: how many of them need exact distances depends on it. */
+function vectors(
+  device: Device,
+  scope: BufferScope,
+  rows: number,
+  cols: number,
+  type: 'f32' | 'u8',
+  k: number,
+): { points: DeviceRows; centers: DeviceRows } {
+  const random = createRandom(1)
+  const middles = Float32Array.from({ length: k * cols }, () => NOISE + random.below(256 - 2 * NOISE))
+  const values = Float32Array.from({ length: FIRST_ROWS * cols }, (_, at) => {
+    const center = Math.floor(at / cols) % k
+    return middles[center * cols + (at % cols)] + random.below(2 * NOISE) - NOISE
+  })
+  const points = allocateRows(scope, rows, cols, type, 'points')
+  const centers = allocateRows(scope, k, cols, 'f32', 'centres')
+  const some = type === 'u8' ? Uint8Array.from(values) : values
+  for (let row = 0; row < rows; row += FIRST_ROWS) writeRows(device, points, some, row)
+  writeRows(device, centers, middles)
+  return { points, centers }
 }

@@ -10,22 +10,48 @@ import { centerTiles, TILE_ROWS } from '../../shaders/leaf-tiles.ts'
 import { collectMoves, moveGainsShader } from '../../shaders/move-gains.ts'
 import { collectGroups, moveGainsTiled } from '../../shaders/move-gains-tiled.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import {
-  type BufferScope,
-  type ComputePass,
-  type CpuJob,
-  type CpuMemory,
-  type Device,
-  type DeviceBuffer,
-  type GpuTarget,
-  slice,
+import type {
+  BufferScope,
+  ComputePass,
+  CpuJob,
+  CpuMemory,
+  Device,
+  DeviceBuffer,
+  GpuTarget,
 } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
-import { type Around, domainArgs, domainOf, shareOf } from './around.ts'
+import { elements, reads } from '../device/fields.ts'
+import { type Around, domainOf, shareOf } from './around.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { GAINS_FIELDS, gainsValues, gpuWorkspace, modeOf, moveConstants, widthOf } from './move-fields.ts'
 import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
-import { quantizedLayout } from './quantized-centers.ts'
+import { QUANTIZED_LENGTH, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, type RowType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType, type RowType } from './rows.ts'
+
+export const moveGainsFunction = declareFunction('moveGains', {
+  args: {
+    ...GAINS_FIELDS,
+    points: DENSE_VECTORS,
+    centers: reads('f32'),
+    /** [k][2]: mass and number of points. */
+    clusters: reads('f32'),
+    ...quantizedFields(reads),
+  },
+  scratch: {
+    /** Four points as integers. */
+    rows: ({ points }) => 4 * Math.ceil(points.stride / 8) * 16,
+    /** Dot products of four points with two centres. */
+    dots: () => 32,
+    /** Six numbers of each of four points. */
+    lanes: () => 96,
+    /** Distinct labels of a group. */
+    found: ({ among, largest }) => (among === moveConstants.get('AMONG_LABELS') ? largest * 4 : 0),
+    /** What each candidate asks of four points. */
+    prices: ({ width }) => width * 16,
+    /** Members of a group that are points of this device. */
+    places: ({ largest }) => largest * 4,
+  },
+})
 
 /** Which clusters the points of a group look at: those of its points, all, or a list a group. */
 export type Among = 'labels' | 'all' | { readonly lists: DeviceBuffer; readonly width: number }
@@ -97,9 +123,6 @@ export function createMoveWorkspace(
   return { proposals, looked, gpu: { batch, candidates: scope.allocate(room * 4, 'candidates of a batch') } }
 }
 
-/** Scaled lengths stay under this: see wasm/quantized.ts. */
-const LENGTH = 30000
-
 /** For points of a type; `longest`: length of the longest point, which no centre exceeds. */
 export function createMovingClusters(
   device: Device,
@@ -113,11 +136,11 @@ export function createMovingClusters(
   if (type === 'csr')
     return { centers, masses, quantized: masses, unit, sparse: createMovingSums(device, scope, centers) }
   const quantized = scope.allocate(quantizedLayout(centers).bytes, 'centres as integers')
-  const scale = longest > 0 ? LENGTH / longest : 1
+  const scale = longest > 0 ? QUANTIZED_LENGTH / longest : 1
   // Bytes are whole numbers already.
-  const pointScale = type === 'u8' && longest < LENGTH ? 1 : scale
+  const pointScale = type === 'u8' && longest < QUANTIZED_LENGTH ? 1 : scale
   const worst = 0.5 * Math.sqrt(centers.stride)
-  device.write(quantized, Float32Array.of(scale, pointScale, worst, LENGTH + worst))
+  device.write(quantized, Float32Array.of(scale, pointScale, worst, QUANTIZED_LENGTH + worst))
   return { centers, masses, quantized, unit }
 }
 
@@ -136,36 +159,18 @@ export function isTiled(gpu: GpuTarget, { points }: MoveBatch): boolean {
 export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<ComputePass> {
   yield collectPass(gpu, batch, batch)
   if (isTiled(gpu, batch)) return yield* tiledGainsPasses(gpu, batch, 0)
-  const { points, weights, labels, clusters, groups, count, workspace } = batch
-  const { centers, masses, unit } = clusters
+  const { points, labels, clusters, groups, count } = batch
   const { largest, among } = groups
+  const width = widthOf(among, clusters.centers.rows, largest)
+  if (points.type === 'csr') return yield* sparseGainsPasses(gpu, batch, width)
   const domain = domainOf(points, labels, groups.around)
-  const work = gpuWorkspace(workspace)
-  const mode = modeOf(among)
-  if (points.type === 'csr') {
-    const looked = widthOf(among, centers.rows, largest)
-    return yield* sparseGainsPasses(gpu, batch, { mode, width: looked })
-  }
-  const places = count * largest
+  const shader = moveGainsShader(denseType(points))
+  const bindings = gainsBindings(batch)
   yield* rowPasses(gpu, {
-    rows: places,
-    perRow: 1 + shareOf(points, domain) * 3 * (widthOf(among, centers.rows, largest) + 1) * points.stride,
+    rows: count * largest,
+    perRow: 1 + shareOf(points, domain) * 3 * (width + 1) * points.stride,
     atLeast: THREADS,
-    pass: (first, rows) => ({
-      shader: moveGainsShader(denseType(points)),
-      bindings: [
-        points.buffer,
-        centers.buffer,
-        masses,
-        work.batch,
-        typeof among === 'object' ? among.lists : work.candidates,
-        labels,
-        weights ?? masses,
-        workspace.proposals,
-      ],
-      params: [first, rows, points.stride / 4, mode, unit ? 1 : 0, batch.first ? 1 : 0, weights ? 1 : 0],
-      groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-    }),
+    pass: (first, places) => shader.pass(gpu, { ...bindings, first, places }, { items: places }),
   })
 }
 
@@ -174,23 +179,28 @@ export function collectPass(gpu: GpuTarget, batch: MoveBatch, { firstGroup, coun
   const { points, labels, clusters, groups, order, workspace } = batch
   const { members, offsets, largest, among } = groups
   const domain = domainOf(points, labels, groups.around)
-  const work = gpuWorkspace(workspace)
   const tiled = isTiled(gpu, batch)
-  return {
-    shader: tiled ? collectGroups : collectMoves,
-    bindings: [members, offsets, order, domain.labels, work.batch, work.candidates, workspace.looked],
-    params: [
+  const { batch: places, candidates } = gpuWorkspace(workspace)
+  return (tiled ? collectGroups : collectMoves).pass(
+    gpu,
+    {
       firstGroup,
-      count,
+      groups: count,
       largest,
-      modeOf(among),
-      widthOf(among, clusters.centers.rows, 0),
-      domain.from,
-      points.rows,
-    ],
-    groups: gridFor(count, tiled ? 1 : THREADS, gpu.limits.workgroups),
-    operations: count * largest * largest,
-  }
+      among: modeOf(among),
+      width: widthOf(among, clusters.centers.rows, 0),
+      domainFrom: domain.from,
+      held: points.rows,
+      members,
+      offsets,
+      order,
+      labels: domain.labels,
+      batch: places,
+      candidates,
+      looked: workspace.looked,
+    },
+    { items: count, perGroup: tiled ? 1 : THREADS, operations: count * largest * largest },
+  )
 }
 
 /** Fewest groups worth a dispatch. */
@@ -198,87 +208,59 @@ const GROUPS_AT_LEAST = 64
 
 /** Proposals of a batch whose first place is `firstPlace` of those that were collected. */
 export function* tiledGainsPasses(gpu: GpuTarget, batch: MoveBatch, firstPlace: number): Generator<ComputePass> {
-  const { points, weights, labels, clusters, groups, count, workspace } = batch
-  const { centers, masses, unit } = clusters
+  const { points, labels, clusters, groups, count } = batch
   const { largest, among } = groups
   const domain = domainOf(points, labels, groups.around)
-  const work = gpuWorkspace(workspace)
-  const width = widthOf(among, centers.rows, largest)
-  const flags = [unit ? 1 : 0, batch.first ? 1 : 0, weights ? 1 : 0]
+  const width = widthOf(among, clusters.centers.rows, largest)
+  const shader = moveGainsTiled(denseType(points), centerTiles(width))
+  const bindings = gainsBindings(batch)
   yield* rowPasses(gpu, {
     rows: count,
     perRow: largest * (1 + shareOf(points, domain) * 3 * (width + 1) * points.stride),
     atLeast: GROUPS_AT_LEAST,
-    pass: (first, rows) => ({
-      shader: moveGainsTiled(denseType(points), centerTiles(width)),
-      bindings: [
-        points.buffer,
-        centers.buffer,
-        masses,
-        work.batch,
-        typeof among === 'object' ? among.lists : work.candidates,
-        labels,
-        weights ?? masses,
-        workspace.proposals,
-      ],
-      params: [first, rows, largest, firstPlace, points.stride / 4, modeOf(among), ...flags],
-      groups: gridFor(rows * Math.ceil(largest / TILE_ROWS), 1, gpu.limits.workgroups),
-    }),
+    pass: (firstGroup, rows) =>
+      shader.pass(
+        gpu,
+        { ...bindings, firstGroup, groups: rows, largest, firstPlace },
+        { items: rows * Math.ceil(largest / TILE_ROWS), perGroup: 1 },
+      ),
   })
 }
 
-export function gpuWorkspace({ gpu }: MoveWorkspace): NonNullable<MoveWorkspace['gpu']> {
-  if (gpu === undefined) throw new Error('this workspace was made for another device')
-  return gpu
-}
-
-export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<CpuJob> {
-  const { points, weights, labels, clusters, groups, order, firstGroup, count, workspace } = batch
-  const { centers, masses, quantized, unit } = clusters
-  const { members, offsets, largest, among } = groups
-  const domain = domainOf(points, labels, groups.around)
-  const width = widthOf(among, centers.rows, largest)
-  if (points.type === 'csr') return yield sparseGainsJob(memory, batch, { mode: modeOf(among), width })
-  const layout = quantizedLayout(centers)
-  const header = memory.address(quantized, layout.bytes)
-  const share = shareOf(points, domain)
-  yield {
-    entry: 'moveGains',
-    items: count,
-    grain: Math.max(
-      1,
-      Math.min(Math.ceil(count / 8), Math.round(1e6 / (largest * (1 + share * width * points.stride)))),
-    ),
-    args: [
-      ...rowArgs(memory, points),
-      rowsAt(memory, centers),
-      memory.address(masses, centers.rows * 8),
-      header,
-      header + layout.rows,
-      header + layout.starts,
-      memory.address(members, members.bytes),
-      memory.address(offsets, (groups.groups + 1) * 4),
-      memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
-      largest,
-      modeOf(among),
-      typeof among === 'object' ? memory.address(among.lists, groups.groups * among.width * 4) : 0,
-      width,
-      unit ? 1 : 0,
-      batch.first ? 1 : 0,
-      ...domainArgs(memory, points, labels, groups.around),
-      weights ? memory.address(weights, points.rows * 4) : 0,
-      memory.address(labels, points.rows * 4),
-      memory.address(workspace.proposals, count * largest * 4),
-      memory.address(workspace.looked, groups.groups * 4),
-    ],
-    scratchBytes: Math.ceil(points.stride / 8) * 64 + 160 + largest * 8 + width * 16,
+/** What both forms of the measuring pass are given. */
+function gainsBindings({ points, weights, labels, clusters, groups: { among }, first, workspace }: MoveBatch) {
+  const { batch, candidates } = gpuWorkspace(workspace)
+  return {
+    x: points.buffer,
+    centers: clusters.centers.buffer,
+    clusters: clusters.masses,
+    batch,
+    lists: typeof among === 'object' ? among.lists : candidates,
+    labels,
+    weights,
+    proposals: workspace.proposals,
+    quads: points.stride / 4,
+    among: modeOf(among),
+    unit: clusters.unit,
+    firstGain: first,
   }
 }
 
-function modeOf(among: Among): number {
-  return among === 'labels' ? 0 : among === 'all' ? 1 : 2
-}
-
-function widthOf(among: Among, k: number, ofLabels: number): number {
-  return typeof among === 'object' ? among.width : among === 'all' ? k : ofLabels
+export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<CpuJob> {
+  const { points, labels, clusters, groups, count } = batch
+  if (points.type === 'csr') return yield sparseGainsJob(memory, batch)
+  const { centers, masses, quantized } = clusters
+  const values = gainsValues(batch)
+  const share = shareOf(points, domainOf(points, labels, groups.around))
+  const perGroup = groups.largest * (1 + share * values.width * points.stride)
+  yield moveGainsFunction.job(
+    memory,
+    {
+      ...values,
+      centers: elements(centers.buffer, centers.rows * centers.stride),
+      clusters: elements(masses, centers.rows * 2),
+      ...quantizedValues(quantized, centers),
+    },
+    { items: count, grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(1e6 / perGroup))) },
+  )
 }

@@ -1,29 +1,85 @@
 /**
  * moves-sparse: k-means# over sparse rows. What `move-gains` and `apply-moves` do when they are given
- * such rows; called through them. Clusters are held as sums of their points, column by column, so that
- * a move costs only the row's entries, whatever the number of columns.
+ * such rows; called through them. Dense and sparse rows do not share these kernels: here clusters are held as sums of
+ * their points, column by column, so that a move costs only the row's entries, whatever the number of columns.
  * Cost: 2 operations for each entry and candidate, about 8 for each entry of a row that moves, and k d to prepare.
  */
 import { applyMovesSparse, CLUSTER_ROWS, clusterRows, columnSums, moveGainsSparse } from '../../shaders/moves-sparse.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { CentroidalError } from '../core/errors.ts'
-import {
-  type BufferScope,
-  type ComputePass,
-  type CpuJob,
-  type CpuMemory,
-  type Device,
-  type DeviceBuffer,
-  type GpuTarget,
-  slice,
+import type {
+  BufferScope,
+  ComputePass,
+  CpuJob,
+  CpuMemory,
+  Device,
+  DeviceBuffer,
+  GpuTarget,
 } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { elements, reads, writes } from '../device/fields.ts'
 import type { PrepareMovesArgs } from './apply-moves.ts'
-import { domainArgs, domainOf, shareOf } from './around.ts'
-import { entryArgs, meanEntries, sparsePlaces } from './assign-sparse.ts'
+import { domainOf, shareOf } from './around.ts'
+import { declareFunction, SharedConstants } from './declared-function.ts'
+import {
+  APPLY_FIELDS,
+  applyValues,
+  GAINS_FIELDS,
+  gainsValues,
+  gpuWorkspace,
+  modeOf,
+  moveConstants,
+} from './move-fields.ts'
 import type { MoveBatch, MovingClusters } from './move-gains.ts'
 import { rowPasses } from './row-passes.ts'
-import type { DeviceRows } from './rows.ts'
+import { type DeviceRows, meanEntries, sparseBindings } from './rows.ts'
+
+export const sparseMoveConstants = new SharedConstants({
+  /** Clusters whose dot products with a row are computed together. */
+  MOVE_BLOCK: { type: 'u32', value: 32 },
+})
+
+/** Clusters as the functions know them; `access` is `reads` or `writes`. */
+function clusterFields(access: typeof reads | typeof writes) {
+  return {
+    /** [k][2]: mass and number of points. */
+    clusters: access('f32'),
+    /** Sums of the points of each cluster, [columns][lanes]. */
+    sums: access('f32'),
+    /** Squared lengths of the sums. */
+    squares: access('f64'),
+    /** k rounded up to a multiple of 4. */
+    lanes: 'u32',
+  } as const
+}
+
+export const prepareMovesSparseFunction = declareFunction('prepareMovesSparse', {
+  args: {
+    /** Sums of the points of each cluster, [k][stride]. */
+    given: reads('f32'),
+    totals: reads('f32'),
+    counts: reads('u32'),
+    k: 'u32',
+    stride: 'u32',
+    unit: 'bool',
+    ...clusterFields(writes),
+  },
+})
+
+export const moveGainsSparseFunction = declareFunction('moveGainsSparse', {
+  args: { ...GAINS_FIELDS, ...clusterFields(reads) },
+  scratch: {
+    /** Dot products with a block of clusters. */
+    dots: () => sparseMoveConstants.get('MOVE_BLOCK') * 4,
+    /** Distinct labels of a group. */
+    found: ({ among, largest }) => (among === moveConstants.get('AMONG_LABELS') ? largest * 4 : 0),
+    /** Members of a group that are points of this device. */
+    places: ({ largest }) => largest * 4,
+  },
+})
+
+export const applyMovesSparseFunction = declareFunction('applyMovesSparse', {
+  args: { ...APPLY_FIELDS, ...clusterFields(writes) },
+})
 
 /** Sums of the points of each cluster while they move; `accumulate` needs its own for the next round. */
 export interface MovingSums {
@@ -33,12 +89,6 @@ export interface MovingSums {
   readonly squares: DeviceBuffer
   /** Clusters side by side. */
   readonly lanes: number
-}
-
-/** Which clusters a batch looks at: the mode as shaders know it, and how many for each group. */
-export interface Looking {
-  readonly mode: number
-  readonly width: number
 }
 
 /** Threads that share the entries of a row: a software adapter pays dearly for barriers among many. */
@@ -67,6 +117,17 @@ function movingSums({ sparse }: MovingClusters): MovingSums {
   return sparse
 }
 
+function clusterValues(clusters: MovingClusters) {
+  const { sums, squares, lanes } = movingSums(clusters)
+  const { rows: k, stride } = clusters.centers
+  return {
+    clusters: elements(clusters.masses, k * 2),
+    sums: elements(sums, stride * lanes),
+    squares: elements(squares, k),
+    lanes,
+  }
+}
+
 export function* prepareSparsePasses(
   gpu: GpuTarget,
   { sums: given, totals, counts, clusters }: PrepareMovesArgs,
@@ -74,168 +135,104 @@ export function* prepareSparsePasses(
   const { sums, lanes } = movingSums(clusters)
   const { rows: k, stride } = clusters.centers
   const quads = stride / 4
-  yield {
-    shader: columnSums,
-    bindings: [given, sums],
-    params: [k, quads, lanes / 4],
-    groups: gridFor((quads * lanes) / 4, THREADS, gpu.limits.workgroups),
-    operations: 2 * lanes * stride,
-  }
-  yield {
-    shader: clusterRows,
-    bindings: [given, totals, counts, sums],
-    params: [k, quads, lanes, clusters.unit ? 1 : 0],
-    groups: gridFor(lanes, THREADS, gpu.limits.workgroups),
-    operations: 2 * k * stride,
-  }
+  yield columnSums.pass(
+    gpu,
+    { given, sums, k, quads, laneQuads: lanes / 4 },
+    { items: (quads * lanes) / 4, operations: 2 * lanes * stride },
+  )
+  yield clusterRows.pass(
+    gpu,
+    { given, totals, counts, sums, k, quads, lanes, unit: clusters.unit },
+    { items: lanes, operations: 2 * k * stride },
+  )
 }
 
 export function prepareSparseJob(memory: CpuMemory, { sums, totals, counts, clusters }: PrepareMovesArgs): CpuJob {
-  const moving = movingSums(clusters)
   const { rows: k, stride } = clusters.centers
-  return {
-    entry: 'prepareMovesSparse',
-    items: moving.lanes / 4,
-    grain: Math.max(1, Math.round(2e4 / stride)),
-    args: [
-      memory.address(sums, k * stride * 4),
-      memory.address(totals, k * 4),
-      memory.address(counts, k * 4),
+  const values = clusterValues(clusters)
+  return prepareMovesSparseFunction.job(
+    memory,
+    {
+      given: elements(sums, k * stride),
+      totals: elements(totals, k),
+      counts: elements(counts, k),
       k,
       stride,
-      clusters.unit ? 1 : 0,
-      memory.address(clusters.masses, k * 8),
-      memory.address(moving.sums, stride * moving.lanes * 4),
-      memory.address(moving.squares, k * 8),
-      moving.lanes,
-    ],
-  }
+      unit: clusters.unit,
+      ...values,
+    },
+    { items: values.lanes / 4, grain: Math.max(1, Math.round(2e4 / stride)) },
+  )
 }
 
-/** After the pass that collects the batch. */
-export function* sparseGainsPasses(gpu: GpuTarget, batch: MoveBatch, looking: Looking): Generator<ComputePass> {
+/** After the pass that collects the batch. `width`: most candidates of a group. */
+export function* sparseGainsPasses(gpu: GpuTarget, batch: MoveBatch, width: number): Generator<ComputePass> {
   const { points, weights, labels, clusters, groups, count, workspace } = batch
   const { sums, lanes } = movingSums(clusters)
-  const { places, columnsAt } = sparsePlaces(points)
+  const { among } = groups
   const domain = domainOf(points, labels, groups.around)
-  const work = workspace.gpu
-  if (work === undefined) throw new Error('this workspace was made for another device')
+  const work = gpuWorkspace(workspace)
+  const args = {
+    ...sparseBindings(points),
+    sums,
+    batch: work.batch,
+    lists: typeof among === 'object' ? among.lists : work.candidates,
+    labels,
+    weights,
+    proposals: workspace.proposals,
+    stride: points.stride,
+    laneQuads: lanes / 4,
+    among: modeOf(among),
+    unit: clusters.unit,
+    firstGain: batch.first,
+  }
   yield* rowPasses(gpu, {
     rows: count * groups.largest,
-    perRow: 1 + shareOf(points, domain) * 2 * (looking.width + 4) * meanEntries(points),
+    perRow: 1 + shareOf(points, domain) * 2 * (width + 4) * meanEntries(points),
     atLeast: THREADS,
-    pass: (first, rows) => ({
-      shader: moveGainsSparse,
-      bindings: [
-        points.buffer,
-        places,
-        sums,
-        work.batch,
-        typeof groups.among === 'object' ? groups.among.lists : work.candidates,
-        labels,
-        weights ?? sums,
-        workspace.proposals,
-      ],
-      params: [
-        first,
-        rows,
-        columnsAt,
-        points.stride,
-        lanes / 4,
-        looking.mode,
-        clusters.unit ? 1 : 0,
-        batch.first ? 1 : 0,
-        weights ? 1 : 0,
-      ],
-      groups: gridFor(rows, THREADS, gpu.limits.workgroups),
-    }),
+    pass: (first, places) => moveGainsSparse.pass(gpu, { ...args, first, places }, { items: places }),
   })
 }
 
 export function applySparsePass(gpu: GpuTarget, batch: MoveBatch): ComputePass {
   const { points, weights, labels, clusters, groups, count, workspace } = batch
   const { sums, lanes } = movingSums(clusters)
-  const { places, columnsAt } = sparsePlaces(points)
-  if (workspace.gpu === undefined) throw new Error('this workspace was made for another device')
-  const all = count * groups.largest
-  return {
-    shader: applyMovesSparse(MOVE_THREADS[gpu.tiled ? 'hardware' : 'software']),
-    bindings: [
-      points.buffer,
-      places,
+  const places = count * groups.largest
+  return applyMovesSparse(MOVE_THREADS[gpu.tiled ? 'hardware' : 'software']).pass(
+    gpu,
+    {
+      ...sparseBindings(points),
       sums,
-      workspace.gpu.batch,
-      workspace.proposals,
+      batch: gpuWorkspace(workspace).batch,
+      proposals: workspace.proposals,
       labels,
-      weights ?? workspace.proposals,
-    ],
-    params: [all, columnsAt, points.stride, lanes, clusters.unit ? 1 : 0, weights ? 1 : 0],
-    groups: [1],
-    operations: all * meanEntries(points),
-  }
+      weights,
+      places,
+      stride: points.stride,
+      lanes,
+      unit: clusters.unit,
+    },
+    { groups: [1], operations: places * meanEntries(points) },
+  )
 }
 
-export function sparseGainsJob(memory: CpuMemory, batch: MoveBatch, { mode, width }: Looking): CpuJob {
-  const { points, weights, labels, clusters, groups, count, workspace } = batch
-  const { largest, among } = groups
+export function sparseGainsJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
+  const { points, labels, clusters, groups, count } = batch
+  const values = gainsValues(batch)
   const domain = domainOf(points, labels, groups.around)
-  const perMember = 1 + shareOf(points, domain) * (width + 1) * meanEntries(points)
-  return {
-    entry: 'moveGainsSparse',
-    items: count,
-    grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(5e5 / (largest * perMember)))),
-    args: [
-      ...clusterArgs(memory, batch),
-      largest,
-      mode,
-      typeof among === 'object' ? memory.address(among.lists, groups.groups * among.width * 4) : 0,
-      width,
-      clusters.unit ? 1 : 0,
-      batch.first ? 1 : 0,
-      ...domainArgs(memory, points, labels, groups.around),
-      weights ? memory.address(weights, points.rows * 4) : 0,
-      memory.address(labels, points.rows * 4),
-      memory.address(workspace.proposals, count * groups.largest * 4),
-      memory.address(workspace.looked, groups.groups * 4),
-    ],
-    scratchBytes: 128 + largest * 8,
-  }
+  const perMember = 1 + shareOf(points, domain) * (values.width + 1) * meanEntries(points)
+  const perGroup = groups.largest * perMember
+  return moveGainsSparseFunction.job(
+    memory,
+    { ...values, ...clusterValues(clusters) },
+    { items: count, grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(5e5 / perGroup))) },
+  )
 }
 
 export function applySparseJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
-  const { weights, labels, clusters, groups, count, workspace } = batch
-  return {
-    entry: 'applyMovesSparse',
-    items: 1,
-    grain: 1,
-    args: [
-      ...clusterArgs(memory, batch),
-      count,
-      groups.largest,
-      clusters.unit ? 1 : 0,
-      groups.around?.from ?? 0,
-      weights ? memory.address(weights, batch.points.rows * 4) : 0,
-      memory.address(labels, batch.points.rows * 4),
-      memory.address(workspace.proposals, count * groups.largest * 4),
-    ],
-  }
-}
-
-/** Rows, clusters, and the groups of the batch. */
-function clusterArgs(
-  memory: CpuMemory,
-  { points, clusters, groups: { members, offsets, groups }, order, firstGroup, count }: MoveBatch,
-): number[] {
-  const { sums, squares, lanes } = movingSums(clusters)
-  const { rows: k, stride } = clusters.centers
-  return [
-    ...entryArgs(memory, points),
-    memory.address(clusters.masses, k * 8),
-    memory.address(sums, stride * lanes * 4),
-    memory.address(squares, k * 8),
-    lanes,
-    memory.address(members, members.bytes),
-    memory.address(offsets, (groups + 1) * 4),
-    memory.address(slice(order, firstGroup * 4, count * 4), count * 4),
-  ]
+  return applyMovesSparseFunction.job(
+    memory,
+    { ...applyValues(batch), ...clusterValues(batch.clusters) },
+    { items: 1, grain: 1 },
+  )
 }

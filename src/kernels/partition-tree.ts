@@ -7,13 +7,54 @@
  * split where they should. On a GPU the device selects; on software adapters for WebGPU the host does, which is faster there.
  */
 
-import { principalDirectionsShader } from '../../shaders/partition-tree.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { NODE_WORDS, principalDirectionsShader } from '../../shaders/partition-tree.ts'
 import { nodeOwners, splitNodes } from '../../shaders/split-nodes.ts'
-import type { BufferScope, ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import type {
+  BufferScope,
+  ComputePass,
+  CpuJob,
+  CpuMemory,
+  Device,
+  DeviceBuffer,
+  GpuTarget,
+} from '../device/contract.ts'
+import { type Elements, elements, mayWrite, reads, writes } from '../device/fields.ts'
+import { DENSE_VECTORS, declareFunction, SharedConstants, VECTOR_FIELDS } from './declared-function.ts'
 import { project, projectPasses } from './project.ts'
-import { allocateRows, type DeviceRows, denseType, rowArgs, rowBytesOf } from './rows.ts'
+import { allocateRows, type DeviceRows, denseType, rowBytesOf } from './rows.ts'
+
+export const partitionTreeConstants = new SharedConstants({ NODE_WORDS: { type: 'u32', value: NODE_WORDS } })
+
+export const growNodesFunction = declareFunction('growNodes', {
+  args: {
+    points: DENSE_VECTORS,
+    members: writes('u32'),
+    nodes: reads('u32'),
+    /** Points whose spread is looked at. */
+    sample: 'u32',
+    /** Power steps towards the direction of largest spread. */
+    steps: 'u32',
+    seed: 'u32',
+    /** 0: nodes are split once. Otherwise they have at most so many points and are split down to their leaves. */
+    most: 'u32',
+    /** Where each point lies along the direction of its node; only where nodes are split once. */
+    along: mayWrite('f32'),
+  },
+  scratch: {
+    /** Mean of the sample; then the sum of a power step; then the direction as integers. */
+    mean: ({ points }) => points.stride * 4,
+    direction: ({ points }) => points.stride * 4,
+    /** The sample as floats, less its mean. */
+    sampled: ({ points, sample }) => sample * points.stride * 4,
+    /** Down to the leaves: the rows of a node, where they are described, and their numbers. */
+    rows: ({ points, most }) => most * rowBytesOf(points.stride, denseType(points)),
+    view: ({ most }) => (most > 0 ? VECTOR_FIELDS.length * 4 : 0),
+    numbers: ({ most }) => most * 4,
+    /** Members of the node as places among its rows, and where they lie along a direction. */
+    places: ({ most }) => most * 4,
+    distances: ({ most }) => most * 4,
+  },
+})
 
 export interface GrowArgs {
   readonly points: DeviceRows
@@ -62,29 +103,22 @@ export function createGrowWorkspace(
 /** Splits every node of a level: members end up ordered around each node's split. */
 export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
   if (args.workspace.gpu) {
-    return device.tiled ? splitOnDevice(device, args, args.workspace.gpu) : growOnGpu(device, args, args.workspace.gpu)
+    if (!device.tiled) return growOnGpu(device, args, args.workspace.gpu)
+    try {
+      return await splitOnDevice(device, args, args.workspace.gpu)
+    } catch (error) {
+      // Nothing was run if a shader could not be compiled.
+      if ([nodeOwners, splitNodes].every((shader) => device.usable?.(shader) !== false)) throw error
+      return growOnGpu(device, args, args.workspace.gpu)
+    }
   }
-  const { points, members, nodes, table, workspace, sample, steps, seed } = args
-  const count = table.length / 3
+  const { points, table, workspace } = args
   return device.run({
     name: 'grow-nodes',
     webgpu: () => [],
     *cpu(memory) {
-      yield {
-        entry: 'growNodes',
-        items: count,
-        grain: Math.max(1, Math.floor(count / 256)),
-        args: [
-          ...rowArgs(memory, points),
-          memory.address(members, points.rows * 4),
-          memory.address(nodes, table.length * 4),
-          sample,
-          steps,
-          seed,
-          memory.address(workspace.along, points.rows * 4),
-        ],
-        scratchBytes: (sample + 2) * points.stride * 4,
-      }
+      const along = elements(workspace.along, points.rows)
+      yield growJob(memory, args, { most: 0, along, grain: Math.max(1, Math.floor(nodesIn(table) / 256)) })
     },
   })
 }
@@ -95,38 +129,50 @@ export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
  * fetched from far away, growing what fits a cache in one go is several times as fast.
  */
 export function growSubtrees(device: Device, args: GrowArgs, most: number): Promise<void> {
-  const { points, members, nodes, table, sample, steps, seed } = args
   return device.run({
     name: 'grow-subtrees',
     webgpu: () => [],
     *cpu(memory) {
-      yield {
-        entry: 'growSubtrees',
-        items: table.length / 3,
-        grain: 1,
-        args: [
-          ...rowArgs(memory, points),
-          memory.address(members, points.rows * 4),
-          memory.address(nodes, table.length * 4),
-          sample,
-          steps,
-          seed,
-          most,
-        ],
-        scratchBytes: (sample + 2) * points.stride * 4 + most * (rowBytesOf(points.stride, denseType(points)) + 12),
-      }
+      yield growJob(memory, args, { most, grain: 1 })
     },
   })
+}
+
+interface Growth {
+  readonly most: number
+  readonly along?: Elements
+  readonly grain: number
+}
+
+function growJob(memory: CpuMemory, args: GrowArgs, { most, along, grain }: Growth): CpuJob {
+  const { points, members, nodes, table, sample, steps, seed } = args
+  return growNodesFunction.job(
+    memory,
+    {
+      points,
+      members: elements(members, points.rows),
+      nodes: elements(nodes, table.length),
+      sample,
+      steps,
+      seed,
+      most,
+      along,
+    },
+    { items: nodesIn(table), grain },
+  )
+}
+
+function nodesIn(table: Uint32Array): number {
+  return table.length / NODE_WORDS
 }
 
 /** Directions and projections on the device, selection on the host: it is sequential by nature. */
 async function growOnGpu(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace): Promise<void> {
   const { points, members, table, workspace } = args
-  const count = table.length / 3
   const order = new Uint32Array(await device.read(members))
   const owner = new Uint32Array(points.rows)
-  for (let node = 0; node < count; node++) {
-    for (let slot = table[node * 3]; slot < table[node * 3 + 1]; slot++) owner[order[slot]] = node
+  for (let node = 0; node < table.length; node += NODE_WORDS) {
+    for (let slot = table[node]; slot < table[node + 1]; slot++) owner[order[slot]] = node / NODE_WORDS
   }
   device.write(gpu.nodeOf, owner)
   await device.run({
@@ -138,48 +184,55 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace):
   })
   await project(device, { points, directions: gpu.directions, nodes: gpu.nodeOf, out: workspace.along })
   const along = new Float32Array(await device.read(workspace.along))
-  for (let node = 0; node < count; node++) {
-    selectRank(order, along, table[node * 3], table[node * 3 + 1], table[node * 3 + 2])
+  for (let node = 0; node < table.length; node += NODE_WORDS) {
+    selectRank(order, along, table[node], table[node + 1], table[node + 2])
   }
   device.write(members, order.subarray(0, points.rows))
 }
 
 function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace): ComputePass {
   const { points, members, nodes, table, sample, steps, seed } = args
-  const count = table.length / 3
-  return {
-    shader: principalDirectionsShader(denseType(points)),
-    bindings: [points.buffer, members, nodes, gpu.directions.buffer, gpu.notes],
-    params: [count, points.stride / 4, sample, steps, seed],
-    groups: gridFor(count, THREADS, target.limits.workgroups),
-    operations: count * sample * points.stride * (steps * 6 + 2),
-  }
+  const count = nodesIn(table)
+  return principalDirectionsShader(denseType(points)).pass(
+    target,
+    {
+      x: points.buffer,
+      members,
+      nodes,
+      directions: gpu.directions.buffer,
+      notes: gpu.notes,
+      count,
+      quads: points.stride / 4,
+      sample,
+      steps,
+      seed,
+    },
+    { items: count, operations: count * sample * points.stride * (steps * 6 + 2) },
+  )
 }
 
 /** Everything on the device, without reading anything back. */
 function splitOnDevice(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace): Promise<void> {
   const { points, members, nodes, table, workspace } = args
-  const count = table.length / 3
+  const { along } = workspace
+  const { nodeOf, directions, moved } = gpu
+  const count = nodesIn(table)
   const n = points.rows
   return device.run({
     name: 'split-nodes',
     *webgpu(target) {
-      yield {
-        shader: nodeOwners,
-        bindings: [members, nodes, gpu.nodeOf],
-        params: [n, count],
-        groups: gridFor(n, THREADS, target.limits.workgroups),
-        operations: n * 16,
-      }
+      yield nodeOwners.pass(
+        target,
+        { members, nodes, owners: nodeOf, count, slots: n },
+        { items: n, operations: n * 16 },
+      )
       yield directionsPass(target, args, gpu)
-      yield* projectPasses(target, { points, directions: gpu.directions, nodes: gpu.nodeOf, out: workspace.along })
-      yield {
-        shader: splitNodes,
-        bindings: [workspace.along, nodes, members, gpu.moved],
-        params: [count],
-        groups: gridFor(count, 1, target.limits.workgroups),
-        operations: n * 64,
-      }
+      yield* projectPasses(target, { points, directions, nodes: nodeOf, out: along })
+      yield splitNodes.pass(
+        target,
+        { along, nodes, members, moved, count },
+        { items: count, perGroup: 1, operations: n * 64 },
+      )
     },
     cpu: () => [],
   })

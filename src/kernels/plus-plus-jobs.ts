@@ -1,7 +1,86 @@
 /** What a run of plus-plus holds, and its jobs for the CPU: see plus-plus.ts. */
 import { PLUS_BLOCK, STATE } from '../../shaders/plus-plus.ts'
 import type { CpuJob, CpuMemory, DeviceBuffer } from '../device/contract.ts'
-import { type DeviceRows, kindOf, rowsAt } from './rows.ts'
+import { elements, mayRead, mayWrite, reads, writes } from '../device/fields.ts'
+import { declareFunction, type JobItems, SharedConstants, VECTORS } from './declared-function.ts'
+import { type DeviceRows, meanEntries } from './rows.ts'
+
+/** What a job does. */
+const PHASE = {
+  /** Items are blocks: the potential before any candidate, and squared lengths of dense rows. */
+  begin: 0,
+  /** One item: takes the best candidate as a centre and draws the blocks of the next candidates. */
+  choose: 1,
+  /** Items are candidates: draws a point of the block. */
+  draw: 2,
+  /** Items are blocks: measures the candidates. */
+  measure: 3,
+  /** One item: all phases of the steps `step` to `to`, where points are in one part. */
+  steps: 4,
+} as const
+
+export const plusPlusConstants = new SharedConstants({
+  PLUS_BLOCK: { type: 'u32', value: PLUS_BLOCK },
+  PLUS_BEGIN: { type: 'u32', value: PHASE.begin },
+  PLUS_CHOOSE: { type: 'u32', value: PHASE.choose },
+  PLUS_DRAW: { type: 'u32', value: PHASE.draw },
+  PLUS_MEASURE: { type: 'u32', value: PHASE.measure },
+  // Where things are in the state, in bytes.
+  PLUS_BEST: { type: 'u32', value: STATE.best * 4 },
+  PLUS_SLOT: { type: 'u32', value: STATE.slot * 4 },
+  PLUS_CANDIDATES: { type: 'u32', value: STATE.candidates * 4 },
+  PLUS_BLOCKS: { type: 'u32', value: STATE.blocks * 4 },
+  PLUS_SKIPS: { type: 'u32', value: STATE.skips * 4 },
+  PLUS_SQUARES: { type: 'u32', value: STATE.squares * 4 },
+})
+
+/** One function for all phases: they share their arguments, and where steps are small one job goes through all of them. */
+export const plusPlusFunction = declareFunction('plusPlus', {
+  args: {
+    /** A value of PHASE. */
+    phase: 'u32',
+    /** Centres chosen before. */
+    step: 'u32',
+    /** The step at which no more candidates are drawn, because the host reads the result first. */
+    to: 'u32',
+    trials: 'u32',
+    points: VECTORS,
+    rows: 'u32',
+    /** Where rows and blocks of the part begin among those of all points. */
+    firstRow: 'u32',
+    firstBlock: 'u32',
+    /** Blocks of all points. */
+    allBlocks: 'u32',
+    weights: mayRead('f32'),
+    nearest: writes('f32'),
+    trial: writes('f32'),
+    marks: writes('u32'),
+    before: writes('f32'),
+    lengths: mayWrite('f32'),
+    slots: mayWrite('u32'),
+    uniforms: reads('f32'),
+    potentials: writes('f32'),
+    candidates: writes('f32'),
+    panels: mayWrite('f32'),
+    centers: mayWrite('f32'),
+    spacing: mayWrite('f32'),
+    state: writes('u32'),
+    chosen: writes('u32'),
+  },
+  scratch: {
+    /** Scores of four rows with eight candidates. */
+    scores: ({ phase }) => (measures(phase) ? 128 : 0),
+    /** Rows of a block that need a measurement, and one bit for each candidate they may be nearer to. */
+    doubtful: ({ phase }) => (measures(phase) ? PLUS_BLOCK * 4 : 0),
+    doubts: ({ phase }) => (measures(phase) ? PLUS_BLOCK * 4 : 0),
+    /** Four rows of bytes as floats. */
+    floats: ({ phase, points }) => (measures(phase) && points.type === 'u8' ? 4 * points.stride * 4 : 0),
+  },
+})
+
+function measures(phase: number): boolean {
+  return phase === PHASE.measure || phase === PHASE.steps
+}
 
 export interface PlusPlusPart {
   readonly points: DeviceRows
@@ -17,14 +96,17 @@ export interface RunPart extends PlusPlusPart {
   readonly blocks: number
   /** f32 [trials][rows]: squared distances to the candidates. */
   readonly trial: DeviceBuffer
-  /** u32 [blocks]: one bit for each candidate that is the nearest centre of a point of the block. Only on the CPU. */
-  readonly marks: DeviceBuffer | undefined
-  /** f32 [blocks]: the potential without candidates. Only on the CPU. */
-  readonly before: DeviceBuffer | undefined
-  /** f32 [rows]: squared lengths. Only of dense rows on the CPU. */
-  readonly lengths: DeviceBuffer | undefined
-  /** u32 [rows]: which of the chosen centres is nearest, from 1; 0: none of them. Only of dense rows on the CPU. */
-  readonly slots: DeviceBuffer | undefined
+  /** Only on the CPU. */
+  readonly cpu?: {
+    /** u32 [blocks]: one bit for each candidate that is the nearest centre of a point of the block. */
+    readonly marks: DeviceBuffer
+    /** f32 [blocks]: the potential without candidates. */
+    readonly before: DeviceBuffer
+    /** f32 [rows]: squared lengths. Only of dense rows. */
+    readonly lengths: DeviceBuffer | undefined
+    /** u32 [rows]: which of the chosen centres is nearest, from 1; 0: none of them. Only of dense rows. */
+    readonly slots: DeviceBuffer | undefined
+  }
 }
 
 export interface Run {
@@ -39,167 +121,74 @@ export interface Run {
   readonly potentials: DeviceBuffer
   /** Rows of the candidates in full: room for a multiple of four, which GPUs measure at a time. */
   readonly candidates: DeviceBuffer
-  readonly candidateBytes: number
   /** The same packed for scores. Only of dense rows on the CPU, as what follows. */
   readonly panels: DeviceBuffer | undefined
-  readonly panelBytes: number
   /** f32 [centres][stride]: those chosen so far. */
   readonly centers: DeviceBuffer | undefined
-  readonly centerBytes: number
   /** f32 [1 + centres][lanes]: how far candidates are from centres. The first row, for points of no slot, stays 0. */
   readonly spacing: DeviceBuffer | undefined
-  readonly spacingBytes: number
   readonly state: DeviceBuffer
   readonly chosen: DeviceBuffer
 }
 
-const KIND_SPARSE = 2
-
 /** The steps `from` to `to`, with what comes before the first and after the last of them. */
 export function* cpuJobs(memory: CpuMemory, run: Run, from: number, to: number): Generator<CpuJob> {
+  const one = { items: 1, grain: 1 }
+  const job = (phase: number, part: RunPart, step: number, items: JobItems): CpuJob =>
+    plusPlusFunction.job(memory, { phase, step, to, ...valuesOf(run, part) }, items)
+  const [first] = run.parts
   if (run.small) {
-    yield stepsJob(memory, run, from, to)
+    yield job(PHASE.steps, first, from, one)
     return
   }
-  if (from === 0) for (const part of run.parts) yield measureJob(memory, run, part, 0)
+  if (from === 0) for (const part of run.parts) yield job(PHASE.begin, part, 0, blockItems(part, 0))
   for (let step = from; step < to; step++) {
-    yield chooseJob(memory, run, step, run.trials)
-    for (const part of run.parts) yield drawJob(memory, run, part, step)
-    for (const part of run.parts) yield measureJob(memory, run, part, run.trials)
+    yield job(PHASE.choose, first, step, one)
+    for (const part of run.parts) {
+      // Threads that write the spacings of neighbouring candidates disturb each other: much work must make up for it.
+      const grain = Math.max(1, Math.round(1e6 / (1 + step * part.points.stride)))
+      yield job(PHASE.draw, part, step, { items: run.trials, grain })
+    }
+    for (const part of run.parts) yield job(PHASE.measure, part, step, blockItems(part, run.trials))
   }
-  yield chooseJob(memory, run, to, 0)
+  yield job(PHASE.choose, first, to, one)
 }
 
-function stepsJob(memory: CpuMemory, run: Run, from: number, to: number): CpuJob {
-  const [part] = run.parts
-  const { points } = part
+function blockItems({ points, blocks }: RunPart, trials: number): JobItems {
+  const perBlock = PLUS_BLOCK * (trials + 1) * columnsRead(points)
+  return { items: blocks, grain: Math.max(1, Math.round(3e5 / perBlock)) }
+}
+
+function valuesOf(run: Run, { points, weights, nearest, trial, cpu, firstRow, firstBlock, blocks }: RunPart) {
+  if (cpu === undefined) throw new Error('this run was prepared for another device')
+  const { rows } = points
+  const { trials, count } = run
   return {
-    entry: 'stepPlusPlus',
-    items: 1,
-    grain: 1,
-    args: [
-      from,
-      to,
-      ...rowAddresses(memory, points),
-      ...distanceAddresses(memory, run, part),
-      run.trials,
-      ...measureAddresses(memory, run, part),
-      optional(memory, run.centers, run.centerBytes),
-      memory.address(run.uniforms, run.count * run.trials * 4),
-      memory.address(run.chosen, run.count * 4),
-    ],
-    scratchBytes: scratchBytes(points),
+    trials,
+    points,
+    rows,
+    firstRow,
+    firstBlock,
+    allBlocks: run.blocks,
+    weights: elements(weights, rows),
+    nearest: elements(nearest, rows),
+    trial: elements(trial, trials * rows),
+    marks: elements(cpu.marks, blocks),
+    before: elements(cpu.before, blocks),
+    lengths: elements(cpu.lengths, rows),
+    slots: elements(cpu.slots, rows),
+    uniforms: elements(run.uniforms, count * trials),
+    potentials: elements(run.potentials, trials * run.blocks),
+    candidates: elements(run.candidates),
+    panels: elements(run.panels),
+    centers: elements(run.centers),
+    spacing: elements(run.spacing),
+    state: elements(run.state, STATE.words),
+    chosen: elements(run.chosen, count),
   }
-}
-
-function chooseJob(memory: CpuMemory, run: Run, step: number, draws: number): CpuJob {
-  const { blocks, trials, count } = run
-  return {
-    entry: 'choosePlusPlus',
-    items: 1,
-    grain: 1,
-    args: [
-      memory.address(run.potentials, trials * blocks * 4),
-      blocks,
-      step === 0 ? 1 : trials,
-      draws,
-      step,
-      memory.address(run.uniforms, count * trials * 4),
-      memory.address(run.state, STATE.words * 4),
-      memory.address(run.chosen, count * 4),
-      memory.address(run.candidates, run.candidateBytes),
-      run.parts[0].points.stride,
-      optional(memory, run.centers, run.centerBytes),
-    ],
-  }
-}
-
-function drawJob(memory: CpuMemory, run: Run, part: RunPart, step: number): CpuJob {
-  return {
-    entry: 'drawPlusPlus',
-    items: run.trials,
-    // Threads that write the spacings of neighbouring candidates disturb each other: much work must make up for it.
-    grain: Math.max(1, Math.round(1e6 / (1 + step * part.points.stride))),
-    args: [
-      ...rowAddresses(memory, part.points),
-      part.firstBlock,
-      part.firstRow,
-      ...distanceAddresses(memory, run, part),
-      run.trials,
-      optional(memory, run.panels, run.panelBytes),
-      optional(memory, part.marks, part.blocks * 4),
-      optional(memory, run.centers, run.centerBytes),
-      optional(memory, run.spacing, run.spacingBytes),
-    ],
-  }
-}
-
-function measureJob(memory: CpuMemory, run: Run, part: RunPart, trials: number): CpuJob {
-  const { points } = part
-  return {
-    entry: 'measurePlusPlus',
-    items: part.blocks,
-    grain: Math.max(1, Math.round(3e5 / (PLUS_BLOCK * (trials + 1) * columnsRead(points)))),
-    args: [
-      ...rowAddresses(memory, points),
-      part.firstBlock,
-      run.blocks,
-      ...distanceAddresses(memory, run, part),
-      trials,
-      ...measureAddresses(memory, run, part),
-    ],
-    scratchBytes: scratchBytes(points),
-  }
-}
-
-function measureAddresses(memory: CpuMemory, run: Run, part: RunPart): number[] {
-  const { rows } = part.points
-  return [
-    optional(memory, run.panels, run.panelBytes),
-    optional(memory, part.lengths, rows * 4),
-    memory.address(run.potentials, run.trials * run.blocks * 4),
-    optional(memory, part.marks, part.blocks * 4),
-    optional(memory, part.before, part.blocks * 4),
-    optional(memory, part.slots, rows * 4),
-    optional(memory, run.spacing, run.spacingBytes),
-  ]
-}
-
-function scratchBytes({ type, stride }: DeviceRows): number {
-  return 640 + (type === 'u8' ? stride * 16 : 0)
-}
-
-/** 0, which kernels take for absent, without a buffer. */
-function optional(memory: CpuMemory, buffer: DeviceBuffer | undefined, bytes: number): number {
-  return buffer ? memory.address(buffer, bytes) : 0
-}
-
-function rowAddresses(memory: CpuMemory, rows: DeviceRows): number[] {
-  const { buffer, sparse, stride } = rows
-  if (sparse === undefined) return [rowsAt(memory, rows), kindOf(rows), stride, 0, 0]
-  const { places, columnsAt, entries } = sparse
-  return [
-    memory.address(buffer, entries * 4),
-    KIND_SPARSE,
-    stride,
-    memory.address(places, (columnsAt + entries) * 4),
-    columnsAt,
-  ]
-}
-
-function distanceAddresses(memory: CpuMemory, run: Run, { points, weights, nearest, trial }: RunPart): number[] {
-  return [
-    points.rows,
-    optional(memory, weights, points.rows * 4),
-    memory.address(nearest, points.rows * 4),
-    memory.address(trial, run.trials * points.rows * 4),
-    memory.address(run.candidates, run.candidateBytes),
-    memory.address(run.state, STATE.words * 4),
-  ]
 }
 
 /** Numbers of one row. */
 export function columnsRead(points: DeviceRows): number {
-  if (points.sparse) return Math.ceil(points.sparse.entries / Math.max(1, points.rows)) + 1
-  return points.stride
+  return points.sparse ? meanEntries(points) : points.stride
 }

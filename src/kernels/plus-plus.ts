@@ -27,11 +27,10 @@ import {
   type GpuTarget,
   type RunControl,
 } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
 import { NO_LABEL } from './assign-lists.ts'
 import { columnsRead, cpuJobs, type PlusPlusPart, type Run, type RunPart } from './plus-plus-jobs.ts'
 import { rowPasses } from './row-passes.ts'
-import type { DeviceRows } from './rows.ts'
+import { vectorBindings } from './rows.ts'
 
 export interface PlusPlusArgs {
   /** The points; they are numbered through all parts. Each part has at most `plusPlusPartRows` of them. */
@@ -78,7 +77,7 @@ export async function plusPlus(device: Device, args: PlusPlusArgs, control: RunC
           *webgpu(gpu) {
             if (from === 0) for (const part of run.parts) yield* measurePasses(gpu, run, part, 0)
             for (let step = from; step < to; step++) yield* stepPasses(gpu, run, step)
-            yield choosePass(run, to, 0)
+            yield choosePass(gpu, run, to, 0)
           },
           *cpu(memory) {
             yield* cpuJobs(memory, run, from, to)
@@ -111,22 +110,20 @@ function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }
     const { rows } = part.points
     const trial = scope.allocate(trials * rows * 4, 'distances to candidates')
     const blocks = Math.ceil(rows / PLUS_BLOCK)
-    const marks = isCpu ? scope.allocate(blocks * 4, 'nearer candidates') : undefined
-    const before = isCpu ? scope.allocate(blocks * 4, 'potentials without candidates') : undefined
-    const lengths = scored ? scope.allocate(rows * 4, 'squared lengths') : undefined
-    const slots = scored ? cleared(device, scope, rows * 4, 'nearest chosen centres') : undefined
-    const placed = { ...part, firstRow, firstBlock, blocks, trial, marks, before, lengths, slots }
+    const cpu = isCpu && {
+      marks: scope.allocate(blocks * 4, 'nearer candidates'),
+      before: scope.allocate(blocks * 4, 'potentials without candidates'),
+      lengths: scored ? scope.allocate(rows * 4, 'squared lengths') : undefined,
+      slots: scored ? cleared(device, scope, rows * 4, 'nearest chosen centres') : undefined,
+    }
+    const placed = { ...part, firstRow, firstBlock, blocks, trial, ...(cpu ? { cpu } : {}) }
     firstRow += rows
     firstBlock += placed.blocks
     return placed
   })
   const count = uniforms.length / trials
   const lanes = Math.ceil(trials / 4) * 4
-  const candidateBytes = lanes * stride * 4
-  const panelBytes = lanes * (stride + 1) * 4
   const chosen = scope.upload(new Uint32Array(count).fill(NO_LABEL), 'chosen points')
-  const centerBytes = count * stride * 4
-  const spacingBytes = (1 + count) * lanes * 4
   return {
     small: own.length === 1 && firstRow * trials * columnsRead(own[0].points) <= SMALL_STEP,
     parts: own,
@@ -135,14 +132,10 @@ function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }
     count,
     uniforms: scope.upload(uniforms, 'random numbers'),
     potentials: scope.allocate(trials * firstBlock * 4, 'potentials of blocks'),
-    candidates: cleared(device, scope, candidateBytes, 'rows of candidates'),
-    candidateBytes,
-    panels: scored ? cleared(device, scope, panelBytes, 'packed candidates') : undefined,
-    panelBytes,
-    centers: scored ? scope.allocate(centerBytes, 'chosen centres') : undefined,
-    centerBytes,
-    spacing: scored ? cleared(device, scope, spacingBytes, 'spacing of candidates') : undefined,
-    spacingBytes,
+    candidates: cleared(device, scope, lanes * stride * 4, 'rows of candidates'),
+    panels: scored ? cleared(device, scope, lanes * (stride + 1) * 4, 'packed candidates') : undefined,
+    centers: scored ? scope.allocate(count * stride * 4, 'chosen centres') : undefined,
+    spacing: scored ? cleared(device, scope, (1 + count) * lanes * 4, 'spacing of candidates') : undefined,
     state: scope.upload(new Uint32Array(STATE.words).fill(NO_LABEL), 'candidates'),
     chosen,
   }
@@ -156,67 +149,60 @@ function cleared(device: Device, scope: BufferScope, bytes: number, label: strin
 
 /** The first step has one potential to draw by, the one before any of these centres. */
 function* stepPasses(gpu: GpuTarget, run: Run, step: number): Generator<ComputePass> {
-  yield choosePass(run, step, run.trials)
-  for (const part of run.parts) yield drawPass(run, part)
+  yield choosePass(gpu, run, step, run.trials)
+  for (const part of run.parts) yield drawPass(gpu, run, part)
   for (const part of run.parts) yield* measurePasses(gpu, run, part, run.trials)
 }
 
-function choosePass(run: Run, step: number, draws: number): ComputePass {
+function choosePass(gpu: GpuTarget, run: Run, step: number, draws: number): ComputePass {
+  const { potentials, uniforms, state, chosen, blocks } = run
   const considered = step === 0 ? 1 : run.trials
-  return {
-    shader: choosePlusPlus,
-    bindings: [run.potentials, run.uniforms, run.state, run.chosen],
-    params: [run.blocks, considered, draws, step],
-    groups: [1],
-    operations: considered * run.blocks,
-  }
+  return choosePlusPlus.pass(
+    gpu,
+    { potentials, uniforms, state, chosen, blocks, considered, trials: draws, step },
+    { groups: [1], operations: considered * blocks },
+  )
 }
 
-function drawPass(run: Run, part: RunPart): ComputePass {
-  const { points, nearest, trial } = part
-  return {
-    shader: drawPlusPlus(points.type),
-    bindings: [nearest, trial, part.weights ?? nearest, run.state, run.candidates, ...rowBindings(points)],
-    params: [
-      part.firstBlock,
-      part.blocks,
-      part.firstRow,
-      points.rows,
-      points.stride / 4,
-      part.weights ? 1 : 0,
-      points.sparse?.columnsAt ?? 0,
-    ],
-    groups: [run.trials],
-    operations: run.trials * points.stride,
-  }
+function drawPass(gpu: GpuTarget, run: Run, part: RunPart): ComputePass {
+  const { points, nearest, trial, weights, firstBlock, blocks, firstRow } = part
+  const { state, candidates, trials } = run
+  return drawPlusPlus(points.type).pass(
+    gpu,
+    {
+      nearest,
+      trial,
+      weights,
+      state,
+      candidates,
+      ...vectorBindings(points),
+      firstBlock,
+      blocks,
+      firstRow,
+      rows: points.rows,
+    },
+    { groups: [trials], operations: trials * points.stride },
+  )
 }
 
 function* measurePasses(gpu: GpuTarget, run: Run, part: RunPart, trials: number): Generator<ComputePass> {
-  const { points, nearest, trial, weights } = part
+  const { points, nearest, trial, weights, firstBlock, blocks } = part
+  const { state, candidates, potentials } = run
+  const { rows } = points
   if (trials > 0) {
+    const shader = measurePlusPlus(points.type)
+    const args = { nearest, trial, state, candidates, ...vectorBindings(points), rows, trials }
     yield* rowPasses(gpu, {
-      rows: points.rows,
+      rows,
       perRow: 3 * trials * columnsRead(points),
       atLeast: THREADS,
-      pass: (first, count) => ({
-        shader: measurePlusPlus(points.type),
-        bindings: [nearest, trial, run.state, run.candidates, ...rowBindings(points)],
-        params: [first, first + count, points.rows, points.stride / 4, trials, points.sparse?.columnsAt ?? 0],
-        groups: gridFor(count, THREADS, gpu.limits.workgroups),
-      }),
+      pass: (firstRow, count) => shader.pass(gpu, { ...args, firstRow, endRow: firstRow + count }, { items: count }),
     })
   }
   const lists = Math.max(1, trials)
-  yield {
-    shader: sumPlusPlus,
-    bindings: [nearest, trial, weights ?? nearest, run.potentials],
-    params: [points.rows, part.blocks, trials, weights ? 1 : 0, part.firstBlock, run.blocks],
-    groups: gridFor(lists * part.blocks, THREADS, gpu.limits.workgroups),
-    operations: 3 * lists * points.rows,
-  }
-}
-
-/** Values, and for sparse rows where they belong. */
-function rowBindings({ buffer, sparse }: DeviceRows): DeviceBuffer[] {
-  return sparse ? [buffer, sparse.places] : [buffer]
+  yield sumPlusPlus.pass(
+    gpu,
+    { nearest, trial, weights, potentials, rows, blocks, trials, firstBlock, allBlocks: run.blocks },
+    { items: lists * blocks, operations: 3 * lists * rows },
+  )
 }

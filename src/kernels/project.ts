@@ -5,9 +5,14 @@
 import { THREADS } from '../../shaders/pieces.ts'
 import { projectShader } from '../../shaders/project.ts'
 import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType } from './rows.ts'
+
+export const projectFunction = declareFunction('project', {
+  args: { points: DENSE_VECTORS, directions: reads('f32'), nodes: reads('u32'), out: writes('f32') },
+})
 
 export interface ProjectArgs {
   readonly points: DeviceRows
@@ -20,16 +25,13 @@ export function* projectPasses(
   gpu: GpuTarget,
   { points, directions, nodes, out }: ProjectArgs,
 ): Generator<ComputePass> {
+  const shader = projectShader(denseType(points))
+  const args = { x: points.buffer, directions: directions.buffer, nodes, out, quads: points.stride / 4 }
   yield* rowPasses(gpu, {
     rows: points.rows,
     perRow: 2 * points.stride,
     atLeast: THREADS,
-    pass: (first, count) => ({
-      shader: projectShader(denseType(points)),
-      bindings: [points.buffer, directions.buffer, nodes, out],
-      params: [first, count, points.stride / 4],
-      groups: gridFor(count, THREADS, gpu.limits.workgroups),
-    }),
+    pass: (firstRow, rows) => shader.pass(gpu, { ...args, firstRow, rows }, { items: rows }),
   })
 }
 
@@ -39,17 +41,16 @@ export function project(device: Device, args: ProjectArgs): Promise<void> {
     name: 'project',
     webgpu: (gpu) => projectPasses(gpu, args),
     *cpu(memory) {
-      yield {
-        entry: 'project',
-        items: points.rows,
-        grain: Math.max(64, Math.round(5e5 / points.stride)),
-        args: [
-          ...rowArgs(memory, points),
-          rowsAt(memory, directions),
-          memory.address(nodes, points.rows * 4),
-          memory.address(out, points.rows * 4),
-        ],
-      }
+      yield projectFunction.job(
+        memory,
+        {
+          points,
+          directions: elements(directions.buffer, directions.rows * directions.stride),
+          nodes: elements(nodes, points.rows),
+          out: elements(out, points.rows),
+        },
+        { items: points.rows, grain: Math.max(64, Math.round(5e5 / points.stride)) },
+      )
     },
   })
 }

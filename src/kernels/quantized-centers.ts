@@ -1,6 +1,15 @@
 /** Centres as 16-bit integers on the CPU device: where things stand in the buffer that holds them (wasm/quantized-rows.ts). */
+import { type BufferPart, type CpuJob, type CpuMemory, type DeviceBuffer, slice } from '../device/contract.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { declareFunction, SharedConstants } from './declared-function.ts'
+import type { DeviceRows } from './rows.ts'
 
-const HEADER_BYTES = 64
+/** Scaled vectors are at most this long, so that no product of two leaves 32 bits: see wasm/quantized.ts. */
+export const QUANTIZED_LENGTH = 30000
+
+export const quantizedConstants = new SharedConstants({ QUANTIZED_LENGTH: { type: 'f32', value: QUANTIZED_LENGTH } })
+
+export const HEADER_BYTES = 64
 
 export interface QuantizedLayout {
   readonly rows: number
@@ -14,4 +23,60 @@ export interface QuantizedLayout {
 export function quantizedLayout({ rows, stride }: { readonly rows: number; readonly stride: number }): QuantizedLayout {
   const starts = HEADER_BYTES + rows * Math.ceil(stride / 8) * 16
   return { rows: HEADER_BYTES, starts, errors: starts + rows * 4, bytes: starts + rows * 8 }
+}
+
+/** Arguments of WebAssembly functions that read or write centres as integers. */
+export function quantizedFields(access: typeof reads | typeof writes) {
+  return {
+    /** Scales of centres and points, worst error of a centre, longest centre. */
+    header: reads('f32'),
+    quantized: access('i16'),
+    /** -|c|^2 / 2 in the scale of the centres. */
+    starts: access('f32'),
+  }
+}
+
+/** Values of `quantizedFields`: parts of the buffer that `quantizedLayout` lays out. */
+export function quantizedValues(buffer: DeviceBuffer, centers: { readonly rows: number; readonly stride: number }) {
+  const { rows, starts } = quantizedLayout(centers)
+  return {
+    header: elements(slice(buffer, 0, HEADER_BYTES)),
+    quantized: elements(slice(buffer, rows, starts - rows), (starts - rows) / 2),
+    starts: elements(slice(buffer, starts, centers.rows * 4)),
+  }
+}
+
+export const measureCentersFunction = declareFunction('measureCenters', {
+  args: { centers: reads('f32'), stride: 'u32', count: 'u32', header: writes('f32') },
+})
+
+export const quantizeCentersFunction = declareFunction('quantizeCenters', {
+  args: { centers: reads('f32'), stride: 'u32', ...quantizedFields(writes), errors: writes('f32') },
+})
+
+export const worstErrorFunction = declareFunction('worstError', {
+  args: { errors: reads('f32'), count: 'u32', header: writes('f32') },
+})
+
+/** Scale of the centres and length of the longest, in the first two floats of the header. */
+export function measureCentersJob(memory: CpuMemory, { buffer, rows, stride }: DeviceRows, header: BufferPart): CpuJob {
+  return measureCentersFunction.job(
+    memory,
+    { centers: elements(buffer, rows * stride), stride, count: rows, header: elements(header) },
+    { items: 1, grain: 1 },
+  )
+}
+
+/** Everything that `quantizedLayout` lays out. */
+export function* quantizeCentersJobs(memory: CpuMemory, centers: DeviceRows, into: DeviceBuffer): Generator<CpuJob> {
+  const { buffer, rows, stride } = centers
+  const values = quantizedValues(into, centers)
+  const errors = elements(slice(into, quantizedLayout(centers).errors, rows * 4))
+  yield measureCentersJob(memory, centers, slice(into, 0, HEADER_BYTES))
+  yield quantizeCentersFunction.job(
+    memory,
+    { centers: elements(buffer, rows * stride), stride, ...values, errors },
+    { items: rows, grain: Math.max(1, Math.round(1e5 / stride)) },
+  )
+  yield worstErrorFunction.job(memory, { errors, count: rows, header: values.header }, { items: 1, grain: 1 })
 }

@@ -12,7 +12,8 @@
  */
 import { THREADS } from '../../shaders/pieces.ts'
 import { IN_PLACE, respondAllShader, respondListsShader } from '../../shaders/respond.ts'
-import { listRanksShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
+import { listRanksShader, rankProductsShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
+import { tileShift } from '../../shaders/tile-distances.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { badOption } from '../core/errors.ts'
 import {
@@ -25,10 +26,20 @@ import {
   slice,
   type Work,
 } from '../device/contract.ts'
-import { cutForBinding, gridFor, rowsWithin } from '../device/plan.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { cutForBinding, rowsWithin } from '../device/plan.ts'
+import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
 import { rowCuts, rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
-import { tilesOf, usesTiles } from './tiles.ts'
+import { type DeviceRows, denseType } from './rows.ts'
+import {
+  allocateProducts,
+  type DistanceForm,
+  distanceForm,
+  type ProductBuffers,
+  productPasses,
+  shiftPass,
+  tilesOf,
+} from './tiles.ts'
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
 export const MOST_ANSWERS = 256
@@ -56,51 +67,92 @@ export interface RespondAllArgs extends Ranking {
   readonly evidence: DeviceBuffer
 }
 
+/** What both functions take; lists are private until they are written. */
+const RANKING_FIELDS = {
+  points: DENSE_VECTORS,
+  centers: reads('f32'),
+  scales: reads('vec2f'),
+  m: 'u32',
+  best: writes('u32'),
+  logs: writes('f32'),
+} as const
+
+export const respondListsFunction = declareFunction('respondLists', {
+  args: {
+    ...RANKING_FIELDS,
+    renamed: reads('u32'),
+    found: reads('u32'),
+    foundDistances: reads('f32'),
+    width: 'u32',
+  },
+  scratch: {
+    /** Rank and number of each component. */
+    list: ({ m }) => m * 8,
+    /** The row as floats. */
+    row: ({ points }) => points.stride * 4,
+    /** Four components, and their distances. */
+    group: () => 16,
+    measures: () => 16,
+  },
+})
+
+export const respondAllFunction = declareFunction('respondAll', {
+  args: { ...RANKING_FIELDS, k: 'u32', evidence: writes('f32') },
+  scratch: { list: ({ m }) => m * 8, ranks: ({ k }) => k * 4 },
+})
+
+function rankingArgs({ points, centers, scales, m, best, logs }: Ranking) {
+  return {
+    points,
+    centers: elements(centers.buffer, centers.rows * centers.stride),
+    scales: elements(scales, centers.rows),
+    m,
+    best: elements(best, points.rows * m),
+    logs: elements(logs, points.rows * m),
+  }
+}
+
 export function respondLists(device: Device, args: RespondListsArgs, control?: RunControl): Promise<void> {
   const { points, centers, scales, m, best, logs, renamed, found, foundDistances, width } = args
   requireAnswers(m)
   const work: Work = {
     name: 'respond-lists',
     *webgpu(gpu) {
+      const shader = respondListsShader(denseType(points), listCapacityOn(gpu, m))
       yield* rowPasses(gpu, {
         rows: points.rows,
         perRow: 3 * m * points.stride + (m + width) * m,
         atLeast: THREADS,
-        pass: (first, count) => ({
-          shader: respondListsShader(denseType(points), listCapacityOn(gpu, m)),
-          bindings: [points.buffer, centers.buffer, scales, renamed, found, foundDistances, best, logs],
-          params: [first, count, points.stride / 4, m, width],
-          groups: gridFor(count, THREADS, gpu.limits.workgroups),
-          share: (first + count) / points.rows,
-        }),
+        pass: (firstRow, rows) =>
+          shader.pass(
+            gpu,
+            {
+              ...{ x: points.buffer, centers: centers.buffer, scales, renamed, found, foundDistances, best, logs },
+              ...{ firstRow, rows, quads: points.stride / 4, m, width },
+            },
+            { items: rows, share: (firstRow + rows) / points.rows },
+          ),
       })
     },
     *cpu(memory) {
-      yield {
-        entry: 'respondLists',
-        items: points.rows,
-        grain: Math.max(16, Math.round(5e5 / (m * (points.stride + width)))),
-        args: [
-          ...rowArgs(memory, points),
-          rowsAt(memory, centers),
-          memory.address(scales, centers.rows * 8),
-          memory.address(best, points.rows * m * 4),
-          memory.address(renamed, renamed.bytes),
-          m,
-          memory.address(found, points.rows * width * 4),
-          memory.address(foundDistances, points.rows * width * 4),
+      yield respondListsFunction.job(
+        memory,
+        {
+          ...rankingArgs(args),
+          renamed: elements(renamed),
+          found: elements(found, points.rows * width),
+          foundDistances: elements(foundDistances, points.rows * width),
           width,
-          memory.address(logs, points.rows * m * 4),
-        ],
-        scratchBytes: m * 8 + points.stride * 4 + 32,
-      }
+        },
+        { items: points.rows, grain: Math.max(16, Math.round(5e5 / (m * (points.stride + width)))) },
+      )
     },
   }
   return device.run(work, control)
 }
 
 export async function respondAll(device: Device, args: RespondAllArgs, control?: RunControl): Promise<void> {
-  const { points, centers, scales, m, best, logs, evidence } = args
+  const { points, centers, m, evidence } = args
   requireAnswers(m)
   const k = centers.rows
   const scope = new BufferScope(device)
@@ -108,30 +160,29 @@ export async function respondAll(device: Device, args: RespondAllArgs, control?:
     const work: Work = {
       name: 'respond-all',
       webgpu: (gpu) =>
-        usesTiles(gpu.forms.respond, gpu, k) ? respondTilePasses(gpu, args, scope) : respondAllPasses(gpu, args),
+        formOf(gpu, args) === 'blocks' ? respondAllPasses(gpu, args) : respondTilePasses(gpu, args, scope),
       *cpu(memory) {
-        yield {
-          entry: 'respondAll',
-          items: points.rows,
-          grain: Math.max(1, Math.round(5e5 / (k * points.stride))),
-          args: [
-            ...rowArgs(memory, points),
-            rowsAt(memory, centers),
-            k,
-            memory.address(scales, centers.rows * 8),
-            m,
-            memory.address(best, points.rows * m * 4),
-            memory.address(logs, points.rows * m * 4),
-            memory.address(evidence, points.rows * 4),
-          ],
-          scratchBytes: m * 8 + k * 4,
-        }
+        yield respondAllFunction.job(
+          memory,
+          { ...rankingArgs(args), k, evidence: elements(evidence, points.rows) },
+          { items: points.rows, grain: Math.max(1, Math.round(5e5 / (k * points.stride))) },
+        )
       },
     }
     await device.run(work, control)
   } finally {
     scope.free()
   }
+}
+
+function formOf(gpu: GpuTarget, { points, centers, m }: RespondAllArgs): DistanceForm {
+  const type = denseType(points)
+  const lists = listRanksShader(listCapacityOn(gpu, m))
+  const shaders = {
+    products: [tileShift, rankProductsShader(type), rankTilesShader(type, true), lists],
+    tiles: [rankTilesShader(type), lists],
+  }
+  return distanceForm(gpu.forms.respond, gpu, { width: centers.rows, stride: points.stride, shaders })
 }
 
 /** One thread per point. */
@@ -145,13 +196,15 @@ function* respondAllPasses(gpu: GpuTarget, args: RespondAllArgs): Generator<Comp
       rows: points.rows,
       perRow: 3 * here * points.stride,
       atLeast: THREADS,
-      pass: (first, count) => ({
-        shader: respondAllShader(denseType(points), listCapacityOn(gpu, m)),
-        bindings: [points.buffer, part, scales, best, logs, evidence],
-        params: [first, count, points.stride / 4, m, start, here, start > 0 ? 1 : 0],
-        groups: gridFor(count, THREADS, gpu.limits.workgroups),
-        share: (start + (here * (first + count)) / points.rows) / centers.rows,
-      }),
+      pass: (firstRow, rows) =>
+        respondAllShader(denseType(points), listCapacityOn(gpu, m)).pass(
+          gpu,
+          {
+            ...{ x: points.buffer, centers: part, scales, best, logs, evidence },
+            ...{ firstRow, rows, quads: points.stride / 4, m, first: start, count: here, merge: start > 0 },
+          },
+          { items: rows, share: (start + (here * (firstRow + rows)) / points.rows) / centers.rows },
+        ),
     })
   }
 }
@@ -170,29 +223,42 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
   const ranges = cutForBinding(centers.rows, rowBytes, bound, 'centres')
   const largest = ranges[0].end - ranges[0].start
   const mostRows = Math.max(1, Math.floor(ranksBytes / (largest * 4)))
-  const ranks = scope.allocate(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
+  const ranks = scope.reuse(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
+  const type = denseType(points)
+  let buffers: ProductBuffers | undefined
+  if (formOf(gpu, args) === 'products') {
+    buffers = allocateProducts(scope, points.stride, tilesOf(Math.min(points.rows, mostRows)) * tilesOf(largest))
+    yield shiftPass(gpu, buffers, slice(centers.buffer, 0, largest * rowBytes), points.stride)
+  }
   for (const { start, end } of ranges) {
     const here = end - start
     const part = slice(centers.buffer, start * rowBytes, here * rowBytes)
     const perRow = 3 * here * points.stride
     const cuts = rowCuts(gpu, { rows: points.rows, perRow, atLeast: PRODUCT_TILE.rows, atMost: mostRows })
-    for (const { first, count } of cuts) {
-      const ranked = slice(ranks, 0, count * here * 4)
-      yield {
-        shader: rankTilesShader(denseType(points)),
-        bindings: [points.buffer, part, scales, ranked],
-        params: [first, count, points.stride / 4, start, here],
-        groups: gridFor(tilesOf(count) * tilesOf(here), 1, gpu.limits.workgroups),
-        operations: count * perRow,
-      }
-      yield {
-        shader: listRanksShader(listCapacityOn(gpu, m)),
-        bindings: [ranked, best, logs, evidence],
-        params: [first, count, m, start, here, start > 0 ? 1 : 0],
-        groups: gridFor(count, THREADS, gpu.limits.workgroups),
-        operations: count * here * 16,
-        share: (start + (here * (first + count)) / points.rows) / centers.rows,
-      }
+    for (const { first: firstRow, count: rows } of cuts) {
+      const ranked = slice(ranks, 0, rows * here * 4)
+      const tiles = tilesOf(rows) * tilesOf(here)
+      const operations = rows * perRow
+      const these = { firstRow, rows, first: start, count: here }
+      const ranking = { x: points.buffer, centers: part, scales, ranks: ranked, quads: points.stride / 4, ...these }
+      if (buffers) {
+        yield* productPasses({
+          tiles,
+          buffers,
+          operations,
+          products: (more, options) => rankProductsShader(type).pass(gpu, { ...ranking, ...more }, options),
+          marked: (more, options) => rankTilesShader(type, true).pass(gpu, { ...ranking, ...more }, options),
+        })
+      } else yield rankTilesShader(type).pass(gpu, ranking, { items: tiles, perGroup: 1, operations })
+      yield listRanksShader(listCapacityOn(gpu, m)).pass(
+        gpu,
+        { ranks: ranked, best, logs, evidence, ...these, m, merge: start > 0 },
+        {
+          items: rows,
+          operations: rows * here * 16,
+          share: (start + (here * (firstRow + rows)) / points.rows) / centers.rows,
+        },
+      )
     }
   }
 }

@@ -15,5 +15,5 @@ export interface RowHeaps {
 export function allocateHeaps(scope: BufferScope, limits: DeviceLimits, rows: number, length: number): RowHeaps {
   const most = Math.min(MOST_BYTES, limits.bindingBytes, limits.bufferBytes)
   const here = Math.max(1, Math.min(rows, Math.floor(most / (length * ENTRY_BYTES))))
-  return { buffer: scope.allocate(here * length * ENTRY_BYTES, 'heaps of rows'), rows: here }
+  return { buffer: scope.reuse(here * length * ENTRY_BYTES, 'heaps of rows'), rows: here }
 }

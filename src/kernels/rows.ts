@@ -5,7 +5,7 @@
 import { CentroidalError } from '../core/errors.ts'
 import { type ElementType, elementBytes, type VectorData } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import type { CpuMemory, Device, DeviceBuffer } from '../device/contract.ts'
+import { type BufferPart, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 
 export interface DeviceRows {
   readonly buffer: DeviceBuffer
@@ -51,21 +51,6 @@ export function paddedCols(cols: number): number {
 
 export function rowBytesOf(cols: number, type: ElementType): number {
   return paddedCols(cols) * elementBytes(type)
-}
-
-/** The code the WebAssembly kernels use for an element type. */
-export function kindOf(rows: DeviceRows): number {
-  return denseType(rows) === 'u8' ? 1 : 0
-}
-
-/** The address of all rows, for a job that touches nothing else of their buffer. */
-export function rowsAt(memory: CpuMemory, rows: DeviceRows): number {
-  return memory.address(rows.buffer, rows.rows * rows.stride * elementBytes(denseType(rows)))
-}
-
-/** Dense rows as most kernels take them: address, element type, stride. */
-export function rowArgs(memory: CpuMemory, rows: DeviceRows): number[] {
-  return [rowsAt(memory, rows), kindOf(rows), rows.stride]
 }
 
 /** The element type, for kernels that know only dense rows. */
@@ -158,4 +143,45 @@ export function writeSparseRows(
   device.write(places, from.columns.subarray(begin, from.offsets[end]), offsets.length * 4)
   device.write(to.buffer, values)
   return { ...to, rows: end - first, sparse: { places, columnsAt: offsets.length, entries: values.length } }
+}
+
+/** The offsets and columns of sparse rows. */
+export function sparsePlaces({ sparse }: DeviceRows): SparsePlaces {
+  if (sparse === undefined) throw new Error('These rows are not sparse')
+  return sparse
+}
+
+/** Entries of a sparse row, on average. */
+export function meanEntries(rows: DeviceRows): number {
+  return Math.ceil(sparsePlaces(rows).entries / Math.max(1, rows.rows)) + 1
+}
+
+/** Arithmetic operations of one distance to a centre. */
+export function distanceOperations(rows: DeviceRows): number {
+  return rows.type === 'csr' ? 5 * meanEntries(rows) : 3 * rows.stride
+}
+
+/** What shaders with `vectorBuffers` and `ROW_PARAMS` (shaders/rows.ts) are given for rows. */
+export function vectorBindings({ buffer, sparse, stride }: DeviceRows) {
+  return {
+    x: buffer,
+    offsets: sparse?.places as DeviceBuffer | undefined,
+    quads: stride / 4,
+    columnsAt: sparse?.columnsAt ?? 0,
+  }
+}
+
+/** What shaders with `rowBuffers` and `ROW_PARAMS` are given for rows and centres. */
+export function rowBindings(rows: DeviceRows, centers: DeviceRows, squares?: DeviceBuffer) {
+  return {
+    ...vectorBindings(rows),
+    centers: centers.buffer as DeviceBuffer | BufferPart,
+    squares: squares && slice(squares, 0, centers.rows * 4),
+  }
+}
+
+/** What shaders with `SPARSE_BUFFERS` (shaders/rows.ts) are given for sparse rows. */
+export function sparseBindings(rows: DeviceRows) {
+  const { places, columnsAt } = sparsePlaces(rows)
+  return { x: rows.buffer, offsets: places, columnsAt }
 }

@@ -1,15 +1,7 @@
 /** Passes that turn u32 counts into exclusive prefix sums, in place. WebGPU only; the CPU counts as it sorts. */
-import { THREADS } from '../../shaders/pieces.ts'
 import { SCAN_BLOCK, scanBlockSums, scanSingle, scanWithinBlocks } from '../../shaders/scan.ts'
-import {
-  type BufferPart,
-  type ComputePass,
-  type DeviceBuffer,
-  type GpuTarget,
-  type Shader,
-  slice,
-} from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { type BufferPart, type ComputePass, type DeviceBuffer, type GpuTarget, slice } from '../device/contract.ts'
+import { elements } from '../device/fields.ts'
 
 /** Every level of block sums begins on a boundary any device can bind. */
 const ALIGNMENT = 256
@@ -31,16 +23,16 @@ export function* scanPasses(
     levels.push(slice(workspace, offset, size * 4))
     offset += align(size * 4)
   }
-  const pass = (shader: Shader, level: number): ComputePass => ({
-    shader,
-    bindings: [levels[level], levels[level + 1]],
-    params: [sizes[level]],
-    groups: gridFor(sizes[level + 1], THREADS, gpu.limits.workgroups),
-    operations: sizes[level],
-  })
+  const at = (level: number) => elements(levels[level], sizes[level])
+  const pass = (shader: typeof scanBlockSums, level: number): ComputePass =>
+    shader.pass(
+      gpu,
+      { count: sizes[level], values: at(level), blockSums: at(level + 1) },
+      { items: sizes[level + 1], operations: sizes[level] },
+    )
   const top = levels.length - 1
   for (let level = 0; level < top; level++) yield pass(scanBlockSums, level)
-  yield { shader: scanSingle, bindings: [levels[top]], params: [sizes[top]], groups: [1] }
+  yield scanSingle.pass(gpu, { count: sizes[top], values: at(top) }, { groups: [1] })
   for (let level = top - 1; level >= 0; level--) yield pass(scanWithinBlocks, level)
 }
 

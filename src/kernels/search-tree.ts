@@ -10,18 +10,52 @@
  * looked: f32 [n], centres and nodes measured. Cost: 3 d operations for each of those.
  */
 import { THREADS } from '../../shaders/pieces.ts'
-import { searchRowsPerGroup, searchTreePrivate, searchTreeShader } from '../../shaders/search-tree.ts'
+import { LEAF, searchRowsPerGroup, searchTreePrivate, searchTreeShader } from '../../shaders/search-tree.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType } from './rows.ts'
 
-/** Marks a leaf in the second word of a node. */
-export const LEAF = 0x80000000
+export { LEAF }
+
+export const searchConstants = new SharedConstants({ SEARCH_LEAF: { type: 'u32', value: LEAF } })
+
 /** Words of a node: first, count (with LEAF), column, threshold. */
 export const NODE_WORDS = 4
 /** Most nodes a GPU thread keeps for later. */
 export const LARGEST_QUEUE = 256
+
+export const searchTreeFunction = declareFunction('searchTree', {
+  args: {
+    points: DENSE_VECTORS,
+    centers: reads('f32'),
+    count: 'u32',
+    nodes: reads('u32'),
+    items: reads('u32'),
+    nodeCenters: mayRead('f32'),
+    roots: 'u32',
+    nodeCount: 'u32',
+    checks: 'u32',
+    labels: writes('u32'),
+    distances: writes('f32'),
+    looked: writes('f32'),
+    merge: 'bool',
+    width: 'u32',
+    order: mayRead('u32'),
+  },
+  scratch: {
+    /** The point as floats. */
+    row: ({ points }) => points.stride * 4,
+    /** Numbers of four centres, and four distances. */
+    group: () => 16,
+    measures: () => 16,
+    /** Rank and node. */
+    queue: ({ nodeCount }) => nodeCount * 8,
+    /** A bit for each centre that was measured, where several trees have it. */
+    seen: ({ roots, count }) => (roots > 1 ? Math.ceil(count / 32) * 4 : 0),
+  },
+})
 
 export interface DeviceTree {
   /** u32 [nodeCount][4]; the roots come first. */
@@ -55,7 +89,7 @@ export interface SearchTreeArgs {
 
 export function searchTree(device: Device, args: SearchTreeArgs, control?: RunControl): Promise<void> {
   const { points, centers, tree, labels, distances, looked } = args
-  const merge = args.merge ? 1 : 0
+  const merge = args.merge ?? false
   const width = args.width ?? 0
   const checks = Math.min(width || args.checks, LEAF)
   // Inner nodes are measured too, at most about as many as leaves hold.
@@ -71,50 +105,53 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
           rows: points.rows,
           perRow,
           atLeast: THREADS,
-          pass: (first, count) => ({
-            shader,
-            bindings: [
-              points.buffer,
-              centers.buffer,
-              tree.nodes,
-              tree.items,
-              tree.nodeCenters ?? centers.buffer,
-              labels,
-              distances,
-              looked,
-            ],
-            params: [first, count, points.stride / 4, tree.roots, checks, merge, tree.nodeCenters ? 1 : 0, width],
-            groups: gridFor(count, rowsPerGroup, gpu.limits.workgroups),
-            share: (first + count) / points.rows,
-          }),
+          pass: (firstRow, rows) =>
+            shader.pass(
+              gpu,
+              {
+                x: points.buffer,
+                centers: centers.buffer,
+                nodes: tree.nodes,
+                items: tree.items,
+                nodeCenters: tree.nodeCenters,
+                labels,
+                distances,
+                looked,
+                firstRow,
+                rows,
+                quads: points.stride / 4,
+                roots: tree.roots,
+                checks,
+                merge,
+                width,
+              },
+              { items: rows, perGroup: rowsPerGroup, share: (firstRow + rows) / points.rows },
+            ),
         })
       },
       *cpu(memory) {
-        const listBytes = points.rows * (width || 1) * 4
-        const seenBytes = tree.roots > 1 ? Math.ceil(centers.rows / 32) * 4 : 0
-        yield {
-          entry: 'searchTree',
-          items: points.rows,
-          grain: Math.max(16, Math.round(1e6 / perRow)),
-          args: [
-            ...rowArgs(memory, points),
-            rowsAt(memory, centers),
-            centers.rows,
-            memory.address(tree.nodes, tree.nodeCount * NODE_WORDS * 4),
-            memory.address(tree.items, tree.items.bytes),
-            tree.nodeCenters ? memory.address(tree.nodeCenters, tree.nodeCount * points.stride * 4) : 0,
-            tree.roots,
-            tree.nodeCount,
+        const places = points.rows * (width || 1)
+        yield searchTreeFunction.job(
+          memory,
+          {
+            points,
+            centers: elements(centers.buffer, centers.rows * centers.stride),
+            count: centers.rows,
+            nodes: elements(tree.nodes, tree.nodeCount * NODE_WORDS),
+            items: elements(tree.items),
+            nodeCenters: elements(tree.nodeCenters, tree.nodeCount * points.stride),
+            roots: tree.roots,
+            nodeCount: tree.nodeCount,
             checks,
-            memory.address(labels, listBytes),
-            memory.address(distances, listBytes),
-            memory.address(looked, points.rows * 4),
+            labels: elements(labels, places),
+            distances: elements(distances, places),
+            looked: elements(looked, points.rows),
             merge,
             width,
-            args.order ? memory.address(args.order, points.rows * 4) : 0,
-          ],
-          scratchBytes: points.stride * 4 + 32 + tree.nodeCount * 8 + seenBytes,
-        }
+            order: elements(args.order, points.rows),
+          },
+          { items: points.rows, grain: Math.max(16, Math.round(1e6 / perRow)) },
+        )
       },
     },
     control,

@@ -1,22 +1,51 @@
 /**
- * shares: responsibilities, exp(log - evidence) times the weight of the point, 0 below 2^-110, as
- * smaller ones would soon round to zero. Small as they are, they say how wide a component may grow.
+ * shares: responsibilities, exp(log - evidence) times the weight of the point, 0 below LEAST_SHARE.
  *
- * `sharesOfLists` turns the logs of `respond` into shares in place, f32 [n][m], and gives the label (the
- * first of the list) with its squared distance. evidence: f32 [n] is the log of the sum over the list,
- * unless it is `given`.
- * `sharesOfAll` takes `count` components from `first` on: pairs u32 [n][count], NO_LABEL where the
- * share is 0, and shares f32 [n][count]. Cost: 3 n count d.
+ * `sharesOfLists` turns the logs of `respond` into shares in place, f32 [n][m], and writes the label (the first of the list)
+ * and its squared distance. evidence: f32 [n] is the log of the sum over the list, unless it is `given`.
+ * `sharesOfAll` takes `count` components from component `first` on: pairs u32 [n][count], NO_LABEL where the share is 0, and
+ * shares f32 [n][count]. Cost: 3 n count d.
  */
 import { THREADS } from '../../shaders/pieces.ts'
-import { sharesOfAllShader, sharesOfListsShader } from '../../shaders/shares.ts'
+import { LEAST_SHARE, sharesOfAllShader, sharesOfListsShader } from '../../shaders/shares.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, type RowRange, rangeWithin, rowArgs, rowsAt } from './rows.ts'
+import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
 
-/** Shares below this are none. */
-export const LEAST_SHARE = 2 ** -110
+export const sharesConstants = new SharedConstants({ LEAST_SHARE: { type: 'f32', value: LEAST_SHARE } })
+
+export const sharesOfListsFunction = declareFunction('sharesOfLists', {
+  args: {
+    points: DENSE_VECTORS,
+    centers: reads('f32'),
+    weights: mayRead('f32'),
+    best: reads('u32'),
+    logs: writes('f32'),
+    m: 'u32',
+    evidence: writes('f32'),
+    given: 'bool',
+    labels: writes('u32'),
+    distances: writes('f32'),
+  },
+})
+
+export const sharesOfAllFunction = declareFunction('sharesOfAll', {
+  args: {
+    points: DENSE_VECTORS,
+    centers: reads('f32'),
+    scales: reads('f32'),
+    weights: mayRead('f32'),
+    first: 'u32',
+    count: 'u32',
+    evidence: reads('f32'),
+    pairs: writes('u32'),
+    shares: writes('f32'),
+    /** The first point that takes part. */
+    from: 'u32',
+  },
+})
 
 export interface SharesOfListsArgs {
   readonly points: DeviceRows
@@ -47,41 +76,36 @@ export interface SharesOfAllArgs {
 }
 
 export function sharesOfLists(device: Device, args: SharesOfListsArgs): Promise<void> {
-  const { points, centers, weights, m, best, logs, evidence, labels, distances } = args
-  const given = args.given ? 1 : 0
+  const { points, centers, weights, m, best, logs, evidence, given = false, labels, distances } = args
+  const { rows, stride } = points
+  const shared = {
+    m,
+    given,
+    weights: elements(weights, rows),
+    best: elements(best, rows * m),
+    logs: elements(logs, rows * m),
+    evidence: elements(evidence, rows),
+    labels: elements(labels, rows),
+    distances: elements(distances, rows),
+  }
   return device.run({
     name: 'shares-of-lists',
     *webgpu(gpu) {
+      const shader = sharesOfListsShader(denseType(points))
+      const rowArgs = { x: points.buffer, centers: centers.buffer, quads: stride / 4 }
       yield* rowPasses(gpu, {
-        rows: points.rows,
-        perRow: 3 * points.stride + 16 * m,
+        rows,
+        perRow: 3 * stride + 16 * m,
         atLeast: THREADS,
-        pass: (first, count) => ({
-          shader: sharesOfListsShader(denseType(points)),
-          bindings: [points.buffer, centers.buffer, weights ?? best, best, logs, evidence, labels, distances],
-          params: [first, count, points.stride / 4, m, weights ? 1 : 0, given],
-          groups: gridFor(count, THREADS, gpu.limits.workgroups),
-        }),
+        pass: (firstRow, count) => shader.pass(gpu, { ...shared, ...rowArgs, firstRow, rows: count }, { items: count }),
       })
     },
     *cpu(memory) {
-      yield {
-        entry: 'sharesOfLists',
-        items: points.rows,
-        grain: Math.max(16, Math.round(5e5 / (points.stride + 16 * m))),
-        args: [
-          ...rowArgs(memory, points),
-          rowsAt(memory, centers),
-          weights ? memory.address(weights, points.rows * 4) : 0,
-          memory.address(best, points.rows * m * 4),
-          memory.address(logs, points.rows * m * 4),
-          m,
-          memory.address(evidence, points.rows * 4),
-          given,
-          memory.address(labels, points.rows * 4),
-          memory.address(distances, points.rows * 4),
-        ],
-      }
+      yield sharesOfListsFunction.job(
+        memory,
+        { ...shared, points, centers: elements(centers.buffer, centers.rows * stride) },
+        { items: rows, grain: Math.max(16, Math.round(5e5 / (stride + 16 * m))) },
+      )
     },
   })
 }
@@ -89,43 +113,48 @@ export function sharesOfLists(device: Device, args: SharesOfListsArgs): Promise<
 export function sharesOfAll(device: Device, args: SharesOfAllArgs): Promise<void> {
   const { points, centers, scales, weights, first, count, evidence, pairs, shares } = args
   const { from, count: taken } = rangeWithin(points.rows, args.range)
-  const bytes = (from + taken) * 4
+  const { stride } = points
+  const used = from + taken
+  const shared = {
+    first,
+    count,
+    weights: elements(weights, used),
+    evidence: elements(evidence, used),
+    pairs: elements(pairs, used * count),
+    shares: elements(shares, used * count),
+  }
   return device.run({
     name: 'shares-of-all',
     *webgpu(gpu) {
+      const shader = sharesOfAllShader(denseType(points))
+      const rowArgs = { x: points.buffer, centers: centers.buffer, quads: stride / 4 }
       const most = Math.floor((gpu.limits.workgroups ** 2 * THREADS) / count)
       for (let at = 0; at < taken; at += most) {
         yield* rowPasses(gpu, {
           rows: Math.min(most, taken - at),
-          perRow: 3 * count * points.stride,
+          perRow: 3 * count * stride,
           atLeast: Math.max(1, Math.floor(THREADS / count)),
-          pass: (row, rows) => ({
-            shader: sharesOfAllShader(denseType(points)),
-            bindings: [points.buffer, centers.buffer, scales, weights ?? scales, evidence, pairs, shares],
-            params: [from + at + row, rows, points.stride / 4, first, count, weights ? 1 : 0],
-            groups: gridFor(rows * count, THREADS, gpu.limits.workgroups),
-          }),
+          pass: (row, rows) =>
+            shader.pass(
+              gpu,
+              { ...shared, ...rowArgs, scales: elements(scales, centers.rows), firstRow: from + at + row, rows },
+              { items: rows * count },
+            ),
         })
       }
     },
     *cpu(memory) {
-      yield {
-        entry: 'sharesOfAll',
-        items: taken,
-        grain: Math.max(1, Math.round(5e5 / (count * points.stride))),
-        args: [
-          ...rowArgs(memory, points),
-          rowsAt(memory, centers),
-          memory.address(scales, centers.rows * 8),
-          weights ? memory.address(weights, bytes) : 0,
-          first,
-          count,
-          memory.address(evidence, bytes),
-          memory.address(pairs, bytes * count),
-          memory.address(shares, bytes * count),
+      yield sharesOfAllFunction.job(
+        memory,
+        {
+          ...shared,
+          points,
+          centers: elements(centers.buffer, centers.rows * stride),
+          scales: elements(scales, centers.rows * 2),
           from,
-        ],
-      }
+        },
+        { items: taken, grain: Math.max(1, Math.round(5e5 / (count * stride))) },
+      )
     },
   })
 }

@@ -3,11 +3,15 @@
  * places of two lists differ; or, without a second list, how many places of the first are zero.
  * A range gives the bits that its places would give in lists of their own.
  */
-import { THREADS } from '../../shaders/pieces.ts'
-import { TALLY_BLOCK, tallyShader } from '../../shaders/tally.ts'
+import { TALLY_BLOCK, TALLY_FIELDS, tallyShader } from '../../shaders/tally.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { gridFor } from '../device/plan.ts'
+import { elements } from '../device/fields.ts'
+import { declareFunction, SharedConstants } from './declared-function.ts'
 import { type RowRange, rangeWithin } from './rows.ts'
+
+export const tallyConstants = new SharedConstants({ TALLY_BLOCK: { type: 'u32', value: TALLY_BLOCK } })
+
+export const tallyFunction = declareFunction('tally', { args: { ...TALLY_FIELDS.params, ...TALLY_FIELDS.buffers } })
 
 export interface TallyArgs {
   readonly count: number
@@ -43,34 +47,24 @@ export async function stageTally(device: Device, args: TallyArgs): Promise<() =>
   const { values, weights, left, right, sums, differences } = args
   if (count === 0) return async () => ({ sum: 0, different: 0 })
   const blocks = Math.ceil(count / TALLY_BLOCK)
-  const bytes = (from + count) * 4
+  const used = from + count
+  const shared = {
+    first: from,
+    count,
+    values: elements(values, used),
+    weights: elements(weights, used),
+    left: elements(left, used),
+    right: elements(right, used),
+    sums: elements(sums, blocks),
+    differences: elements(differences, blocks),
+  }
   await device.run({
     name: 'tally',
     *webgpu(gpu) {
-      yield {
-        shader: tallyShader,
-        bindings: [values, weights ?? values, left, right ?? left, sums, differences],
-        params: [from, count, weights ? 1 : 0, right ? 0 : 1],
-        groups: gridFor(blocks, THREADS, gpu.limits.workgroups),
-        operations: count * 4,
-      }
+      yield tallyShader.pass(gpu, shared, { items: blocks, operations: count * 4 })
     },
     *cpu(memory) {
-      yield {
-        entry: 'tally',
-        items: blocks,
-        grain: 64,
-        args: [
-          from,
-          count,
-          memory.address(values, bytes),
-          weights ? memory.address(weights, bytes) : 0,
-          memory.address(left, bytes),
-          right ? memory.address(right, bytes) : 0,
-          memory.address(sums, blocks * 4),
-          memory.address(differences, blocks * 4),
-        ],
-      }
+      yield tallyFunction.job(memory, shared, { items: blocks, grain: 64 })
     },
   })
   const readSums = device.stage({ buffer: sums, offset: 0, bytes: blocks * 4 })

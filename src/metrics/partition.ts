@@ -45,6 +45,10 @@ export function contingency(a: Labels, b: Labels): Contingency {
 
 /** Labels as 0, 1, 2... in order of appearance. */
 export function renumber(labels: Labels): { indices: Uint32Array; counts: Float64Array } {
+  if (labels instanceof Uint32Array) {
+    const most = labels.reduce((largest, label) => Math.max(largest, label), 0)
+    if (most < labels.length) return renumberSmall(labels, most)
+  }
   const known = new Map<number, number>()
   const counts: number[] = []
   const indices = new Uint32Array(labels.length)
@@ -61,15 +65,29 @@ export function renumber(labels: Labels): { indices: Uint32Array; counts: Float6
   return { indices, counts: Float64Array.from(counts) }
 }
 
+/** The same with a table of the labels, which is faster than a Map. */
+function renumberSmall(labels: Uint32Array, most: number): { indices: Uint32Array; counts: Float64Array } {
+  // One more than the index; 0 for labels that have not appeared.
+  const known = new Uint32Array(most + 1)
+  const counts: number[] = []
+  const indices = new Uint32Array(labels.length)
+  for (let i = 0; i < labels.length; i++) {
+    const label = labels[i]
+    if (known[label] === 0) known[label] = counts.push(0)
+    const index = known[label] - 1
+    counts[index]++
+    indices[i] = index
+  }
+  return { indices, counts: Float64Array.from(counts) }
+}
+
 /** Pairs that occur, as [first * width + second, how often]. */
 function countPairs(first: Uint32Array, second: Uint32Array, height: number, width: number): [number, number][] {
   if (height * width <= LARGEST_TABLE) {
     const table = new Float64Array(height * width)
     for (let i = 0; i < first.length; i++) table[first[i] * width + second[i]]++
     const cells: [number, number][] = []
-    table.forEach((count, key) => {
-      if (count > 0) cells.push([key, count])
-    })
+    for (let key = 0; key < table.length; key++) if (table[key] > 0) cells.push([key, table[key]])
     return cells
   }
   const sparse = new Map<number, number>()

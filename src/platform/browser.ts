@@ -3,8 +3,9 @@ import { CentroidalError } from '../core/errors.ts'
 import { openBlobOrUrl } from './browser-files.ts'
 import type { Platform, Thread } from './contract.ts'
 
-/** Names in the storage of a page are shared with the page. */
-const STORED = 'centroidal/'
+/** Responses of this name are kept in the Cache API, which workers have too, unlike local storage. The address is never fetched. */
+const CACHE = 'centroidal'
+const KEPT_AT = 'https://centroidal.invalid/'
 
 export const platform: Platform = {
   name: 'browser',
@@ -23,18 +24,20 @@ export const platform: Platform = {
     if (adapter.info.isFallbackAdapter && !software) return { whyNot: 'the browser offers only a software adapter' }
     return { entry: { gpu: navigator.gpu, adapter, origin: 'the browser' } }
   },
-  recall(name) {
+  async recall(name) {
     try {
-      return globalThis.localStorage?.getItem(STORED + name) ?? undefined
+      const cache = await globalThis.caches?.open(CACHE)
+      return await (await cache?.match(KEPT_AT + name))?.text()
     } catch {
       return undefined
     }
   },
-  remember(name, text) {
+  async remember(name, text) {
     try {
-      globalThis.localStorage?.setItem(STORED + name, text)
+      const cache = await globalThis.caches?.open(CACHE)
+      await cache?.put(KEPT_AT + name, new Response(text))
     } catch {
-      // Workers have no such storage, and pages may be denied it.
+      // Insecure pages have no such storage, and others may be denied it.
     }
   },
   openBytes: openBlobOrUrl,

@@ -40,9 +40,9 @@ export interface Platform {
   /** The best adapter there is: hardware first, software only if `software`. Undefined with the reason in `whyNot`. */
   findGpu(options: { software: boolean }): Promise<{ entry?: GpuEntry; whyNot?: string }>
   /** A text that was remembered under a name, by this process or an earlier one. Undefined where there is none. */
-  recall(name: string): string | undefined
+  recall(name: string): Promise<string | undefined>
   /** Keeps a text for {@link recall}. Where nothing can be kept, nothing happens. */
-  remember(name: string, text: string): void
+  remember(name: string, text: string): Promise<void>
   openBytes(location: Location): Promise<ByteSource>
   createBytes(location: string): Promise<ByteSink>
   /** File operations that saving a folder is made of. Undefined in a page, which has no folders to write to. */

@@ -22,14 +22,14 @@ export const platform: Platform = {
   },
   startThread,
   findGpu: findNodeGpu,
-  recall(name) {
+  async recall(name) {
     try {
       return readPrivateFile(name)
     } catch {
       return undefined
     }
   },
-  remember(name, text) {
+  async remember(name, text) {
     try {
       writePrivateFile(name, text)
     } catch {

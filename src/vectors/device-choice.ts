@@ -7,12 +7,22 @@ import { badArgument } from '../core/errors.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
 import type { Device } from '../device/contract.ts'
 import { isDevice } from '../device/is-device.ts'
-import { DEVICE_CHECKS, DEVICE_KINDS, type DeviceOptions, openDevice as openPlainDevice } from '../device/open.ts'
-import { type DeviceLease, SHARED_BYTES, sharedDevices } from '../device/shared.ts'
+import {
+  DEVICE_CHECKS,
+  DEVICE_KINDS,
+  type DeviceOptions,
+  openForSharing,
+  openDevice as openPlainDevice,
+  prefersCpu,
+} from '../device/open.ts'
+import { type DeviceLease, SHARED_BYTES, SharedDevices } from '../device/shared.ts'
 import { ensureTuned } from './tuning.ts'
 
 /** An open device, which stays open; or what to open, or share with calls that ask for the same; undefined is `auto`. */
 export type DeviceChoice = Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu' | undefined
+
+/** The devices that the calls of this process share. */
+export const sharedDevices = /* @__PURE__ */ new SharedDevices((options) => openTuned(options, openForSharing))
 
 /** What a caller gave as `device`. */
 export function deviceChoice(value: unknown, thing: string): Exclude<DeviceChoice, undefined> {
@@ -41,10 +51,7 @@ export async function acquireDevice(choice: DeviceChoice, inputs: readonly Sized
     return { device: choice, release: async () => {} }
   }
   if (inputs.reduce((sum, input) => sum + bytesOf(input), 0) > SHARED_BYTES) return openOwn(choice)
-  const options = optionsOfChoice(choice)
-  const lease = await sharedDevices.acquire(options)
-  await ensureTuned(lease.device, options)
-  return lease
+  return sharedDevices.acquire(optionsOfChoice(choice))
 }
 
 /**
@@ -66,10 +73,18 @@ export async function acquireDevice(choice: DeviceChoice, inputs: readonly Sized
  * device.info.kind // => 'cpu'
  * ```
  */
-export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
-  const device = await openPlainDevice(options)
-  await ensureTuned(device, options)
-  return device
+export function openDevice(options: DeviceOptions = {}): Promise<Device> {
+  return openTuned(options, openPlainDevice)
+}
+
+/** A hardware GPU is measured when it is first used, and `auto` chooses between it and the CPU device after that. */
+async function openTuned(options: DeviceOptions, open: (options: DeviceOptions) => Promise<Device>): Promise<Device> {
+  const device = await open(options)
+  const measured = await ensureTuned(device, options)
+  const auto = (options.kind ?? 'auto') === 'auto'
+  if (!(measured && auto && (await prefersCpu(device, options)))) return device
+  await device.close()
+  return open(options)
 }
 
 function optionsOfChoice(choice: Exclude<DeviceChoice, Device>): DeviceOptions {

@@ -1,88 +1,64 @@
-/** Choosing the fastest forms of kernels on a WebGPU adapter, by a short measurement that is remembered. */
-import { abortSignal, callback, type OptionChecks, optionsOf } from '../core/arguments.ts'
-import { badArgument, CentroidalError } from '../core/errors.ts'
-import type { Device } from '../device/contract.ts'
-import { isDevice } from '../device/is-device.ts'
-import { type DeviceOptions, openDevice as openPlainDevice } from '../device/open.ts'
-import { rememberedForms, rememberForms } from '../device/remembered-forms.ts'
-import { type FormTiming, measureForms } from '../kernels/measured-forms.ts'
-
-/** What can be asked of {@link tune}. */
-export interface TuneOptions {
-  /** An open WebGPU device. Default: one is opened, a hardware GPU where there is one, else a software adapter. */
-  readonly device?: Device
-  /** Stops the measurement: the call then rejects with the reason of the signal. Optional. */
-  readonly signal?: AbortSignal
-  /** Called now and then with the share that is done, 0 to 1. Optional. */
-  readonly onProgress?: (share: number) => void
-}
-
-/** What {@link tune} measured. */
-export interface Tuning {
-  /** The name of the adapter. */
-  readonly adapter: string
-  /** The fastest form of each kernel, which devices on this adapter use from now on. */
-  readonly forms: Readonly<Record<string, string>>
-  /** All forms that were compared. */
-  readonly timings: readonly FormTiming[]
-}
-
-const CHECKS: OptionChecks<TuneOptions> = {
-  device: (value, thing) => {
-    if (isDevice(value)) return value
-    throw badArgument(thing, value, 'give an open device.')
-  },
-  signal: abortSignal,
-  onProgress: callback,
-}
+/** Measuring a device, once: which forms of its kernels are the fastest, and how fast it assigns. Results are remembered. */
+import type { Device, RunControl } from '../device/contract.ts'
+import type { DeviceOptions } from '../device/open.ts'
+import { rememberedTuning, rememberTuning } from '../device/remembered-tuning.ts'
+import { speedClass, withMeasured } from '../device/speed.ts'
+import { type MeasuredForms, measureExact, measureForms } from '../kernels/measured-forms.ts'
 
 /**
- * Measures which forms of the WebGPU kernels are the fastest on this adapter, and remembers them in the user's cache (in a
- * page, in its local storage). It takes well under a second on a GPU. A hardware GPU is tuned automatically the first time
- * that it is used, unless `tune: false` is given to {@link openDevice}. On hardware, results do not depend on the forms.
- *
- * @example
- * ```ts
- * import { openDevice, tune } from 'centroidal'
- *
- * const device = await openDevice()
- * if (device.info.kind === 'webgpu') {
- *   const { timings } = await tune({ device })
- *   for (const { kernel, form, gflops } of timings) console.log(kernel, form, gflops)
- * }
- * await device.close()
- * ```
+ * Measures the forms of kernels and the speed of exact assignment; the device uses both from now on. `everything`: also
+ * forms that are never exchanged, to be looked at.
  */
-export async function tune(options: TuneOptions = {}): Promise<Tuning> {
-  const { device: given, signal, onProgress } = optionsOf<TuneOptions>('tune', options, CHECKS)
-  const device = given ?? (await openPlainDevice({ kind: 'webgpu' }))
-  try {
-    if (device.useForms === undefined) {
-      throw new CentroidalError(
-        'bad-option',
-        'The CPU device has one form of each kernel: give a WebGPU device to tune.',
-      )
-    }
-    const adapter = device.info.name
-    const { forms, timings } = await measureForms(device, { signal, onProgress })
-    rememberForms(adapter, forms)
-    device.useForms(forms)
-    return { adapter, forms, timings }
-  } finally {
-    if (given === undefined) await device.close()
-  }
+export async function tuneKernels(
+  device: Device,
+  control: RunControl = {},
+  { everything = false } = {},
+): Promise<MeasuredForms> {
+  const found = device.useForms ? await measureForms(device, control, { everything }) : { forms: {}, timings: [] }
+  device.useForms?.(found.forms)
+  const gflops = await measureExact(device, control)
+  await keepSpeed(device, 'exact', gflops, device.useForms && { forms: found.forms })
+  return found
 }
 
-const tuned = /* @__PURE__ */ new WeakMap<Device, Promise<void>>()
+/** Remembers the class of a measured speed. What cannot be remembered is not used either: see speed.ts. */
+export async function keepSpeed(
+  device: Device,
+  what: 'exact' | 'closures',
+  gflops: number,
+  also: Parameters<typeof rememberTuning>[1] = {},
+): Promise<void> {
+  const { name, speed } = device.info
+  const known = await rememberedTuning(name)
+  const found = { [what]: speedClass(gflops, known[what]) }
+  if (await rememberTuning(name, { ...also, ...found })) device.useSpeed?.(withMeasured(speed, { ...known, ...found }))
+}
 
-/** Tunes a hardware GPU that was never tuned before. `software`: also software adapters, for tests. */
-export function ensureTuned(device: Device, { tune: wanted, tiled }: DeviceOptions, software = false): Promise<void> {
-  if (wanted === false || tiled !== undefined || device.useForms === undefined) return Promise.resolve()
-  if (device.info.software && !software) return Promise.resolve()
+const tuned = /* @__PURE__ */ new WeakMap<Device, Promise<boolean>>()
+
+/**
+ * Tunes a hardware GPU that was never tuned before, and tells whether it did. `software`: also software adapters, for
+ * tests.
+ */
+export function ensureTuned(device: Device, { tune, tiled }: DeviceOptions, software = false): Promise<boolean> {
+  if (tune === false || tiled !== undefined || device.useForms === undefined) return Promise.resolve(false)
+  if (device.info.software && !software) return Promise.resolve(false)
   let done = tuned.get(device)
   if (done === undefined) {
-    done = rememberedForms(device.info.name) ? Promise.resolve() : tune({ device }).then(() => {})
+    done = tuneOnce(device)
     tuned.set(device, done)
   }
   return done
+}
+
+async function tuneOnce(device: Device): Promise<boolean> {
+  const { forms, exact } = await rememberedTuning(device.info.name)
+  if (forms && exact !== undefined) return false
+  await tuneKernels(device)
+  return true
+}
+
+/** Whether the device is one that is measured without being asked: a hardware GPU, unless that was switched off. */
+export function isTuned(device: Device): boolean {
+  return tuned.has(device)
 }

@@ -203,6 +203,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
                 limits: 'options',
                 tiled: 'flag',
                 tune: 'flag',
+                gflops: { place: 'real', also: optional, not: ['zero', 'Infinity', '2^31', '2^53 - 1', '1e300'] },
                 shared: 'flag',
               },
             ),

@@ -1,6 +1,6 @@
 /** More clusters from fewer: what a step of a sweep begins with. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { extendClusters } from '../../src/clustering/sweep/extension.ts'
+import { extendClusters, THOROUGH } from '../../src/clustering/sweep/extension.ts'
 import { toSource } from '../../src/core/matrix.ts'
 import {
   adjustedRandIndex,
@@ -46,7 +46,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       try {
         const centers = meansOf(vectors, labels, before).data as Float32Array
         const random = createRandom(1)
-        return (await extendClusters(device, points, { labels, centers }, { k, random, unit: false })).labels
+        return (await extendClusters(device, points, { labels, centers }, { k, random, unit: false, effort: THOROUGH }))
+          .labels
       } finally {
         points.free()
       }

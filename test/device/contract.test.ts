@@ -233,7 +233,7 @@ onEveryDevice((opened) => {
         webgpu: () => [
           { shader: { name: 'nothing', code: () => 'fn main() {}' }, bindings: [], params: [], groups: [1] },
         ],
-        cpu: () => [{ entry: 'nothing', items: 1, grain: 1, args: [] }],
+        cpu: () => [{ entry: 'nothing', items: 1, grain: 1, args: new Uint8Array(0) }],
       })
       await expect(nothing).rejects.toThrow()
       await checkWork(device)

@@ -4,6 +4,7 @@ import { platform } from '#platform'
 import { BufferScope, type CpuJob, type CpuMemory, type Device } from '../../src/device/contract.ts'
 import { openCpuDevice } from '../../src/device/cpu/device.ts'
 import type { Thread } from '../../src/platform/contract.ts'
+import { distanceBlock } from './distance-block.ts'
 
 const COLS = 64
 const start = platform.startThread
@@ -37,7 +38,13 @@ async function distancesOf(device: Device, rows: number, times: number, signal?:
         entry: 'distanceMatrix',
         items: rows,
         grain: 3,
-        args: [memory.address(x, x.bytes), 0, COLS, memory.address(x, x.bytes), rows, memory.address(out, out.bytes)],
+        args: distanceBlock({
+          x: memory.address(x, x.bytes),
+          stride: COLS,
+          centers: memory.address(x, x.bytes),
+          k: rows,
+          out: memory.address(out, out.bytes),
+        }),
       }))
     await device.run({ name: 'distances', webgpu: () => [], cpu: jobs }, { signal })
     return new Float32Array(await device.read(out))

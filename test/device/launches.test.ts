@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Launches } from '../../src/device/contract.ts'
 import { blobs, type ClusterOptions, clusterSteps, type Device, openDevice } from '../../src/index.ts'
+import { openIdle } from './changed-gpu.ts'
 
 let device: Device
 beforeAll(async () => {
@@ -51,7 +52,32 @@ describe('a round', () => {
     expect(readbacks.slice(1).map((count, i) => count - readbacks[i])).toEqual([2, 2, 2])
   })
 
-  /** What grows with n are batches of 4,096 points: 245 for each of three trees at a million points. */
+  /** The real code at full size, on a device that counts and executes nothing. */
+  test('of closures-sharp takes at most 1,000 dispatches and 2 readbacks for a million points, 10,000 clusters', async () => {
+    const [rows, cols, k] = [1_000_000, 128, 10_000]
+    const data = new Uint8Array(rows * cols)
+    for (let i = 0; i < data.length; i++) data[i] = Math.imul(i, 2654435761) >>> 24
+    const idle = await openIdle({ tiled: true })
+    const settings = { k, method: 'closures-sharp', start: 'random', iterations: 7, tolerance: 0 } as const
+    const rounds: Launches[] = []
+    for await (const _ of clusterSteps(
+      { data, rows, cols },
+      { ...settings, seed: 1, relocate: false, empty: 'keep', device: idle },
+    )) {
+      rounds.push(idle.launches as Launches)
+    }
+    await idle.close()
+    expect(rounds.length).toBe(7)
+    for (let i = 2; i < rounds.length; i++) {
+      const dispatches = rounds[i].dispatches - rounds[i - 1].dispatches
+      expect(dispatches).toBeLessThanOrEqual(1000)
+      // 128 batches of each tree, proposed and applied: fewer would mean that points were left out.
+      expect(dispatches).toBeGreaterThan(128 * 2 * Math.min(3, i))
+      expect(rounds[i].readbacks - rounds[i - 1].readbacks).toBeLessThanOrEqual(2)
+    }
+  }, 240_000)
+
+  /** Below half a million points batches have 4,096 points. */
   test('of closures-sharp reads once, and grows by what its batches take', async () => {
     const steady = async (rows: number): Promise<Launches> => {
       const rounds = await roundsOf(rows, { k: 40, method: 'closures-sharp', trees: 1, iterations: 3 })

@@ -5,6 +5,7 @@ import { CentroidalError } from '../../src/core/errors.ts'
 import { BufferScope, type CpuJob, type CpuMemory, type Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import type { Thread } from '../../src/platform/contract.ts'
+import { distanceBlock } from './distance-block.ts'
 
 const TRAPPED = /^The kernel distanceMatrix of the CPU device failed \(RuntimeError: memory access out of bounds\)\./
 
@@ -38,7 +39,13 @@ function work(device: Device): Promise<void> {
       entry: 'distanceMatrix',
       items: rows,
       grain: 10,
-      args: [memory.address(x, x.bytes), 0, 64, memory.address(x, x.bytes), rows, memory.address(out, out.bytes)],
+      args: distanceBlock({
+        x: memory.address(x, x.bytes),
+        stride: 64,
+        centers: memory.address(x, x.bytes),
+        k: rows,
+        out: memory.address(out, out.bytes),
+      }),
     })),
   )
 }
@@ -110,9 +117,9 @@ describe('a kernel that traps', () => {
     entry: 'distanceMatrix',
     items: 40,
     grain: 1,
-    args: [2 ** 31 - 64, 0, 4, 2 ** 31 - 64, 4, 16],
+    args: distanceBlock({ x: 2 ** 31 - 64, stride: 4, centers: 2 ** 31 - 64, k: 4, out: 16 }),
   }
-  const harmless: CpuJob = { ...trap, args: [1024, 0, 0, 1024, 0, 1024] }
+  const harmless: CpuJob = { ...trap, args: distanceBlock({ x: 1024, stride: 0, centers: 1024, k: 0, out: 1024 }) }
 
   test.each([
     ['3 threads', { threads: 3 }],

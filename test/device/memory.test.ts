@@ -8,6 +8,7 @@ import { ThreadPool } from '../../src/device/cpu/pool.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { checked } from '../../wasm/build/checked.js'
 import { openFilledWebGpu } from '../kernels/devices.ts'
+import { distanceBlock } from './distance-block.ts'
 
 const PLAIN: readonly [string, () => Promise<Device>][] = [
   ['cpu with threads', () => openDevice({ kind: 'cpu', threads: 2 })],
@@ -51,7 +52,7 @@ describe('new memory', () => {
   })
 })
 
-/** look(start, end, scratch, out): out[start] = scratch[0], then scratch[0] = 0. */
+/** look(start, end, scratch, args): out[start] = scratch[0], then scratch[0] = 0, where out = args[0]. */
 const LOOK = Uint8Array.from([
   ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
   ...[1, 8, 1, 0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 0],
@@ -59,29 +60,71 @@ const LOOK = Uint8Array.from([
   ...[2, 18, 1, 3, 0x65, 0x6e, 0x76, 6, 0x6d, 0x65, 0x6d, 0x6f, 0x72, 0x79, 2, 3, 1, 0x80, 0x80, 4],
   ...[3, 2, 1, 0],
   ...[7, 8, 1, 4, 0x6c, 0x6f, 0x6f, 0x6b, 0, 0],
-  ...[10, 27, 1, 25, 0],
-  ...[0x20, 3, 0x20, 0, 0x41, 2, 0x74, 0x6a, 0x20, 2, 0x28, 2, 0, 0x36, 2, 0],
+  ...[10, 30, 1, 28, 0],
+  ...[0x20, 3, 0x28, 2, 0, 0x20, 0, 0x41, 2, 0x74, 0x6a, 0x20, 2, 0x28, 2, 0, 0x36, 2, 0],
   ...[0x20, 2, 0x41, 0, 0x36, 2, 0, 0x0b],
 ])
 
 describe('scratch', () => {
   test.each(['threads', 'in place'])('is filled before every call of a kernel (%s)', async (where) => {
     const memory = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true })
-    const heap = new WasmHeap(memory, 1024, 2 ** 30)
+    const heap = new WasmHeap(memory, 65536, 2 ** 30)
+    const blocks = 1024
     const module = await WebAssembly.compile(LOOK)
     const { exports } = await WebAssembly.instantiate(module, { env: { memory } })
     const runner =
       where === 'threads'
-        ? await ThreadPool.start(module, heap, 2, { fill: 0xab })
-        : new InPlaceRunner(exports, heap, { fill: 0xab })
+        ? await ThreadPool.start(module, heap, 2, { blocks, fill: 0xab })
+        : new InPlaceRunner(exports, heap, blocks, { fill: 0xab })
     const items = 50
     const out = heap.allocate(items * 4, 'out')
     for (let again = 0; again < 2; again++) {
-      await runner.run([{ entry: 'look', items, grain: 1, args: [out], scratchBytes: 4 }])
+      await runner.run([
+        { entry: 'look', items, grain: 1, args: new Uint8Array(Uint32Array.of(out).buffer), scratchBytes: 4 },
+      ])
       const seen = new Set(new Uint32Array(memory.buffer, out, items))
       expect([...seen]).toEqual([0xabababab])
     }
     await runner.close()
+  })
+})
+
+/** touch(start, end, scratch, args): stores 0 at scratch + args[0]. */
+const TOUCH = Uint8Array.from([
+  ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+  ...[1, 8, 1, 0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 0],
+  ...[2, 18, 1, 3, 0x65, 0x6e, 0x76, 6, 0x6d, 0x65, 0x6d, 0x6f, 0x72, 0x79, 2, 3, 1, 0x80, 0x80, 4],
+  ...[3, 2, 1, 0],
+  ...[7, 9, 1, 5, 0x74, 0x6f, 0x75, 0x63, 0x68, 0, 0],
+  ...[10, 17, 1, 15, 0],
+  ...[0x20, 2, 0x20, 3, 0x28, 2, 0, 0x6a, 0x41, 0, 0x3a, 0, 0, 0x0b],
+])
+
+describe('bytes around an area of scratch memory', () => {
+  const scratchAreas = [
+    { name: 'row', offset: 64, bytes: 10 },
+    { name: 'list', offset: 144, bytes: 16 },
+  ]
+
+  test.each([
+    [64, true],
+    [73, true],
+    [74, false],
+    [63, false],
+    [0, false],
+    [143, false],
+    [159, true],
+    [160, false],
+    [223, false],
+  ])('are watched: a kernel that writes to byte %i (allowed: %s)', async (byte, allowed) => {
+    const memory = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true })
+    const heap = new WasmHeap(memory, 65536, 2 ** 30)
+    const { exports } = await WebAssembly.instantiate(await WebAssembly.compile(TOUCH), { env: { memory } })
+    const runner = new InPlaceRunner(exports, heap, 1024, { fill: 0xab })
+    const args = new Uint8Array(Uint32Array.of(byte).buffer)
+    const run = runner.run([{ entry: 'touch', items: 1, grain: 1, args, scratchBytes: 224, scratchAreas }])
+    if (allowed) await run
+    else await expect(run).rejects.toThrow(`wrote to byte ${byte} of its scratch memory`)
   })
 })
 
@@ -178,7 +221,8 @@ describe('checked kernels', () => {
       webgpu: () => [],
       *cpu(memory) {
         const x = memory.address(rows, points)
-        yield { entry: 'distanceMatrix', items: 1, grain: 1, args: [x, 0, 4, x, 1, memory.address(distances, out)] }
+        const args = distanceBlock({ x, stride: 4, centers: x, k: 1, out: memory.address(distances, out) })
+        yield { entry: 'distanceMatrix', items: 1, grain: 1, args }
       },
     })
     const outcome = await done.then(

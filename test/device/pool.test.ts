@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BufferScope, type CpuJob, type CpuMemory, type Device, slice } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { expectSame } from '../tolerance.ts'
+import { distanceBlock } from './distance-block.ts'
 
 const DEVICES = [
   { name: '3 threads', open: () => openDevice({ kind: 'cpu', threads: 3 }) },
@@ -41,14 +42,13 @@ for (const { name, open } of DEVICES) {
         entry: 'distanceMatrix',
         items: rows - 1 - i,
         grain,
-        args: [
-          memory.address(slice(buffers[i % 2], ROW_BYTES, (rows - 1) * ROW_BYTES), (rows - 1) * ROW_BYTES),
-          0,
-          COLS,
-          memory.address(centers, centers.bytes),
-          COLS,
-          memory.address(buffers[(i + 1) % 2], rows * ROW_BYTES),
-        ],
+        args: distanceBlock({
+          x: memory.address(slice(buffers[i % 2], ROW_BYTES, (rows - 1) * ROW_BYTES), (rows - 1) * ROW_BYTES),
+          stride: COLS,
+          centers: memory.address(centers, centers.bytes),
+          k: COLS,
+          out: memory.address(buffers[(i + 1) % 2], rows * ROW_BYTES),
+        }),
       })
       try {
         await run(device, function* (memory) {
@@ -82,8 +82,8 @@ for (const { name, open } of DEVICES) {
 
     test('jobs without items are passed over', async () => {
       await run(device, () => [
-        { entry: 'distanceMatrix', items: 0, grain: 1, args: [] },
-        { entry: 'distanceMatrix', items: 0, grain: 1, args: [] },
+        { entry: 'distanceMatrix', items: 0, grain: 1, args: new Uint8Array(0) },
+        { entry: 'distanceMatrix', items: 0, grain: 1, args: new Uint8Array(0) },
       ])
       await run(device, () => [])
     })
@@ -98,27 +98,25 @@ for (const { name, open } of DEVICES) {
           entry: 'distanceMatrix',
           items: rows,
           grain: 10,
-          args: [
-            memory.address(big, big.bytes),
-            0,
-            64,
-            memory.address(big, big.bytes),
-            rows,
-            memory.address(out, out.bytes),
-          ],
+          args: distanceBlock({
+            x: memory.address(big, big.bytes),
+            stride: 64,
+            centers: memory.address(big, big.bytes),
+            k: rows,
+            out: memory.address(out, out.bytes),
+          }),
         })),
         {
           entry: 'distanceMatrix',
           items: 1,
           grain: 1,
-          args: [
-            memory.address(big, big.bytes),
-            0,
-            4,
-            memory.address(big, big.bytes),
-            1,
-            memory.address(end, end.bytes),
-          ],
+          args: distanceBlock({
+            x: memory.address(big, big.bytes),
+            stride: 4,
+            centers: memory.address(big, big.bytes),
+            k: 1,
+            out: memory.address(end, end.bytes),
+          }),
         },
       ]
       const reason = new Error('enough')

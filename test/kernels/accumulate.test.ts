@@ -176,6 +176,7 @@ onEveryDevice((opened) => {
     test.each([255, 256, 257, 512, 513, 1100])('sums a cluster of %i points', async (n) => {
       await check(opened, 'whole', [n, 3, 5], new Uint32Array(n).fill(1), false)
       await check(opened, 'unit', [n, 3, 5], new Uint32Array(n).fill(2), true)
+      await check(opened, 'bytes', [n, 3, 5], new Uint32Array(n).fill(1), false)
     })
 
     test('sums large clusters beside small ones', async () => {

@@ -32,7 +32,7 @@ async function run(opened: OpenedDevice, x: Rows, c: Rows): Promise<Float32Array
   })
 }
 
-onDevices([...DEVICES, withForms({ distances: 'tiles' })], (opened) => {
+onDevices([...DEVICES, withForms({ distances: 'tiles' }), withForms({ distances: 'products' })], (opened) => {
   describe('distances', () => {
     test.each(SHAPES)('are exact on whole numbers, %i points, %i centres, %i columns', async (n, k, d) => {
       for (const flavour of EXACT) {

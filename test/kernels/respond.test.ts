@@ -107,7 +107,10 @@ async function checkAll(opened: OpenedDevice, given: MixtureCase, m: number): Pr
 }
 
 /** With small limits few components fit at once, and lists are merged. */
-const TILES = [withForms({ respond: 'tiles' }), withForms({ respond: 'tiles' }, { ...SMALL_LIMITS, workgroups: 65535 })]
+const TILES = [
+  withForms({ respond: 'tiles' }),
+  withForms({ respond: 'products' }, { ...SMALL_LIMITS, workgroups: 65535 }),
+]
 
 onDevices([...DEVICES, ...TILES], (opened) => {
   describe('respond', () => {

@@ -6,6 +6,7 @@ import { brotliCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { CLI } from '../cli/run-cli.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
+import { NO_SYSTEM_DRIVERS } from '../driver-variables.ts'
 
 const path = temporaryFolder()
 
@@ -15,7 +16,8 @@ function info(env: Record<string, string | undefined>, options: { cwd?: string; 
     process.execPath,
     [...(options.flags ?? []), options.cli ?? CLI, 'info', '--json'],
     {
-      env: { ...rest, ...env },
+      // Drivers of the system would be taken first, and complain on stderr.
+      env: { ...rest, ...NO_SYSTEM_DRIVERS, ...env },
       cwd: options.cwd ?? path('.'),
       encoding: 'utf8',
     },

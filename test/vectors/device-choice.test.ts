@@ -1,7 +1,7 @@
 /** Calls that name no open device share one: it is opened once, and no call notices the others. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { platform } from '#platform'
-import { SHARED_BYTES, sharedDevices } from '../../src/device/shared.ts'
+import { SHARED_BYTES } from '../../src/device/shared.ts'
 import {
   blobs,
   type ClusterModel,
@@ -16,7 +16,7 @@ import {
   trainQuantizer,
 } from '../../src/index.ts'
 import type { Thread } from '../../src/platform/contract.ts'
-import { acquireDevice } from '../../src/vectors/device-choice.ts'
+import { acquireDevice, sharedDevices } from '../../src/vectors/device-choice.ts'
 
 /** Options that only this file uses, so that every test begins without a device. */
 function fresh(kind: 'cpu' | 'webgpu', memoryBytes: number): DeviceOptions {

@@ -23,7 +23,10 @@ export function addOptionGroup(command: Command, heading: string, options: reado
 export function addDeviceOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--device <name>', 'auto, webgpu or cpu; auto takes a hardware GPU if there is one (default: auto)')
+      new Option(
+        '--device <name>',
+        'auto, webgpu or cpu; auto takes a hardware GPU if there is one and the CPU is not faster (default: auto)',
+      )
         .argParser(oneOf('--device', ['auto', 'webgpu', 'cpu']))
         .helpGroup(DEVICE_GROUP),
     )

@@ -5,6 +5,7 @@ import type { DeviceBuffer } from '../../device/contract.ts'
 import { type AssignArgs, assign } from '../../kernels/assign.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
+import { moveBatch } from '../move-batch.ts'
 import { type CandidateSource, type RunState, reportShare } from '../run-state.ts'
 import { allocateGroups, type GroupBuffers, writeGroups } from './groups.ts'
 
@@ -37,7 +38,7 @@ export function allCandidates(): CandidateSource {
       const { count, index } = part.domain
       const order = Uint32Array.from({ length: count }, (_, i) => i)
       shuffle(stream(state.seed, 'groups', round, index), order)
-      const size = Math.min(GROUP, state.settings.batch as number)
+      const size = Math.min(GROUP, moveBatch(state.settings.batch as number, state.points.rows))
       buffers ??= allocateGroups(state)
       return [writeGroups(state, buffers, order, evenly(count, size), 'all')]
     },

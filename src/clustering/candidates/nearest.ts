@@ -6,6 +6,7 @@
 import { BufferScope, type DeviceBuffer } from '../../device/contract.ts'
 import { assign } from '../../kernels/assign.ts'
 import { DomainLabels } from '../domain-labels.ts'
+import { moveBatch } from '../move-batch.ts'
 import type { CandidateSource, RunState } from '../run-state.ts'
 import { allCandidates } from './all.ts'
 import { allocateGroups, type GroupBuffers, writeGroups } from './groups.ts'
@@ -27,7 +28,7 @@ export function nearestCandidates(state: RunState, wanted: number): CandidateSou
     async groups(_state, part) {
       const { device, scope, points, k } = state
       const labels = await domain.exchange(part, 'previous')
-      const size = Math.min(GROUP, state.settings.batch as number)
+      const size = Math.min(GROUP, moveBatch(state.settings.batch as number, state.points.rows))
       const { members, offsets, clusters } = groupByLabel(labels, k, size)
       const near = await nearestClusters(state, width)
       if (lists === undefined || clusters.length > listsFor) {

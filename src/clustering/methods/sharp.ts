@@ -14,10 +14,10 @@ import { CLOSURE_OPTIONS } from './closures.ts'
 export const BATCH_OPTION: MethodOption = {
   name: 'batch',
   kind: 'whole',
-  least: 1,
+  least: 0,
   most: 1_000_000,
-  fallback: 4096,
-  help: 'vectors whose moves are proposed at a time, whole leaves where there are trees; 1: one after the other',
+  fallback: 0,
+  help: 'vectors whose moves are proposed at a time, whole leaves where there are trees; 1: one after the other; 0: 4,096, or a 128th of all vectors if that is more',
 }
 
 const MOVE_OPTIONS: readonly MethodOption[] = [

@@ -10,7 +10,7 @@ import { METHODS, type MethodName } from '../presets.ts'
 import type { RunOptions } from '../read-model.ts'
 import { type Attempt, runOnce } from '../run-once.ts'
 import type { TreeUse } from '../run-state.ts'
-import { type Clustering, extendClusters } from './extension.ts'
+import { BRIEF, type Clustering, type Extension, type ExtensionEffort, extendClusters, THOROUGH } from './extension.ts'
 import type { Sample } from './samples.ts'
 import { scoredSource } from './scored-source.ts'
 import { nearestLabels, spreadLabels } from './spread.ts'
@@ -28,10 +28,25 @@ const MANY_STEPS = 12
 const TOLERANCE_OF_FEW = 1e-3
 /** Swaps of clusters of a sample that lower the squares by less than this share: relocating those of all points gains little. */
 const SMALL_GAIN = 1e-3
-/** Centres of a sample have to adapt to all points, no more. */
-const ADAPTING = { iterations: 3, tolerance: TOLERANCE, relocate: false } as const
-/** Up to here the first clustering may be one of a sample: looking at all centres once, for all points, is cheap. */
-const FEW = 128
+/**
+ * Up to so many clusters, all but the last round are those of a sample, which has at least 160 points for each of them. Then
+ * all points look at all centres, which is cheap.
+ */
+const FEW = 100
+/** Rounds of all points that follow: one of moves leaves less to do than one of means. */
+const ADAPTING_ROUNDS = 2
+const ADAPTING_ROUNDS_OF_MOVES = 1
+/**
+ * Rounds of all points, in all steps before the last together: about as many as one clustering takes by itself. A round of
+ * moves does more than one of means, and even more when it visits more trees.
+ */
+const ALL_ROUNDS = 24
+const ALL_ROUNDS_OF_MOVES = 12
+const LEAST_ROUNDS = 2
+const VISITS_OF_MOVES = 4
+/** Trees that a chain begins with: for clusterings of all points, and for those of a sample. */
+const TREES = 5
+const TREES_OF_SAMPLE = 3
 /** A mixture that begins from hard clusters has little to learn besides the widths. */
 const MIXTURE_ROUNDS = 20
 /** The least variance a mixture begins with, against the mean variance within clusters. */
@@ -57,15 +72,20 @@ export class Chain {
   readonly #device: Device
   readonly #all: PointStore
   readonly #steps: number
+  readonly #largest: number
   readonly #seed: number
   /** The points that the last clustering is one of, and trees over them. */
   #points: PointStore | undefined
   #treeUse: TreeUse = { grown: 0, rounds: 0 }
   #last: Clustering | undefined
+  /** The sample that the last clustering came from, and trees over it. */
+  #sample: PointStore | undefined
+  #sampleTrees: TreeUse = { grown: 0, rounds: 0 }
 
-  /** `all` are the points of the sweep, `steps` the clusterings of the chain. */
-  constructor(device: Device, all: PointStore, steps: number, seed: number) {
-    this.#steps = steps
+  /** `all` are the points of the sweep, `counts` the numbers of clusters, rising. */
+  constructor(device: Device, all: PointStore, counts: readonly number[], seed: number) {
+    this.#steps = counts.length
+    this.#largest = counts[counts.length - 1]
     this.#device = device
     this.#all = all
     this.#seed = seed
@@ -91,7 +111,7 @@ export class Chain {
 
   /** Trees over other points are of no use here, and labels are those of the nearest centres. */
   async #enter(points: PointStore, signal: AbortSignal | undefined): Promise<void> {
-    this.#treeUse = { grown: 0, rounds: 0 }
+    this.#treeUse = { grown: points === this.#all ? TREES : TREES_OF_SAMPLE, rounds: 0 }
     this.#points = points
     if (this.#last === undefined) return
     const { centers } = this.#last
@@ -121,29 +141,82 @@ export class Chain {
     if (METHODS[run.method].keepsTree) return this.#run(run, points, {}, control)
     const { rows } = sample
     const helped = rows !== undefined && sample.helps
-    if (last === undefined) {
-      if (!helped || run.k > FEW) return this.#run(run, points, {}, control)
-      const first = await this.#run({ ...run, treeUse: undefined }, sample.points, {}, control)
-      const start = first && { centers: first.state.centers }
-      return start && this.#run({ ...run, ...ADAPTING }, points, { start }, control)
+    if (last === undefined && (!helped || run.k > FEW)) {
+      // A run by itself ends when it has seen all trees, those of a chain as soon as they gain little.
+      this.#treeUse = { grown: 0, rounds: 0 }
+      return this.#run({ ...run, treeUse: this.#treeUse }, points, {}, control)
     }
+    if (helped && run.k <= FEW) return this.#adapted(run, points, { ...sample, rows }, control)
+    const known = last as Clustering
     const among = helped ? sample.points : points
-    const before = helped ? { labels: Uint32Array.from(rows, (row) => last.labels[row]), centers: last.centers } : last
-    const random = stream(this.#seed, 'extension', run.k)
-    const { unit } = points.frame
-    const { signal } = control
-    const extended = await extendClusters(this.#device, among, before, { k: run.k, random, unit, signal })
+    const before = helped ? within(known, rows) : known
+    const effort = helped || points !== this.#all ? BRIEF : THOROUGH
+    const extended = await this.#extended(run, among, before, effort, control)
     const labels = helped
-      ? await spreadLabels(this.#device, points, last.labels, rows, extended, signal)
+      ? await spreadLabels(this.#device, points, known.labels, rows, extended, control.signal)
       : extended.labels
     // All points, and not enough of them for samples: time hardly counts.
     const few = points === this.#all && !helped
     const rules = {
       iterations: MOST_ROUNDS,
       tolerance: few ? TOLERANCE_OF_FEW : this.#tolerance(run.method),
-      relocate: run.relocate && (few || extended.swapGain >= SMALL_GAIN),
+      relocate: run.relocate && (few || (helped && extended.swapGain >= SMALL_GAIN)),
+      ...(helped && run.k < this.#largest ? this.#shortened(run) : {}),
     }
     return this.#run({ ...run, ...rules }, points, { start: { labels } }, control)
+  }
+
+  /** Rules of a clustering that the next one corrects. */
+  #shortened({ method, settings }: RunOptions): Pick<RunOptions, 'iterations' | 'settings'> {
+    if (method !== 'closures-sharp') {
+      return { iterations: Math.max(LEAST_ROUNDS, Math.floor(ALL_ROUNDS / this.#steps)), settings }
+    }
+    const visits = Math.max(settings.visits as number, VISITS_OF_MOVES)
+    return {
+      iterations: Math.max(1, Math.floor(ALL_ROUNDS_OF_MOVES / this.#steps)),
+      settings: { ...settings, visits },
+    }
+  }
+
+  /** The clusters of a sample, with every point given to the nearest. */
+  async #adapted(
+    run: RunOptions,
+    points: PointStore,
+    sample: Sample & { readonly rows: Uint32Array },
+    control: ChainControl,
+  ): Promise<ClusterModel | undefined> {
+    if (this.#sample !== sample.points) {
+      this.#sample = sample.points
+      this.#sampleTrees = { grown: TREES_OF_SAMPLE, rounds: 0 }
+    }
+    let first: ClusterModel | undefined
+    if (this.#last === undefined) {
+      first = await this.#run({ ...run, tolerance: TOLERANCE_OF_FEW, treeUse: undefined }, sample.points, {}, control)
+    } else {
+      const extended = await this.#extended(run, sample.points, within(this.#last, sample.rows), BRIEF, control)
+      const rules = {
+        iterations: MOST_ROUNDS,
+        tolerance: TOLERANCE_OF_FEW,
+        relocate: run.relocate && extended.swapGain >= SMALL_GAIN,
+        treeUse: this.#sampleTrees,
+      }
+      first = await this.#run({ ...run, ...rules }, sample.points, { start: { labels: extended.labels } }, control)
+    }
+    const start = first && { centers: first.state.centers }
+    const iterations = run.method === 'closures-sharp' ? ADAPTING_ROUNDS_OF_MOVES : ADAPTING_ROUNDS
+    return start && this.#run({ ...run, iterations, relocate: false }, points, { start }, control)
+  }
+
+  #extended(
+    run: RunOptions,
+    points: PointStore,
+    before: Clustering,
+    effort: ExtensionEffort,
+    { signal }: ChainControl,
+  ): Promise<Extension> {
+    const random = stream(this.#seed, 'extension', run.k)
+    const { unit } = points.frame
+    return extendClusters(this.#device, points, before, { k: run.k, random, unit, effort, signal })
   }
 
   #tolerance(method: MethodName): number {
@@ -195,4 +268,9 @@ export class Chain {
     })
     return { weights, variances }
   }
+}
+
+/** The clustering of the points with the given numbers. */
+function within({ labels, centers }: Clustering, rows: Uint32Array): Clustering {
+  return { labels: Uint32Array.from(rows, (row) => labels[row]), centers }
 }

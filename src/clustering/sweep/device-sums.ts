@@ -40,10 +40,11 @@ export async function scatterSumsOnDevice(
       const list = { lists: own, width: 1, labels: again, distances: measured }
       await assignLists(device, { points: await points.vectors(part), centers, ...list })
       const found = new Float32Array(await device.read({ buffer: measured, offset: 0, bytes: count * 4 }))
-      found.forEach((square, i) => {
-        distances[clusters[first + i]] += Math.sqrt(square) * unscale
-        squares[clusters[first + i]] += square * unscale * unscale
-      })
+      for (let i = 0; i < count; i++) {
+        const cluster = clusters[first + i]
+        distances[cluster] += Math.sqrt(found[i]) * unscale
+        squares[cluster] += found[i] * unscale * unscale
+      }
     }
     const found = meansOutOfFrame(await readRows(device, centers), points, unscale)
     const between = betweenMeans(found, { sizes, clusters })
@@ -84,10 +85,14 @@ async function takeMeans(
 function meansOutOfFrame(centers: Float32Array, { cols, frame }: PointStore, unscale: number): Means {
   const k = centers.length / cols
   const { shift } = frame
-  const data = Float64Array.from(centers, (value, at) => value * unscale + (shift ? shift[at % cols] : 0))
+  const data = new Float64Array(centers.length)
   const squares = new Float64Array(k)
-  data.forEach((value, at) => {
-    squares[Math.floor(at / cols)] += value * value
-  })
+  for (let mean = 0; mean < k; mean++) {
+    for (let j = 0, at = mean * cols; j < cols; j++, at++) {
+      const value = centers[at] * unscale + (shift ? shift[j] : 0)
+      data[at] = value
+      squares[mean] += value * value
+    }
+  }
   return { k, cols, data, squares }
 }

@@ -20,14 +20,26 @@ import { clusterMasses, type Pair, pairUp, relabelled } from '../relocation/pair
 
 /** Two halves of a cluster have settled after few rounds, and the clustering that follows moves them anyway. */
 const SPLIT_ROUNDS = 3
-/** Half of the missing clusters come from the first wave, half of the rest from the second; the last makes all that are left. */
-const WAVES = 3
+
+export interface ExtensionEffort {
+  /**
+   * Half of the missing clusters come from the first wave of splits, half of the rest from the second; the last makes all
+   * that are left.
+   */
+  readonly waves: number
+  /** Most passes of swaps. */
+  readonly passes: number
+}
+
+export const THOROUGH: ExtensionEffort = { waves: 3, passes: 12 }
+/** For samples: swaps and the rounds that follow correct what a single wave misses. */
+export const BRIEF: ExtensionEffort = { waves: 1, passes: 12 }
+
 /** A swap has to gain at least this share of the squares that a cluster has on average. */
 const LEAST_GAIN = 1e-3
 
 /** A pass of swaps that lowers the squares by less than this share is the last one. */
 const WORTHWHILE = 1e-3
-const MOST_PASSES = 12
 
 interface Half {
   readonly weight: number
@@ -74,6 +86,7 @@ export interface ExtensionOptions {
   readonly random: Random
   /** Centres are of length one. */
   readonly unit: boolean
+  readonly effort: ExtensionEffort
   readonly signal?: AbortSignal | undefined
 }
 
@@ -84,12 +97,12 @@ export async function extendClusters(
   before: Clustering,
   options: ExtensionOptions,
 ): Promise<Extension> {
-  const { k } = options
+  const { k, effort } = options
   const { clusters, members } = await measured(device, points, before.labels, before.centers, options)
   for (let wave = 1; clusters.length < k; wave++) {
     await findHalves(device, points, clusters, members, options)
     const missing = k - clusters.length
-    const best = byGain(clusters).slice(0, wave < WAVES ? Math.ceil(missing / 2) : missing)
+    const best = byGain(clusters).slice(0, wave < effort.waves ? Math.ceil(missing / 2) : missing)
     if (best.length === 0) break
     makeSplits(clusters, members, best)
   }
@@ -214,7 +227,7 @@ async function swapped(
   const { cols } = points
   let { clusters, members } = divided
   let swapGain = 0
-  for (let pass = 0; pass < MOST_PASSES && clusters.length > 2; pass++) {
+  for (let pass = 0; pass < options.effort.passes && clusters.length > 2; pass++) {
     await findHalves(device, points, clusters, members, options)
     const pairs = await bestPairs(device, points, clusters, options)
     if (pairs.length === 0) break

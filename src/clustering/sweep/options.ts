@@ -43,8 +43,8 @@ export interface SweepOptions {
   readonly seed?: number
   /**
    * How many seeds every number of clusters is tried with: `seed` and the ones after it. How far their clusterings agree is
-   * the stability. Up to 8,192 vectors all seeds cluster all of them, and the best clustering counts. Of more vectors, the
-   * first seed clusters all and counts; the others cluster a random sample (8,192 vectors, more for many clusters, at most
+   * the stability. Up to 4,096 vectors all seeds cluster all of them, and the best clustering counts. Of more vectors, the
+   * first seed clusters all and counts; the others cluster a random sample (4,096 vectors, more for many clusters, at most
    * a quarter of all), which costs much less. Default 3; with 1 there is no stability.
    */
   readonly seeds?: number

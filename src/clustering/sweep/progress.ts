@@ -1,6 +1,6 @@
 /** How far a sweep is: clusterings with more clusters count for more. */
 import type { ReadSweepOptions } from './options.ts'
-import { POINTS_TO_COMPARE, sampleSize } from './samples.ts'
+import { sampleSize, TO_COMPARE } from './samples.ts'
 
 /** What a step costs besides its distances to centres, in numbers of clusters. */
 const BASE = 50
@@ -39,7 +39,7 @@ export class SweepProgress {
 
   /** The first seed clusters all vectors, the others a sample. */
   #costOf(k: number, seed: number): number {
-    return seed === 0 ? 1 : sampleSize(this.#rows, k, POINTS_TO_COMPARE) / this.#rows
+    return seed === 0 ? 1 : sampleSize(this.#rows, k, TO_COMPARE) / this.#rows
   }
 
   #before(k: number, seed: number): number {

@@ -26,7 +26,7 @@ export interface SweepStep {
   readonly calinskiHarabasz: number | undefined
   /**
    * How far the clusterings of different seeds agree: the mean adjusted Rand index of all pairs, 1 where all are the same,
-   * about 0 where they have nothing in common. Of more than 8,192 vectors it is measured on a random sample, which the
+   * about 0 where they have nothing in common. Of more than 4,096 vectors it is measured on a random sample, which the
    * other seeds cluster instead of all vectors: see `stabilityRows`. Undefined for one seed, and for 1 cluster.
    */
   readonly stability: number | undefined

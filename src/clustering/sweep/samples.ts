@@ -11,11 +11,18 @@ import { sampleByWeight, sampleSource } from '../sample.ts'
 
 /** Random numbers of their own. */
 const STREAM = 0x5a3b1e
-/** Points of the smallest sample. Up to so many, all are taken. */
-const LEAST = 8192
-/** Points for each cluster, on average: of the sample that tells which clusters to split, and of that for further seeds. */
-export const POINTS_TO_SPLIT = 32
-export const POINTS_TO_COMPARE = 16
+/** How large samples are. */
+export interface SampleSizes {
+  /** Points of the smallest sample. Up to so many, all are taken. */
+  readonly least: number
+  /** Points for each cluster, on average. */
+  readonly perCluster: number
+}
+
+/** What the clusterings of all points begin from. */
+export const TO_BEGIN: SampleSizes = { least: 16_384, perCluster: 32 }
+/** What further seeds cluster. */
+export const TO_COMPARE: SampleSizes = { least: 4096, perCluster: 8 }
 /** The largest sample is this share of the points, unless the smallest is more: it must cost little against all of them. */
 const MOST_SHARE = 0.25
 
@@ -28,24 +35,31 @@ export interface Sample {
   readonly helps: boolean
 }
 
+/** A sample, and how many different rows were found among those looked at so far. */
+interface Drawn {
+  readonly points: PointStore
+  readonly rows: Uint32Array
+  readonly seen: RowSet
+  looked: number
+}
+
 export class Samples {
   readonly #device: Device
   readonly #all: PointStore
   readonly #seed: number
-  readonly #perCluster: number
-  #drawn: { readonly points: PointStore; readonly rows: Uint32Array; readonly distinct: number } | undefined
+  readonly #sizes: SampleSizes
+  #drawn: Drawn | undefined
 
-  /** `perCluster`: points for each cluster, on average. */
-  constructor(device: Device, all: PointStore, seed: number, perCluster: number) {
+  constructor(device: Device, all: PointStore, seed: number, sizes: SampleSizes) {
     this.#device = device
     this.#all = all
     this.#seed = seed
-    this.#perCluster = perCluster
+    this.#sizes = sizes
   }
 
   /** For k clusters, k never falling from call to call. Valid until the next call. */
   async at(k: number, signal: AbortSignal | undefined): Promise<Sample> {
-    const size = sampleSize(this.#all.rows, k, this.#perCluster)
+    const size = sampleSize(this.#all.rows, k, this.#sizes)
     if (size >= this.#all.rows) return everything(this.#all)
     if (this.#drawn?.rows.length !== size) {
       const random = createRandom(this.#seed).fork(STREAM + size)
@@ -53,15 +67,15 @@ export class Samples {
       const source = await sampleSource(this.#all, rows, signal)
       const { unit, type } = this.#all.frame
       const frame: Frame = { shift: undefined, scale: 1, unit, type }
-      const seen = new RowSet(frame)
-      for (let row = 0; row < size; row++) await seen.addFrom(source, row)
       this.free()
-      this.#drawn = { points: await PointStore.open(this.#device, source, { frame }), rows, distinct: seen.size }
+      const points = await PointStore.open(this.#device, source, { frame })
+      this.#drawn = { points, rows, seen: new RowSet(frame), looked: 0 }
     }
-    const { points, rows, distinct } = this.#drawn
+    const drawn = this.#drawn
     // Of points that are mostly copies of few, a sample may hold too few different ones.
-    if (distinct < k) return everything(this.#all)
-    return { points, rows, helps: 3 * size <= this.#all.rows && this.#perCluster * k <= 1.1 * size }
+    if (!(await hasDistinct(drawn, k))) return everything(this.#all)
+    const { points, rows } = drawn
+    return { points, rows, helps: 3 * size <= this.#all.rows && this.#sizes.perCluster * k <= 1.1 * size }
   }
 
   free(): void {
@@ -70,14 +84,21 @@ export class Samples {
   }
 }
 
+/** Looks at no more rows than it takes. */
+async function hasDistinct(drawn: Drawn, k: number): Promise<boolean> {
+  const { points, rows, seen } = drawn
+  while (seen.size < k && drawn.looked < rows.length) await seen.addFrom(points.source, drawn.looked++)
+  return seen.size >= k
+}
+
 /** All points in place of a sample. */
 export function everything(points: PointStore): Sample {
   return { points, rows: undefined, helps: false }
 }
 
 /** Sizes double, so that few samples serve all numbers of clusters. */
-export function sampleSize(rows: number, k: number, perCluster: number): number {
-  let size = LEAST
+export function sampleSize(rows: number, k: number, { least, perCluster }: SampleSizes): number {
+  let size = least
   while (size < perCluster * k) size *= 2
-  return Math.min(rows, size, Math.max(LEAST, Math.floor(MOST_SHARE * rows)))
+  return Math.min(rows, size, Math.max(least, Math.floor(MOST_SHARE * rows)))
 }

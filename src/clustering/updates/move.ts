@@ -24,7 +24,9 @@ import { createMovingClusters, type MovingClusters } from '../../kernels/move-ga
 import { type MeasuredPoints, measurePoints, moveAndCount } from '../../kernels/move-through.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
+import type { PointStore } from '../../vectors/points.ts'
 import { DomainLabels } from '../domain-labels.ts'
+import { moveBatch } from '../move-batch.ts'
 import type { PartialSums } from '../partial.ts'
 import {
   type CandidateSource,
@@ -91,7 +93,7 @@ class MoveUpdate implements Update {
     const around = this.#labels.around(part)
     const all = around && (await this.#labels.exchange(part))
     const groupings = await source.groups(state, part, round)
-    const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : (settings.batch as number)
+    const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : moveBatch(settings.batch as number, state.points.rows)
     const looked: Counted[] = []
     for (const [turn, given] of groupings.entries()) {
       const groups = around ? { ...given, around } : given
@@ -232,12 +234,18 @@ class DomainMoves extends MoveUpdate {
 }
 
 /** No mean is longer than the longest point of any device. */
-async function measureEverywhere({ team }: RunState): Promise<MeasuredPoints> {
+/** The points of a store never change: runs over the same ones, as in a sweep, measure once. */
+const MEASURED = new WeakMap<PointStore, MeasuredPoints>()
+
+async function measureEverywhere({ team, points }: RunState): Promise<MeasuredPoints> {
+  const known = MEASURED.get(points)
+  if (known) return known
   const owners = team.states.filter(({ parts }) => parts.length > 0)
   const [remote, all] = await Promise.all([team.ask('measure', {}), team.everywhere(measureOwnPoints)])
   const measured = [...all.filter((_, owner) => owners.includes(team.states[owner])), ...remote]
-  const held = measured[0]
-  return { type: held.type, longest: Math.max(...measured.map(({ longest }) => longest)) }
+  const found = { type: measured[0].type, longest: Math.max(...measured.map(({ longest }) => longest)) }
+  MEASURED.set(points, found)
+  return found
 }
 
 export function measureOwnPoints({ device, points, parts }: RunState): Promise<MeasuredPoints> {

@@ -3,6 +3,7 @@
 import { platform } from '#platform'
 import { CentroidalError } from '../../core/errors.ts'
 import {
+  ARGUMENT_BYTES,
   type BufferPart,
   type CpuMemory,
   checkPart,
@@ -16,13 +17,14 @@ import {
   type Work,
 } from '../contract.ts'
 import { spareMemory } from '../spare-memory.ts'
+import { assumedSpeed, type DeviceSpeed } from '../speed.ts'
 import { AccessMap, MAP_BYTES, MAPPED_BYTES } from './access-map.ts'
 import { compileKernels } from './compiled.ts'
 import { type FillMemory, WasmHeap } from './heap.ts'
 import { InPlaceRunner } from './in-place.ts'
 import { ThreadPool } from './pool.ts'
 import type { JobRunner } from './runner.ts'
-import { kernelImports } from './thread-script.ts'
+import { kernelImports, MAX_JOBS } from './thread-script.ts'
 
 export interface CpuDeviceOptions {
   /** Threads to use. Default: as many as the machine runs at once. */
@@ -51,6 +53,7 @@ export interface CpuChecks {
 }
 
 const PAGE = 65536
+const SCRATCH_GAP = 64
 /** What kernels are compiled to find at least (`scripts/build-wasm.mjs`). */
 const FIRST_BYTES = 16 * PAGE
 const GIGABYTE = 2 ** 30
@@ -68,16 +71,17 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const instance = await WebAssembly.instantiate(module, kernelImports(memory.memory))
   const { heapBase, fillMemory } = instance.exports as unknown as { heapBase(): number; fillMemory: FillMemory }
   const base = heapBase()
-  const firstFree = checks.module ? base + MAP_BYTES : base
+  const blocks = Math.ceil((checks.module ? base + MAP_BYTES : base) / 64) * 64
+  const firstFree = blocks + MAX_JOBS * ARGUMENT_BYTES
   const heap = new WasmHeap(memory.memory, firstFree, memory.maximumBytes, { fill: checks.fill, fillMemory })
   const access = checks.module ? new AccessMap(heap, base) : undefined
   const runner = shared
-    ? await ThreadPool.start(module, heap, threads, { fill: checks.fill, access, grows: options.grows })
-    : new InPlaceRunner(instance.exports, heap, { fill: checks.fill, access })
+    ? await ThreadPool.start(module, heap, threads, { blocks, fill: checks.fill, access, grows: options.grows })
+    : new InPlaceRunner(instance.exports, heap, blocks, { fill: checks.fill, access })
   const memoryBytes = options.memoryBytes ?? spareMemory(memory.maximumBytes * VECTOR_SHARE)
   const info: DeviceInfo = {
     kind: 'cpu',
-    name: `WebAssembly, ${runner.threads} ${runner.threads === 1 ? 'thread' : 'threads'}, ${relaxed ? 'relaxed SIMD' : 'SIMD'}`,
+    name: cpuName(runner.threads, relaxed),
     reason: options.reason ?? 'asked for',
     software: false,
     features: [relaxed ? 'relaxed-simd' : 'simd', ...(shared ? ['shared-memory'] : [])],
@@ -90,8 +94,16 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
       bindingAlignment: 4,
       ...options.limits,
     },
+    speed: assumedSpeed('cpu', runner.threads),
   }
-  return new CpuDevice(info, heap, runner, access)
+  // Tests watch the bytes around every area of scratch memory.
+  const scratchGap = access || checks.fill !== undefined ? SCRATCH_GAP : 0
+  return new CpuDevice(info, heap, runner, { access, scratchGap })
+}
+
+/** What the device is called. */
+export function cpuName(threads: number, relaxed: boolean): string {
+  return `WebAssembly, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${relaxed ? 'relaxed SIMD' : 'SIMD'}`
 }
 
 /** As much address space as the engine gives; phones give less than 4 GiB. */
@@ -147,19 +159,30 @@ class HeapBuffer implements DeviceBuffer {
 }
 
 class CpuDevice implements Device {
-  readonly info: DeviceInfo
+  info: DeviceInfo
   readonly #heap: WasmHeap
   readonly #runner: JobRunner
   /** Jobs run one after the other; a call that comes early waits its turn. */
   #turn: Promise<void> = Promise.resolve()
   readonly #access: AccessMap | undefined
+  readonly #scratchGap: number
   #closed = false
 
-  constructor(info: DeviceInfo, heap: WasmHeap, runner: JobRunner, access: AccessMap | undefined) {
+  constructor(
+    info: DeviceInfo,
+    heap: WasmHeap,
+    runner: JobRunner,
+    checks: { access: AccessMap | undefined; scratchGap: number },
+  ) {
     this.info = info
     this.#heap = heap
     this.#runner = runner
-    this.#access = access
+    this.#access = checks.access
+    this.#scratchGap = checks.scratchGap
+  }
+
+  useSpeed(speed: DeviceSpeed): void {
+    this.info = { ...this.info, speed }
   }
 
   get allocatedBytes(): number {
@@ -216,11 +239,15 @@ class CpuDevice implements Device {
 
   async #runNow(work: Work, control: RunControl): Promise<void> {
     this.#checkLost()
-    const memory: CpuMemory = { address: (target, bytes) => this.#address(work.name, target, bytes) }
+    const memory: CpuMemory = {
+      scratchGap: this.#scratchGap,
+      address: (target, bytes) => this.#address(work.name, target, bytes),
+    }
     try {
       for (const queue of chunks(work.cpu(memory), this.#runner.queue)) {
         control.signal?.throwIfAborted()
         await this.#runner.run(queue, control)
+        this.#access?.endJobs()
         control.signal?.throwIfAborted()
       }
     } finally {

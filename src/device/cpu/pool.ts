@@ -9,10 +9,10 @@
 import { platform } from '#platform'
 import { CentroidalError } from '../../core/errors.ts'
 import type { Thread } from '../../platform/contract.ts'
-import type { CpuJob, RunControl } from '../contract.ts'
+import { ARGUMENT_BYTES, type CpuJob, type RunControl } from '../contract.ts'
 import type { WasmHeap } from './heap.ts'
-import { type JobRunner, type MemoryChecks, trapError } from './runner.ts'
-import { CONTROL, CONTROL_BYTES, JOB, JOB_BYTES, MAX_ARGS, MAX_JOBS, THREAD_SCRIPT } from './thread-script.ts'
+import { allowScratch, type JobRunner, type MemoryChecks, trapError } from './runner.ts'
+import { CONTROL, CONTROL_BYTES, JOB, JOB_BYTES, MAX_JOBS, THREAD_SCRIPT } from './thread-script.ts'
 
 const PROGRESS_MS = 100
 /** Work that more threads could share is done by the first one for this long, over all queues, before they are started. */
@@ -21,6 +21,8 @@ const ALONE_MS = 10
 const GAP = 64
 
 export interface PoolOptions extends MemoryChecks {
+  /** Where the arguments of `MAX_JOBS` jobs lie. */
+  readonly blocks: number
   /** True starts one thread, and the others when there is work for them. Default: all at once. */
   readonly grows?: boolean | undefined
 }
@@ -42,6 +44,8 @@ export class ThreadPool implements JobRunner {
   #growing = false
   #paused = false
   #scratch = { address: 0, bytes: 0, threads: 0 }
+  /** Arguments of the jobs in the queue. */
+  readonly #blocks: number
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined
   #failures: CentroidalError[] = []
   #done = false
@@ -52,7 +56,7 @@ export class ThreadPool implements JobRunner {
     module: WebAssembly.Module,
     heap: WasmHeap,
     threads: number,
-    options: PoolOptions = {},
+    options: PoolOptions,
   ): Promise<ThreadPool> {
     const pool = new ThreadPool(module, heap, threads, options)
     await pool.#startThreads(options.grows ? 1 : threads)
@@ -64,6 +68,7 @@ export class ThreadPool implements JobRunner {
     this.#module = module
     this.#entries = new Map(entries.map(({ name }, index) => [name, index]))
     this.#heap = heap
+    this.#blocks = options.blocks
     this.threads = threads
     this.#options = options
     // With an access map every job has its own scratch, so that it sees no more than it asked for.
@@ -229,19 +234,21 @@ export class ThreadPool implements JobRunner {
   #enqueue(job: CpuJob, place: number): void {
     const entry = this.#entries.get(job.entry)
     if (entry === undefined) throw new Error(`No WebAssembly function ${job.entry}`)
-    if (job.args.length > MAX_ARGS)
-      throw new Error(`${job.entry} takes ${job.args.length} arguments, at most ${MAX_ARGS} fit`)
+    if (job.args.length > ARGUMENT_BYTES) {
+      throw new Error(`${job.entry} has ${job.args.length} bytes of arguments, at most ${ARGUMENT_BYTES} fit`)
+    }
     const words = this.#words
     const at = CONTROL.words + (place * JOB_BYTES) / 4
     words[at + JOB.entry] = entry
     words[at + JOB.items] = job.items
     words[at + JOB.grain] = job.grain
     words[at + JOB.next] = 0
-    words[at + JOB.argCount] = job.args.length
     words[at + JOB.scratchBytes] = job.scratchBytes ?? 0
-    new Float64Array(words.buffer, (at + JOB.words) * 4, MAX_ARGS).set(job.args)
+    const block = this.#blocks + place * ARGUMENT_BYTES
+    new Uint8Array(this.#heap.memory.buffer, block, job.args.length).set(job.args)
+    words[at + JOB.block] = block
     for (let i = 0; i < this.#working.length; i++) {
-      this.#options.access?.allow(this.#scratch.address + i * this.#scratch.bytes, job.scratchBytes ?? 0)
+      allowScratch(this.#options.access, job, this.#scratch.address + i * this.#scratch.bytes)
     }
   }
 

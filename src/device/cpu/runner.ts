@@ -22,6 +22,13 @@ export interface MemoryChecks {
   readonly access?: AccessMap | undefined
 }
 
+/** Tells the access map what a job may touch of scratch memory that begins at `scratch`. */
+export function allowScratch(access: AccessMap | undefined, job: CpuJob, scratch: number): void {
+  if (access === undefined) return
+  const { scratchBytes = 0, scratchAreas = [{ offset: 0, bytes: scratchBytes }] } = job
+  for (const { offset, bytes } of scratchAreas) access.allowScratch(scratch + offset, bytes)
+}
+
 /** A kernel that traps is a bug, and may have written anywhere in the memory before: nothing on the device can be trusted. */
 export function trapError(entry: string, why: string): CentroidalError {
   return new CentroidalError(

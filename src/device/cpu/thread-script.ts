@@ -2,8 +2,7 @@
  * What each thread of the CPU device runs, as text: it starts from a string both in Node and in a
  * page, so no bundler has to know about it. The platform puts `post` and `listen` in front.
  *
- * The control block is shared: a header, then a queue of jobs, each with its arguments as 64-bit
- * floats. Threads sleep on the generation, then go through the queue together: they take a job's items
+ * The control block is shared: a header, then a queue of jobs, each with the address of its arguments. Threads sleep on the generation, then go through the queue together: they take a job's items
  * `grain` at a time and meet before the next one, so that it sees all that was written. The last to
  * finish reports. A queue costs the host one round trip, however many jobs it holds.
  *
@@ -28,14 +27,13 @@ export const JOB = {
   items: 1,
   grain: 2,
   next: 3, // first item nobody has taken
-  argCount: 4,
+  block: 4, // address of the block of arguments
   scratchBytes: 5,
   words: 8,
 } as const
 
-export const MAX_ARGS = 24
 export const MAX_JOBS = 64
-export const JOB_BYTES = JOB.words * 4 + MAX_ARGS * 8
+export const JOB_BYTES = JOB.words * 4
 export const CONTROL_BYTES = CONTROL.words * 4 + MAX_JOBS * JOB_BYTES
 
 const ABORTED = 'an assertion does not hold'
@@ -84,7 +82,7 @@ const prepare = ({ module, memory, control, entries, fill }) => {
   const take = (at, scratch) => {
     const items = words[at + ${JOB.items}]
     const grain = words[at + ${JOB.grain}]
-    const args = Array.from(new Float64Array(control, (at + ${JOB.words}) * 4, words[at + ${JOB.argCount}]))
+    const block = words[at + ${JOB.block}]
     const run = functions[words[at + ${JOB.entry}]]
     const spoil = () => {
       // Growing by nothing brings the view up to date after another thread grew the memory.
@@ -95,7 +93,7 @@ const prepare = ({ module, memory, control, entries, fill }) => {
       const start = Atomics.add(words, at + ${JOB.next}, grain)
       if (start >= items) break
       if (fill !== undefined) spoil()
-      run(start, Math.min(start + grain, items), scratch, ...args)
+      run(start, Math.min(start + grain, items), scratch, block)
     }
   }
   // Queues up to the generation \`seen\` were for other threads.

@@ -1,9 +1,10 @@
 /** What is asked of an adapter, and what is said of it. */
-
+import { platform } from '#platform'
 import type { GpuEntry } from '../../platform/contract.ts'
 import { DEFAULT_PART_BYTES, type DeviceInfo, type DeviceLimits, type ShaderFeatures } from '../contract.ts'
 import type { KernelForms } from '../forms.ts'
 import { spareMemory } from '../spare-memory.ts'
+import { assumedSpeed } from '../speed.ts'
 
 export interface WebGpuDeviceOptions {
   /** Takes the kernels with workgroup memory (hardware) or without barriers (software). Default: by adapter. */
@@ -32,11 +33,12 @@ export interface RequestedGpu {
 
 /** The adapter's device, with as much of its limits as kernels can use. */
 export async function requestGpu(entry: GpuEntry, options: WebGpuDeviceOptions): Promise<RequestedGpu> {
-  const { adapter, origin } = entry
+  const { adapter } = entry
   const subgroups = adapter.features.has('subgroups')
+  const optional = (['subgroups', 'timestamp-query'] as const).filter((feature) => adapter.features.has(feature))
   const gpu = await adapter.requestDevice({
     label: 'centroidal',
-    requiredFeatures: subgroups ? ['subgroups'] : [],
+    requiredFeatures: optional,
     requiredLimits: {
       maxBufferSize: adapter.limits.maxBufferSize,
       maxStorageBufferBindingSize: adapter.limits.maxStorageBufferBindingSize,
@@ -58,13 +60,19 @@ export async function requestGpu(entry: GpuEntry, options: WebGpuDeviceOptions):
   }
   const info: DeviceInfo = {
     kind: 'webgpu',
-    name: `${describe(adapter.info)} (${origin})`,
+    name: adapterName(entry),
     reason: options.reason ?? 'asked for',
     software,
     features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
     limits,
+    speed: assumedSpeed(software ? 'software' : 'hardware', platform.hardwareThreads()),
   }
   return { gpu, info, features: { subgroups, f16: false } }
+}
+
+/** What a device on this adapter is called. */
+export function adapterName({ adapter, origin }: GpuEntry): string {
+  return `${describe(adapter.info)} (${origin})`
 }
 
 function describe(info: GPUAdapterInfo): string {

@@ -24,14 +24,17 @@ import {
   type Work,
 } from '../contract.ts'
 import type { KernelForms } from '../forms.ts'
+import type { DeviceSpeed } from '../speed.ts'
 import { type RequestedGpu, requestGpu, type WebGpuDeviceOptions } from './adapter.ts'
 import { BindGroupCache } from './bind-groups.ts'
 import { closedError, lostError, memoryError, refusedError, tooLargeError } from './errors.ts'
 import { SubmitPacer } from './pacer.ts'
+import { timePasses } from './pass-timer.ts'
 import { PipelineCache } from './pipelines.ts'
 import { CommandRecorder, type NativePart } from './recorder.ts'
 import { type ReadBatch, StagingPool } from './staging.ts'
 import { UniformRing } from './uniforms.ts'
+import { compile, usableTarget } from './usable-target.ts'
 
 export type { WebGpuDeviceOptions } from './adapter.ts'
 
@@ -45,7 +48,7 @@ interface GpuMemory extends DeviceBuffer {
 }
 
 class WebGpuDevice implements Device, GpuTarget {
-  readonly info: DeviceInfo
+  info: DeviceInfo
   readonly features: ShaderFeatures
   readonly tiled: boolean
   readonly notes: string[] = []
@@ -118,6 +121,15 @@ class WebGpuDevice implements Device, GpuTarget {
 
   useForms(forms: KernelForms): void {
     this.forms = forms
+  }
+
+  useSpeed(speed: DeviceSpeed): void {
+    this.info = { ...this.info, speed }
+  }
+
+  async gpuSeconds(work: () => Promise<void>): Promise<number | undefined> {
+    await this.#turn
+    return timePasses(this.#gpu, this.#recorder, () => this.#submit(), work)
   }
 
   allocate(bytes: number, label: string): DeviceBuffer {
@@ -229,18 +241,26 @@ class WebGpuDevice implements Device, GpuTarget {
 
   async prepare(work: Work): Promise<void> {
     this.requireOpen()
-    await Promise.all(Array.from(work.webgpu(this), (pass) => this.#pipelines.prepare(pass)))
+    await this.#targetOf(work)
+  }
+
+  #targetOf(work: Work): Promise<GpuTarget> {
+    return usableTarget(this, work, this.#pipelines, ({ name }, { message }) => {
+      this.#note(`${name} cannot be used on this GPU: ${message.split('\n')[0]}`)
+    })
   }
 
   async #runNow(work: Work, { signal, onProgress }: RunControl): Promise<void> {
     await this.#behind
     this.requireOpen()
+    const target = await this.#targetOf(work)
+    this.requireOpen()
     let group: ComputePass[] = []
     let operations = 0
     const flush = async (submit: boolean): Promise<void> => {
       if (group.length === 0) return
-      const passes = await this.#compiled(group)
-      for (const pass of passes) this.#record(work.name, pass)
+      await this.#compiled(group)
+      for (const pass of group) this.#record(work.name, pass)
       const { share } = group[group.length - 1]
       group = []
       operations = 0
@@ -252,7 +272,7 @@ class WebGpuDevice implements Device, GpuTarget {
       signal?.throwIfAborted()
       if (share !== undefined) onProgress?.(share)
     }
-    for (const pass of work.webgpu(this)) {
+    for (const pass of work.webgpu(target)) {
       group.push(pass)
       operations += pass.operations ?? 0
       const enough = this.#recorder.operations + operations >= this.#pacer.operations
@@ -261,24 +281,12 @@ class WebGpuDevice implements Device, GpuTarget {
     await flush(false)
   }
 
-  /** The passes, or what does the same, when all their pipelines are there. */
-  async #compiled(passes: readonly ComputePass[]): Promise<ComputePass[]> {
-    const waiting = passes.map((pass) => this.#pipelines.prepare(pass)).filter((compiling) => compiling !== undefined)
-    if (waiting.length > 0) {
-      await Promise.all(waiting)
-      this.requireOpen()
-    }
-    const ready: ComputePass[] = []
-    for (const pass of passes) {
-      const failure = this.#pipelines.failure(pass.shader)
-      if (failure === undefined) ready.push(pass)
-      else if (pass.otherwise === undefined) throw failure
-      else {
-        this.#note(`${pass.shader.name} cannot be used on this GPU: ${failure.message.split('\n')[0]}`)
-        ready.push(...(await this.#compiled([...pass.otherwise()])))
-      }
-    }
-    return ready
+  /** Passes cut to the device may need pipelines that longer ones did not. */
+  async #compiled(passes: readonly ComputePass[]): Promise<void> {
+    await compile(passes, this.#pipelines)
+    this.requireOpen()
+    const failure = passes.map(({ shader }) => this.#pipelines.failure(shader)).find((found) => found !== undefined)
+    if (failure) throw failure
   }
 
   #note(text: string): void {
@@ -288,8 +296,6 @@ class WebGpuDevice implements Device, GpuTarget {
   #record(user: string, pass: ComputePass): void {
     const { compute, layout } = this.#pipelines.get(pass)
     const parts = pass.bindings.map((target) => this.#native(user, partOf(target)))
-    // Passes that stand in for others may be more than there was room for.
-    if (this.#uniforms.room === 0) this.#submit()
     this.#launches.dispatches++
     this.#recorder.dispatch({
       pipeline: compute,

@@ -83,7 +83,7 @@ export class PipelineCache {
     const known = this.#modules.get(shader.name)
     if (known) return known
     const code = shader.code(this.#features)
-    const kinds = bindingKinds(shader.name, code)
+    const kinds = shader.layout ?? bindingKinds(shader.name, code)
     this.#device.pushErrorScope('validation')
     const layout = this.#layouts.get(kinds)
     const module = this.#device.createShaderModule({ label: shader.name, code })

@@ -2,6 +2,7 @@
  * Commands that wait to be submitted together: dispatches, copies and clears, in the order they come. Buffers freed
  * while commands that use them wait are destroyed after the submit.
  */
+import type { PassTimer } from './pass-timer.ts'
 import type { UniformRing } from './uniforms.ts'
 
 /** A part of a buffer as WebGPU knows it. */
@@ -28,6 +29,8 @@ const MOST_DOOMED = 64 * 2 ** 20
 export class CommandRecorder {
   readonly #device: GPUDevice
   readonly #uniforms: UniformRing
+  /** Times the compute passes that begin from now on. */
+  timer: PassTimer | undefined
   #encoder: GPUCommandEncoder | undefined
   #pass: GPUComputePassEncoder | undefined
   #operations = 0
@@ -58,7 +61,7 @@ export class CommandRecorder {
   /** There must be room for its parameters. */
   dispatch({ pipeline, parts, group, params, groups, operations }: Dispatch): void {
     const encoder = this.#open()
-    this.#pass ??= encoder.beginComputePass()
+    this.#pass ??= encoder.beginComputePass(this.timer?.nextPass())
     for (const { buffer } of parts) this.#used.add(buffer)
     this.#operations += operations
     this.#pass.setPipeline(pipeline)

@@ -1,6 +1,6 @@
 /** Sweeps of many vectors: what is done with samples, and that it costs hardly any quality. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { POINTS_TO_SPLIT, Samples, sampleSize } from '../../../src/clustering/sweep/samples.ts'
+import { Samples, sampleSize, TO_BEGIN } from '../../../src/clustering/sweep/samples.ts'
 import { toSource } from '../../../src/core/matrix.ts'
 import {
   adjustedRandIndex,
@@ -25,20 +25,20 @@ afterAll(() => device.close())
 
 test.each([
   [300, 5, 300],
-  [8192, 5, 8192],
-  [8193, 5, 8192],
-  [100_000, 256, 8192],
-  [100_000, 257, 16_384],
-  [100_000, 5000, 25_000],
-  [20_000, 5000, 8192],
+  [16_384, 5, 16_384],
+  [16_385, 5, 16_384],
+  [200_000, 512, 16_384],
+  [200_000, 513, 32_768],
+  [200_000, 5000, 50_000],
+  [20_000, 5000, 16_384],
 ])('of %i vectors in %i clusters, %i are taken', (rows, k, size) => {
-  expect(sampleSize(rows, k, POINTS_TO_SPLIT)).toBe(size)
+  expect(sampleSize(rows, k, TO_BEGIN)).toBe(size)
 })
 
 async function withSamples(vectors: Matrix, look: (samples: Samples, points: PointStore) => Promise<void>) {
   const source = toSource(vectors)
   const points = await PointStore.open(device, source, await inspectVectors(source, 'euclidean'))
-  const samples = new Samples(device, points, 4, POINTS_TO_SPLIT)
+  const samples = new Samples(device, points, 4, TO_BEGIN)
   try {
     await look(samples, points)
   } finally {
@@ -48,12 +48,12 @@ async function withSamples(vectors: Matrix, look: (samples: Samples, points: Poi
 }
 
 test('a sample holds different rows of all, the same each time', async () => {
-  const vectors = normal(40_000, 3, 5)
+  const vectors = normal(60_000, 3, 5)
   await withSamples(vectors, async (samples, points) => {
     const { rows, points: some, helps } = await samples.at(10, undefined)
     expect(helps).toBe(true)
-    expect(new Set(rows).size).toBe(8192)
-    const picked = [0, 4000, 8191]
+    expect(new Set(rows).size).toBe(16_384)
+    const picked = [0, 4000, 16_383]
     const wanted = await points.gather(picked.map((i) => (rows as Uint32Array)[i]))
     expect(await some.gather(picked)).toEqual(wanted)
     expect((await samples.at(11, undefined)).points).toBe(some)
@@ -78,7 +78,7 @@ test('where a sample lacks different rows, all are taken', async () => {
 })
 
 describe('a sweep of many vectors', () => {
-  const cloud = normal(26_000, 8, 8)
+  const cloud = normal(50_000, 8, 8)
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
   test.each(['lloyd', 'closures', 'closures-sharp'] as MethodName[])(
@@ -99,11 +99,11 @@ describe('a sweep of many vectors', () => {
   )
 
   test('groups that a clustering took for one are found, and other seeds agree about them', async () => {
-    const { vectors, labels } = blobs({ rows: 26_000, cols: 6, clusters: 40, seed: 3, separated: true })
+    const { vectors, labels } = blobs({ rows: 50_000, cols: 6, clusters: 40, seed: 3, separated: true })
     const { steps, advised, model } = await sweep(vectors, { k: [10, 25, 40, 60], device })
     expect(advised).toBe(40)
     expect(adjustedRandIndex(model(40).labels, labels)).toBe(1)
-    expect(steps.map(({ stabilityRows }) => stabilityRows)).toEqual([8192, 8192, 8192, 8192])
+    expect(steps.map(({ stabilityRows }) => stabilityRows)).toEqual([4096, 4096, 4096, 4096])
     expect(steps[2].stability).toBeGreaterThan(0.999)
     expect(steps[0].stability).toBeLessThan(0.95)
     const again = await sweep(vectors, { k: [10, 25, 40, 60], device, keep: false })

@@ -1,0 +1,58 @@
+/**
+ * Where a GPU cannot compile a shader, the work that needs it runs in another form. Before anything of a work is recorded, its passes
+ * are listed and their pipelines compiled, all at the same time. If one fails, the work is asked for its passes again:
+ *
+ * 1. `usable` is false for the shader, and kernels with several forms for hardware take the next one;
+ * 2. a work that still needs it is asked as if for a software adapter, whose forms need no workgroup memory;
+ * 3. a work that needs it even then fails with the compiler's message.
+ */
+import type { ComputePass, GpuTarget, Shader, Work } from '../contract.ts'
+import type { PipelineCache } from './pipelines.ts'
+
+/** Passes are listed to see their shaders only: few and long ones do. */
+const ANY_LENGTH = 2 ** 52
+
+/** The target for which to ask the work for its passes. `onFailure` is told of shaders that could not be compiled. */
+export async function usableTarget(
+  gpu: GpuTarget,
+  work: Work,
+  pipelines: PipelineCache,
+  onFailure: (shader: Shader, failure: Error) => void,
+): Promise<GpuTarget> {
+  for (let target = gpu; ; ) {
+    const passes = [...work.webgpu(changed(target, { operationsPerPass: ANY_LENGTH }))]
+    const known = new Set(passes.filter(({ shader }) => !gpu.usable(shader)).map(({ shader }) => shader.name))
+    await compile(passes, pipelines)
+    const failed = passes.find(({ shader }) => !gpu.usable(shader))
+    if (failed === undefined) return target
+    const failure = pipelines.failure(failed.shader) as Error
+    onFailure(failed.shader, failure)
+    // Asked again, a kernel may do without shaders that it did not know about.
+    if (known.size === 0) continue
+    if (target !== gpu) throw failure
+    target = changed(gpu, { tiled: false, forms: {} })
+  }
+}
+
+/** Waits only where something is not compiled yet. Never rejects. */
+export async function compile(passes: readonly ComputePass[], pipelines: PipelineCache): Promise<void> {
+  const waiting = passes.map((pass) => pipelines.prepare(pass)).filter((compiling) => compiling !== undefined)
+  if (waiting.length > 0) await Promise.all(waiting)
+}
+
+function changed(
+  gpu: GpuTarget,
+  changes: Partial<Pick<GpuTarget, 'tiled' | 'forms' | 'operationsPerPass'>>,
+): GpuTarget {
+  return {
+    limits: gpu.limits,
+    features: gpu.features,
+    tiled: changes.tiled ?? gpu.tiled,
+    forms: changes.forms ?? gpu.forms,
+    // Changes while the work runs.
+    get operationsPerPass() {
+      return changes.operationsPerPass ?? gpu.operationsPerPass
+    },
+    usable: (shader) => gpu.usable(shader),
+  }
+}

@@ -203,11 +203,12 @@ export async function connectStore(
 /** The address of a store, and how it is shown: without the password. */
 function parseAddress(url: string): { kind: 'redis' | 'postgres'; shown: string } {
   const cure = 'give redis://, rediss:// or postgres://, a host, and what else the store needs.'
+  if (typeof url !== 'string') throw badArgument('the address of the store', url, cure)
   let parsed: URL
   try {
     parsed = new URL(url)
   } catch {
-    throw badArgument('the address of the store', String(url).replace(/\/\/.*@/, '//...@'), cure)
+    throw badArgument('the address of the store', url.replace(/\/\/.*@/s, '//...@'), cure)
   }
   const kinds: Record<string, 'redis' | 'postgres'> = {
     'redis:': 'redis',

@@ -3,7 +3,7 @@
  * are named relative to the folder of the manifest, or as objects in S3 (s3://bucket/key).
  */
 import { platform } from '#platform'
-import { abortSignal, callback, optionsOf, whole as wholeOption } from '../core/arguments.ts'
+import { abortSignal, callback, path as checkPath, optionsOf, whole as wholeOption } from '../core/arguments.ts'
 import { Checksum } from '../core/checksum.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import { elementBytes, type VectorData, type VectorSource } from '../core/matrix.ts'
@@ -130,6 +130,7 @@ export async function writeShards(
   })
   const { disk } = platform
   if (disk === undefined) throw platform.cannotWrite(path, undefined)
+  checkPath(path, 'the path of the manifest')
   const manifest = await manifestOf(disk.parentOf(disk.within('.', path)), files, given)
   const sink = await platform.createBytes(path)
   try {
@@ -142,14 +143,19 @@ export async function writeShards(
   return manifest
 }
 
+/** One path or more. */
+export function pathList(value: unknown, thing: string): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0) throw badArgument(thing, value, 'give a list of one path or more.')
+  return value.map((each: unknown, i) => checkPath(each, `${thing}, number ${i}`))
+}
+
 /** The manifest of files in a folder, or below it. */
 export async function manifestOf(
   folder: string,
   files: readonly string[],
   options: ShardingOptions = {},
 ): Promise<Manifest> {
-  if (!Array.isArray(files) || files.length === 0)
-    throw badArgument('the list of files', files, 'give one file or more.')
+  pathList(files, 'the list of files')
   const { disk } = platform
   if (disk === undefined) throw platform.cannotWrite(folder, undefined)
   const roots = await openRoots([folder], true)

@@ -1,5 +1,5 @@
 /** Work over shards on other machines that is no clustering: see shard-jobs.ts. */
-import { abortSignal, callback, optionsOf } from '../core/arguments.ts'
+import { abortSignal, callback, optionsOf, whole } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorData, VectorSource } from '../core/matrix.ts'
 import { sampleDistinct } from '../core/random.ts'
@@ -68,6 +68,9 @@ export async function encodeShards(
  * ```
  */
 export function sampleRows(rows: number, count: number, seed: number): Uint32Array {
+  whole(1)(rows, 'the number of vectors')
+  whole(1)(count, 'the size of the sample')
+  whole(0)(seed, 'the seed')
   if (rows > 2 ** 32) throw badArgument('the number of vectors', rows, 'at most 2^32 can be sampled.')
   if (count >= rows) return Uint32Array.from({ length: rows }, (_, i) => i)
   return Uint32Array.from(sampleDistinct(stream(seed, 'sample of shards'), rows, count)).sort()

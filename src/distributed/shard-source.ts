@@ -1,7 +1,8 @@
 /** The rows of a manifest as one source of vectors, read from the files of its shards on demand. */
 import { platform } from '#platform'
+import { path as checkPath } from '../core/arguments.ts'
 import { trustedSource } from '../core/checked-source.ts'
-import { CentroidalError } from '../core/errors.ts'
+import { badArgument, CentroidalError } from '../core/errors.ts'
 import { elementBytes, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { type DataRoots, openRoots } from './data-roots.ts'
 import { examineRows, type Manifest, manifestOf, parseManifest, type ShardEntry } from './manifest.ts'
@@ -36,9 +37,11 @@ const MOST_OPEN = 32
  * ```
  */
 export async function openShards(location: string | readonly string[]): Promise<ShardedVectors> {
-  if (typeof location !== 'string') {
+  if (Array.isArray(location)) {
     return shardedVectors(await manifestOf('.', location), await openRoots(['.'], true), location.join(', '))
   }
+  if (typeof location !== 'string') throw badArgument('the manifest', location, 'give a path, or a list of files.')
+  checkPath(location, 'the path of the manifest')
   const bytes = isObjectAddress(location) ? await openObject(location) : await platform.openBytes(location)
   let manifest: Manifest
   try {

@@ -2,12 +2,14 @@
  * A worker: takes leases of shards from the queue of a store, as many as its share, and works on them until it is told to
  * leave. It opens files below its data roots only, and runs nothing but the tasks of this version.
  */
-import { CentroidalError, show } from '../core/errors.ts'
+import { abortSignal, callback, optionsOf, real } from '../core/arguments.ts'
+import { badArgument, CentroidalError, show } from '../core/errors.ts'
 import type { Device } from '../device/contract.ts'
 import { isDevice } from '../device/is-device.ts'
-import { type DeviceChoice, openDevice } from '../vectors/device-choice.ts'
+import { type DeviceChoice, deviceChoice, openDevice } from '../vectors/device-choice.ts'
 import { type Connection, connectStore } from './connect.ts'
 import { openRoots } from './data-roots.ts'
+import { pathList } from './manifest.ts'
 import { checkLease, fromStore, type Lease, PROTOCOL } from './messages.ts'
 import type { HeldLease } from './queues.ts'
 import { answersOf, LEASES } from './run-shards.ts'
@@ -53,13 +55,21 @@ const SWEEP_INTERVAL = 15_000
  * ```
  */
 export async function work(url: string, options: WorkOptions = {}): Promise<void> {
-  const { signal, onEvent = () => {}, expire = 300 } = options
-  const connection = await connectStore(url, { expire, lock: options.lock })
-  const roots = await openRoots(options.data ?? ['.']).catch(async (error: unknown) => {
+  const asked = optionsOf<WorkOptions>('work', options, {
+    data: (value, thing) => pathList(value, thing),
+    device: deviceChoice,
+    name: (value, thing) => workerName(value, thing),
+    expire: real(1),
+    lock: real(0.1),
+    signal: abortSignal,
+    onEvent: callback,
+  })
+  const { signal, onEvent = () => {}, expire = 300, device: given } = asked
+  const connection = await connectStore(url, { expire, lock: asked.lock })
+  const roots = await openRoots(asked.data ?? ['.']).catch(async (error: unknown) => {
     await connection.close()
     throw error
   })
-  const given = options.device
   const device: Device = isDevice(given)
     ? given
     : await openDevice(typeof given === 'string' ? { kind: given } : (given ?? {}))
@@ -68,7 +78,7 @@ export async function work(url: string, options: WorkOptions = {}): Promise<void
     store: connection.store,
     queues: connection.queues,
     worker: connection.id,
-    name: options.name ?? connection.name,
+    name: asked.name ?? connection.name,
     device,
     roots,
     verified: new Set(),
@@ -87,6 +97,11 @@ export async function work(url: string, options: WorkOptions = {}): Promise<void
     await roots.close()
     if (!isDevice(given)) await device.close()
   }
+}
+
+function workerName(value: unknown, thing: string): string {
+  if (typeof value === 'string' && /^[^\p{C}]{1,80}$/u.test(value)) return value
+  throw badArgument(thing, value, 'give up to 80 visible characters.')
 }
 
 class LeaseHolder {

@@ -14,6 +14,7 @@ import type {
 import * as library from '../../src/index.ts'
 import { clusterCall } from './cluster-calls.ts'
 import type { Fixtures } from './fixtures.ts'
+import { machineCalls } from './machine-calls.ts'
 import {
   argument,
   type Call,
@@ -121,29 +122,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [argument('parts', 'none', { offsets: [0, 1, 2], columns: [0, 1], values: [1, 2] })],
       },
     ],
-    // Calls that reach a store are in test/distributed.
-    connect: [{ call: (url) => library.connect(url), arguments: [argument('folder', 'none', 'redis:')] }],
-    work: [{ call: (url) => library.work(url), arguments: [argument('folder', 'none', 'redis:')] }],
-    openShards: [{ call: (path) => library.openShards(path), arguments: [missing] }],
-    writeShards: [
-      {
-        call: (path, files) => library.writeShards(path, files),
-        arguments: [
-          argument('folder', 'none', 'shards.json', { skip: TAKEN.path }),
-          argument('files', 'none', ['x.npy']),
-        ],
-      },
-    ],
-    sampleRows: [
-      {
-        call: (rows, count, seed) => library.sampleRows(rows, count, seed),
-        arguments: [
-          argument('rows', 'whole', 9, { skip: ['2^31'], not: ['2^53 - 1'] }),
-          argument('count', 'whole', 3),
-          argument('seed', 'whole or zero', 1),
-        ],
-      },
-    ],
+    ...machineCalls,
     openVectors: [{ call: (path) => library.openVectors(path), arguments: [missing] }],
     readVectors: [{ call: (path) => library.readVectors(path), arguments: [missing] }],
     readSparse: [{ call: (path) => library.readSparse(path), arguments: [missing] }],

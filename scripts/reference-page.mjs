@@ -9,6 +9,7 @@ const THEMES = [
   ['Quantizers', /^quantize\//],
   ['Search', /^search\//],
   ['Retrieval', /^retrieval\//],
+  ['Several machines', /^distributed\//],
   ['Metrics', /^metrics\//],
   ['Errors', /^core\/errors/],
 ]

@@ -1,7 +1,7 @@
 /** Files of vectors that a command reads: one or several, folders, patterns, or standard input. */
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
-import { CentroidalError, openVectors, type ReadOptions, type VectorSource } from '../index.ts'
+import { CentroidalError, openShards, openVectors, type ReadOptions, type VectorSource } from '../index.ts'
 import { quoted, type Session } from './session.ts'
 
 export interface InputFlags {
@@ -17,7 +17,7 @@ export const STDIN = '-'
 
 /** For the help of an argument. */
 export const VECTOR_FILES =
-  '.npy .npz .fvecs .bvecs .ivecs .csv .tsv .txt .jsonl .parquet .arrow .hdf5 .safetensors .mat, each also .gz; several files, a folder or - for standard input'
+  '.npy .npz .fvecs .bvecs .ivecs .csv .tsv .txt .jsonl .parquet .arrow .hdf5 .safetensors .mat, each also .gz; several files, a folder, - for standard input, or a manifest of shards (.json)'
 
 export function addInputOptions(command: Command): Command {
   const options = [
@@ -41,14 +41,19 @@ function readColumns(text: string): string[] {
   )
 }
 
-/** The vectors of all files as one set; `noRows` allows none. What was understood of them is told on stderr, unless `quiet`. */
+/**
+ * The vectors of all files as one set: with `on` as shards, otherwise a manifest of shards or files. `noRows` allows none.
+ * What was understood of them is told on stderr, unless `quiet`.
+ */
 export async function openInput(
   session: Session,
   files: string | readonly string[],
-  flags: InputFlags & { readonly quiet?: boolean },
+  flags: InputFlags & { readonly quiet?: boolean; readonly on?: string },
   noRows = false,
 ): Promise<VectorSource> {
   const paths = typeof files === 'string' ? [files] : files
+  if (paths.length === 1 && /\.json$/i.test(paths[0])) return openShards(paths[0])
+  if (flags.on !== undefined) return openShards(paths)
   const options: ReadOptions = {
     columns: flags.columns,
     names: flags.nameColumn,

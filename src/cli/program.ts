@@ -13,9 +13,11 @@ import { addQuantizeCommand } from './commands/quantize.ts'
 import { addQueryCommand } from './commands/query.ts'
 import { addReportCommand } from './commands/report.ts'
 import { addSearchCommand } from './commands/search.ts'
+import { addShardCommand } from './commands/shard.ts'
 import { addSweepCommand } from './commands/sweep.ts'
 import { addTuneCommand } from './commands/tune.ts'
 import { addVocabularyCommand } from './commands/vocabulary.ts'
+import { addWorkerCommand } from './commands/worker.ts'
 import { VECTOR_FILES } from './input-files.ts'
 import type { Session } from './session.ts'
 
@@ -57,6 +59,8 @@ Vectors may be ${VECTOR_FILES}`,
   addQueryCommand(program, session)
   addReportCommand(program, session)
   addBenchCommand(program, session)
+  addShardCommand(program, session)
+  addWorkerCommand(program, session)
   addConvertCommand(program, session)
   addInfoCommand(program, session)
   addTuneCommand(program, session)

@@ -76,7 +76,7 @@ export class Session {
   constructor(args: readonly string[], { stdout, stderr }: Streams = process) {
     this.stdout = new Output(stdout)
     this.stderr = new Output(stderr)
-    this.commandLine = ['centroidal', ...args.map(quoted)].join(' ')
+    this.commandLine = ['centroidal', ...args.map(withoutPassword).map(quoted)].join(' ')
   }
 
   /**
@@ -100,6 +100,11 @@ export class Session {
   get interrupted(): boolean {
     return this.#interruption?.signal.aborted === true
   }
+}
+
+/** Addresses of stores may hold a password, which does not belong in a report. */
+function withoutPassword(argument: string): string {
+  return argument.replace(/^([a-z=-]*[a-z]+:\/\/[^/:@]*):[^/@]*@/i, '$1:...@')
 }
 
 /** An argument as a shell needs it. */

@@ -107,8 +107,8 @@ async function* stepsWithCount(
   options: ClusterOptions,
   reason?: string,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
-  const { rows, cols, sparse } = source
-  const shape = { rows, cols, sparse: sparse !== undefined }
+  const { rows, cols, sparse, shards } = source
+  const shape = { rows, cols, sparse: sparse !== undefined, shards }
   const found = resolveOptions(options, shape)
   const checked = reason === undefined ? found : { ...found, methodReason: reason }
   if (options.resume) checkResume(options.resume, source, checked)
@@ -132,6 +132,8 @@ async function* stepsWithCount(
       frame,
       weights: resolved.weights,
       shards: resolved.shards,
+      separate: source.shards !== undefined,
+      owned: options.on && new Set(),
       pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })

@@ -7,10 +7,42 @@ import { RowSet } from '../vectors/distinct.ts'
 import type { RunState } from './run-state.ts'
 
 /** Centres that were just chosen, on one device. */
-interface NewCenters {
+export interface NewCenters {
   readonly scope: BufferScope
   readonly rows: DeviceRows
   readonly workspace: DeviceBuffer
+}
+
+export function roomForCenters({ device, points }: RunState, capacity: number): NewCenters {
+  const scope = new BufferScope(device)
+  const rows = allocateRows(scope, capacity, points.cols, 'f32', 'new centres')
+  const bytes = assignWorkspaceBytes(rows, points.source.sparse !== undefined)
+  return { scope, rows, workspace: scope.allocate(bytes, 'prepared new centres') }
+}
+
+/** Distances of one device's points to the nearest centre, with these new ones; they are numbered from `firstLabel`. */
+export async function approach(
+  { device, points, parts, control }: RunState,
+  chosen: Float32Array,
+  firstLabel: number,
+  { rows, workspace }: NewCenters,
+): Promise<void> {
+  writeRows(device, rows, chosen)
+  for (const part of parts) {
+    await assign(
+      device,
+      {
+        points: await points.vectors(part),
+        centers: { ...rows, rows: chosen.length / points.cols },
+        labels: part.labels,
+        distances: part.distances,
+        merge: firstLabel > 0,
+        firstLabel,
+        workspace,
+      },
+      { signal: control.signal },
+    )
+  }
 }
 
 /** Keeps every point's squared distance to the nearest chosen centre on its device, and draws by it. */
@@ -21,16 +53,11 @@ export class DistanceSampler {
   readonly #centers: readonly NewCenters[]
 
   constructor(state: RunState, weights: Float32Array | undefined, capacity: number) {
-    const { points, team } = state
+    const { team } = state
     this.#state = state
     this.#weights = weights
     this.#capacity = capacity
-    this.#centers = team.states.map(({ device }) => {
-      const scope = new BufferScope(device)
-      const rows = allocateRows(scope, capacity, points.cols, 'f32', 'new centres')
-      const bytes = assignWorkspaceBytes(rows, points.source.sparse !== undefined)
-      return { scope, rows, workspace: scope.allocate(bytes, 'prepared new centres') }
-    })
+    this.#centers = team.states.map((each) => roomForCenters(each, capacity))
   }
 
   free(): void {
@@ -43,25 +70,11 @@ export class DistanceSampler {
     for (let from = 0; from < indices.length; from += this.#capacity) {
       const some = indices.slice(from, from + this.#capacity)
       const chosen = await points.gather(some)
-      await team.everywhere(async ({ device, parts, control }, owner) => {
-        const { rows, workspace } = this.#centers[owner]
-        writeRows(device, rows, chosen)
-        for (const part of parts) {
-          await assign(
-            device,
-            {
-              points: await points.vectors(part),
-              centers: { ...rows, rows: some.length },
-              labels: part.labels,
-              distances: part.distances,
-              merge: firstLabel + from > 0,
-              firstLabel: firstLabel + from,
-              workspace,
-            },
-            { signal: control.signal },
-          )
-        }
-      })
+      const first = firstLabel + from
+      await Promise.all([
+        team.ask('approach', { chosen, firstLabel: first }),
+        team.everywhere((state, owner) => approach(state, chosen, first, this.#centers[owner])),
+      ])
     }
   }
 

@@ -7,10 +7,11 @@
 import { repeatRounds, type StopReason } from '../core/rounds.ts'
 import type { TallyResult } from '../kernels/tally.ts'
 import { type Crew, finishUpdate, type Member, updateFromLabels } from './members.ts'
-import { mergeRounds, type PartialRound, type ShardValue, sumOf } from './partial.ts'
+import { mergeRounds, type PartialRound, type PartialSums, type ShardValue, sumOf } from './partial.ts'
 import { refillEmpty } from './refill.ts'
 import { type Relocation, relocateClusters } from './relocation/relocate.ts'
 import { type NextRound, RelocationSchedule } from './relocation/schedule.ts'
+import type { OwnerTasks } from './remote-owners.ts'
 import { distortionOf, measureSquares, roundCenters, roundingCounts, tallyShard } from './resolution.ts'
 import { type Counted, countOf, type Round, type UpdateResult } from './run-state.ts'
 import { CenterSnapshots } from './snapshots.ts'
@@ -44,6 +45,7 @@ export async function* iterate(crew: Crew, options: LoopOptions): AsyncGenerator
     const before = last
     last = result
     const settled = await Promise.all(members.map(({ candidates }) => candidates.settled?.(result) ?? true))
+    team.note('settled', result)
     if (!settled[0]) return schedule.after(result, undefined)
     const over = update.ended
       ? update.ended(result, before, tolerance)
@@ -100,6 +102,7 @@ async function round(
   const { points, control } = state
   let relocation: Relocation | undefined
   let statistics: readonly (() => Promise<PartialRound>)[]
+  let answers: readonly OwnerTasks['choose']['result'][]
   let swapped = false
   snapshots.forget()
   try {
@@ -120,22 +123,33 @@ async function round(
     }
     for (const part of points.parts) part.swapLabels()
     swapped = true
-    statistics = await team.everywhere((_state, owner) => chooseAndTake(members[owner], iteration))
+    ;[answers, statistics] = await Promise.all([
+      team.ask('choose', { iteration }),
+      team.everywhere((_state, owner) => chooseAndTake(members[owner], iteration)),
+    ])
   } catch (error) {
-    if (swapped) for (const part of points.parts) part.swapLabels()
+    if (swapped) {
+      for (const part of points.parts) part.swapLabels()
+      team.note('undo', {})
+    }
     snapshots.putBack()
     await relocation?.putBack().catch(() => {})
     if (!control.signal?.aborted) throw error
     return 'aborted'
   }
-  let result = await finishUpdate(crew)
+  let result = await finishUpdate(
+    crew,
+    answers.map(({ sums }) => sums),
+  )
   // They came to the host with what the update has read.
-  const chosen = (await Promise.all(statistics.map((read) => read()))).reduce(mergeRounds)
+  const own = await Promise.all(statistics.map((read) => read()))
+  const chosen = [...own, ...answers.map((answer) => answer.round)].reduce(mergeRounds)
   let squares = sumOf(chosen.squares)
   const before = last?.distortion
   if (update.retreat && before !== undefined && distortionOf(state, Math.max(0, squares - result.gain)) > before) {
-    squares = await retreat(crew)
-    result = await finishUpdate(crew)
+    const retreated = await retreat(crew)
+    squares = retreated.squares
+    result = await finishUpdate(crew, retreated.sums)
   }
   const { gain, refilled } = await refill(crew, result, options)
   let distortion = distortionOf(state, result.squares ?? Math.max(0, squares - gain))
@@ -160,13 +174,14 @@ async function round(
  * The part of a round that happens on one device: its points choose, and what they chose is summed up. What is returned
  * reads the statistics, for which nothing has to wait.
  */
-async function chooseAndTake(
+export async function chooseAndTake(
   { state, candidates, update }: Member,
   iteration: number,
 ): Promise<() => Promise<PartialRound>> {
   const { points, parts, control } = state
   const counts: Counted[] = []
   const tallies: { readonly shard: number; read(): Promise<TallyResult> }[] = []
+  if (parts.length === 0) await candidates.prepare?.(state, iteration)
   await update.begin?.(state, candidates, iteration)
   update.reset?.(state)
   for (const part of parts) {
@@ -193,24 +208,38 @@ async function chooseAndTake(
   }
 }
 
-/** Points go back to labels that cannot raise the objective, and are taken anew. Returns the sum of squares. */
-async function retreat(crew: Crew): Promise<number> {
-  const squares = await crew.team.everywhere(async ({ points, parts }, owner) => {
-    const { state, update } = crew.members[owner]
-    const own: ShardValue[] = []
-    update.reset?.(state)
-    for (const part of parts) {
-      const vectors = await points.vectors(part)
-      await update.retreat?.(state, part, vectors)
-      await update.take(state, part, vectors)
-      for (const shard of part.shards) {
-        const read = await tallyShard(part, shard)
-        own.push({ shard: shard.index, value: (await read()).sum })
-      }
+interface Retreated {
+  readonly squares: number
+  /** Of other processes. */
+  readonly sums: readonly PartialSums[]
+}
+
+/** Points go back to labels that cannot raise the objective, and are taken anew. */
+async function retreat({ team, members }: Crew): Promise<Retreated> {
+  const [answers, own] = await Promise.all([
+    team.ask('retreat', {}),
+    team.everywhere((_state, owner) => retreatAndTake(members[owner])),
+  ])
+  const squares = [...own, ...answers.map((answer) => answer.squares)].flat()
+  return { squares: sumOf(squares), sums: answers.map(({ sums }) => sums) }
+}
+
+/** The same on one device. Returns sums of squares. */
+export async function retreatAndTake({ state, update }: Member): Promise<ShardValue[]> {
+  const { points, parts } = state
+  const squares: ShardValue[] = []
+  update.beginRetreat?.(state)
+  update.reset?.(state)
+  for (const part of parts) {
+    const vectors = await points.vectors(part)
+    await update.retreat?.(state, part, vectors)
+    await update.take(state, part, vectors)
+    for (const shard of part.shards) {
+      const read = await tallyShard(part, shard)
+      squares.push({ shard: shard.index, value: (await read()).sum })
     }
-    return own
-  })
-  return sumOf(squares.flat())
+  }
+  return squares
 }
 
 /** Empty clusters get points, and centres are updated once more. */

@@ -1,6 +1,7 @@
 /** A run's devices with what the method keeps on each: the steps of a round that all of them take part in. */
 import { rehearse } from '../device/rehearsal.ts'
-import { mergeSums } from './partial.ts'
+import { mergeSums, type PartialSums } from './partial.ts'
+import type { SumsKind } from './remote-owners.ts'
 import type { CandidateSource, RunState, Update, UpdateResult } from './run-state.ts'
 import type { Team } from './team.ts'
 
@@ -38,24 +39,41 @@ export async function rehearseRounds({ members }: Crew): Promise<void> {
 }
 
 /** The update takes all points as they are labelled now, and centres become what follows from that. */
-export async function updateFromLabels(crew: Crew<Updating>): Promise<UpdateResult> {
-  await crew.team.everywhere(async ({ parts, points }, owner) => {
-    const { state, update } = crew.members[owner]
-    update.reset?.(state)
-    for (const part of parts) await update.take(state, part, await points.vectors(part))
-  })
-  return finishUpdate(crew)
+export async function updateFromLabels(crew: Crew<Updating>, kind: SumsKind = 'update'): Promise<UpdateResult> {
+  const [answers] = await Promise.all([
+    crew.team.ask('take', { kind }),
+    crew.team.everywhere((_state, owner) => takeByLabels(crew.members[owner])),
+  ])
+  return finishUpdate(
+    crew,
+    answers.map(({ sums }) => sums),
+  )
 }
 
-/** After all points were taken: partial sums are merged, the leading device finishes, the others follow. */
-export async function finishUpdate({ team, members }: Crew<Updating>): Promise<UpdateResult> {
+/** The update of one device takes its points as they are labelled now. */
+export async function takeByLabels({ state, update }: Updating): Promise<void> {
+  const { parts, points } = state
+  update.reset?.(state)
+  for (const part of parts) await update.take(state, part, await points.vectors(part))
+}
+
+/**
+ * After all points were taken: partial sums are merged, those of other processes (`remote`) too; the leading device
+ * finishes, the others follow.
+ */
+export async function finishUpdate(
+  { team, members }: Crew<Updating>,
+  remote: readonly PartialSums[] = [],
+): Promise<UpdateResult> {
   const [lead, ...others] = members
-  if (others.length === 0) return lead.update.finish(lead.state)
-  const partials = await Promise.all(members.map(({ state, update }) => update.partial(state)))
+  if (others.length === 0 && team.remote === undefined) return lead.update.finish(lead.state)
+  const own = await Promise.all(members.map(({ state, update }) => update.partial(state)))
+  const partials = [...own, ...remote]
   const merged = partials.reduce(mergeSums)
   lead.update.absorb(lead.state, merged)
   const result = await lead.update.finish(lead.state)
   await team.shareCenters()
   for (const { state, update } of others) await update.follow?.(state, merged, result.news)
+  if (lead.update.follow) team.note('follow', { merged, news: result.news })
   return result
 }

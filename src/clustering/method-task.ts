@@ -10,6 +10,8 @@ export interface Shape {
   readonly rows: number
   readonly cols: number
   readonly sparse?: boolean
+  /** Rows of each shard, where the vectors come in shards. */
+  readonly shards?: readonly number[] | undefined
 }
 
 /** Speed of the device where it is not known yet: options are checked before a device is opened. */

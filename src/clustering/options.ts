@@ -23,8 +23,10 @@ import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import { automaticMethod, type Shape } from './method-task.ts'
 import { METHODS, type MethodName } from './presets.ts'
+import { relocationChoice } from './relocation/option.ts'
+import type { Machines } from './remote-owners.ts'
 import type { StartName } from './run-state.ts'
-import { checkShards, deviceChoices, shardChoice } from './shard-options.ts'
+import { checkMachines, checkShards, deviceChoices, requireDivisible, shardChoice } from './shard-options.ts'
 
 /** What can be asked of a clustering. Options of single methods are in {@link MethodOptions}. */
 export interface ClusterOptions extends MethodOptions {
@@ -74,7 +76,8 @@ export interface ClusterOptions extends MethodOptions {
    * Leave poor local optima: when progress slows, and before the run ends, two clusters that are close to each other are
    * merged and one that holds several groups is split instead, wherever that lowers the distortion. Default true for the
    * methods that can (lloyd, sharp, closures, closures-sharp, akm, rakm), except where the centres to start from are given:
-   * there the result is that of the plain method.
+   * there the result is that of the plain method, and for shards of more than a billion numbers, because the leading process
+   * reads all vectors for it.
    */
   readonly relocate?: boolean
   /** An open device (stays open), or which one to open or share. Default `auto`: a hardware GPU where there is one, else all cores. */
@@ -90,6 +93,12 @@ export interface ClusterOptions extends MethodOptions {
    * one; with several devices at least 16.
    */
   readonly shards?: number | readonly number[]
+  /**
+   * Other machines that do the work: what {@link connect} returned. The vectors must be those of a manifest of shards
+   * ({@link openShards}). The result is that of a run in this process over the same shards, bit for bit, on devices of the
+   * same kind. `device` is used here for the small part of the work that is not divided. Default: this process works alone.
+   */
+  readonly on?: Machines
   /** Stops the run; what was reached so far is the result. Default: none. */
   readonly signal?: AbortSignal
   /** Called after every round. Default: nobody is told. */
@@ -177,6 +186,7 @@ const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
   device: deviceChoice,
   devices: deviceChoices,
   shards: checkShards,
+  on: checkMachines,
   signal: abortSignal,
   onIteration: callback,
   onProgress: callback,
@@ -215,12 +225,13 @@ export function readOptions(options: unknown): ClusterOptions {
 
 /** `speed`: of the device, once it is open. */
 export function resolveOptions(options: ClusterOptions, shape: Shape, speed?: DeviceSpeed): ResolvedOptions {
-  const { rows, cols } = shape
+  const { rows, cols, shards } = shape
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
   if (options.device !== undefined && options.devices !== undefined) {
     throw badOption('devices', options.devices, 'give either device or devices.')
   }
+  if (options.on) requireDivisible(options, shards)
   const weighted = checkWeights(options.weights, rows)
   const k = finds ? firstCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? automaticMethod(options, shape, speed) : undefined
@@ -242,24 +253,10 @@ export function resolveOptions(options: ClusterOptions, shape: Shape, speed?: De
     metric,
     ...weighted,
     empty,
-    relocate: relocation(options, name),
-    shards: shardChoice(options),
+    relocate: relocationChoice(options, name, shards && rows * cols),
+    shards: shardChoice(options, shards),
     settings: resolveSettings(name, METHODS[name].options, options),
   }
-}
-
-/** A run that is resumed goes on as it was. */
-function relocation({ relocate, start, resume }: ClusterOptions, method: MethodName): boolean {
-  const able = METHODS[method].relocates === true
-  if (relocate && !able) {
-    const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)
-    throw badOption(
-      'relocate',
-      relocate,
-      `${method} does not relocate clusters, these methods do: ${names.join(', ')}.`,
-    )
-  }
-  return able && (relocate ?? (resume ? resume.facts.options.relocate === true : !isMatrix(start)))
 }
 
 /** Sparse rows go only where every kernel takes them, so that they are never made dense. */

@@ -43,12 +43,12 @@ export function distortionOf({ points, totalWeight }: RunState, squares: number)
 
 /** Sum of weighted squared distances to the centres as they stand now, in the frame. */
 export async function measureSquares({ team }: RunState): Promise<number> {
-  const squares = await team.everywhere(measureOwn)
-  return sumOf(squares.flat())
+  const [remote, own] = await Promise.all([team.ask('squares', {}), team.everywhere(measureOwn)])
+  return sumOf([...own, ...remote].flat())
 }
 
 /** Of the shards of one device. */
-async function measureOwn({ device, points, parts, centers }: RunState): Promise<ShardValue[]> {
+export async function measureOwn({ device, points, parts, centers }: RunState): Promise<ShardValue[]> {
   const scope = new BufferScope(device)
   const squares: ShardValue[] = []
   try {

@@ -13,6 +13,7 @@ import { type Crew, rehearseRounds, updateFromLabels } from './members.ts'
 import type { ClusterOptions, ResolvedOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts'
+import type { Machines, RowValues, RunDescription } from './remote-owners.ts'
 import { arraysToResume, exactMixture, sameMethod, withBest } from './resume.ts'
 import { createRunState, type RunState, replaceCenters, type StartName, writeCenters } from './run-state.ts'
 import { chooseStart, completeCenters, type Start, samplePoints } from './seeding.ts'
@@ -97,6 +98,7 @@ export async function* runOnce(
       return { state, candidates: method.candidates(state), update: method.update(state) }
     })
     const crew: Crew = { team, members }
+    if (options.on) await connectTeam(team, points, resolved, options.on, { k, most, totalWeight, evidence })
     const [{ state }] = members
     let startSeconds = from?.facts.startSeconds
     const snapshot = async (stopped: StopReason, best?: ClusterModel, checkpoint = false): Promise<ClusterModel> => {
@@ -119,6 +121,7 @@ export async function* runOnce(
         member.candidates.restore?.(member.state, saved)
         member.update.restore?.(member.state, saved)
       }
+      team.note('restore', { arrays: saved })
     }
     const loop = iterate(crew, {
       ...resolved,
@@ -143,8 +146,35 @@ export async function* runOnce(
       }
     }
   } finally {
+    points.remote = undefined
+    await team.remote?.close()
     team.free()
   }
+}
+
+/** Other processes get to know of the run, and own its points from here on. */
+async function connectTeam(
+  team: Team,
+  points: PointStore,
+  { method, settings, seed, weightScale, largest }: RunOptions,
+  on: Machines,
+  sizes: Pick<RunDescription, 'k' | 'most' | 'totalWeight' | 'evidence'>,
+): Promise<void> {
+  const { frame, layout, source } = points
+  const { signal, onProgress } = team.lead.control
+  const description = { method, settings, seed, weightScale, largest, frame, layout, ...sizes }
+  const remote = await on.begin(source, description, { signal, onProgress })
+  team.remote = remote
+  const gathered = <T extends Uint32Array | Float32Array>(into: T, answers: readonly RowValues<T>[]): T => {
+    for (const { first, values } of answers) into.set(values, first)
+    return into
+  }
+  points.remote = {
+    labels: async () => gathered(new Uint32Array(points.rows), (await team.ask('labels', {})).flat()),
+    distances: async () => gathered(new Float32Array(points.rows), (await team.ask('distances', {})).flat()),
+    writeLabels: (labels) => team.note('labels', { labels }),
+  }
+  points.forgetLabels()
 }
 
 /** Centres and labels as the model has them. */

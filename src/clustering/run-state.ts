@@ -10,6 +10,7 @@ import type { PointPart } from '../vectors/point-part.ts'
 import type { PointStore } from '../vectors/points.ts'
 import type { MethodOption, Settings } from './method-options.ts'
 import type { PartialSums } from './partial.ts'
+import type { RowLists } from './remote-owners.ts'
 import type { Team } from './team.ts'
 
 export interface RunState {
@@ -109,6 +110,8 @@ export interface Rehearsed {
 export interface CandidateSource extends Resumable, Rehearsed {
   /** Returns how many pairs of a point and a centre were looked at. */
   assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<Counted>
+  /** On a device that leads but owns no points: learns what `settled` and `save` depend on. */
+  prepare?(state: RunState, round: number): Promise<void>
   /**
    * Called after every round: false while other centres would be looked at next time, so that a round
    * without change (or gain) is no reason to stop. Default: true.
@@ -140,6 +143,8 @@ export interface Round {
 
 /** What happens when points have chosen. */
 export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
+  /** Called between rounds on a device of another process: what `save` of the leading device needs of its points. */
+  remembered?(state: RunState): Promise<readonly RowLists[]>
   /** Called between rounds on the leading device, with the updates of the others. */
   save?(state: RunState, others: readonly Update[]): ResumeArrays | Promise<ResumeArrays>
   /** On the leading device, before the points choose: centres move ahead of that. When the round is stopped they are put back. */
@@ -159,6 +164,8 @@ export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
     vectors: DeviceRows,
     round: number,
   ): Promise<Counted>
+  /** On every device, before its points retreat. */
+  beginRetreat?(state: RunState): void
   /**
    * Called when the objective rose: the points of a part go back to what cannot raise it. Writes `labels` and `distances`.
    * Only where points of several domains chose without knowing of each other.

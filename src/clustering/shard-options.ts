@@ -1,9 +1,10 @@
 /** The options that say where the points of a run live: `devices` and `shards`. */
 import { whole } from '../core/arguments.ts'
-import { badArgument } from '../core/errors.ts'
+import { badArgument, badOption } from '../core/errors.ts'
 import { deviceChoice } from '../vectors/device-choice.ts'
 import type { ShardChoice } from '../vectors/layout.ts'
 import type { ClusterOptions } from './options.ts'
+import type { Machines } from './remote-owners.ts'
 
 /** Shards of equal size where several devices share the work and nothing else is said: enough to deal them out evenly. */
 const SHARDS_OF_SEVERAL = 16
@@ -30,8 +31,36 @@ export function checkShards(value: unknown, thing: string): ShardChoice {
   return value.map((count, i) => whole(0)(count, `${thing}[${i}]`))
 }
 
+export function checkMachines(value: unknown, thing: string): Machines {
+  if (typeof (value as Machines | undefined)?.begin === 'function') return value as Machines
+  throw badArgument(thing, value, 'give what connect() returned.')
+}
+
+/** What other machines cannot do yet is refused before anything begins. */
+export function requireDivisible({ devices, weights, k }: ClusterOptions, shards: readonly number[] | undefined): void {
+  if (shards === undefined) {
+    throw badOption('on', 'other machines', 'they work on shards: give what openShards() returned instead of vectors.')
+  }
+  if (devices !== undefined)
+    throw badOption('devices', devices, 'with the option on, every worker opens its own device.')
+  if (weights !== undefined)
+    throw badOption('weights', weights, 'other machines do not take weights yet: leave it out.')
+  if (k === 'auto') throw badOption('k', k, 'with the option on, give a number, or the method egm or agm.')
+}
+
 /** A run that is resumed keeps its shards. */
-export function shardChoice({ shards, devices, resume }: ClusterOptions): ShardChoice | undefined {
+export function shardChoice(
+  { shards, devices, resume }: ClusterOptions,
+  given: readonly number[] | undefined,
+): ShardChoice | undefined {
+  if (given !== undefined) {
+    if (shards !== undefined) throw badOption('shards', shards, 'the vectors come in shards already: leave it out.')
+    const earlier = resume?.facts.options.shards
+    if (resume && JSON.stringify(earlier) !== JSON.stringify(given)) {
+      throw badOption('resume', 'a model of other shards', 'resume with the manifest it was made of.')
+    }
+    return given
+  }
   const before = resume?.facts.options.shards as ShardChoice | undefined
   return shards ?? before ?? (devices && devices.length > 1 ? SHARDS_OF_SEVERAL : undefined)
 }

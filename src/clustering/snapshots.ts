@@ -32,6 +32,7 @@ export class CenterSnapshots {
       const kept = this.#buffers?.[owner]
       if (kept && !kept.freed && !room.buffer.freed) device.copy(kept, room.buffer)
     })
+    this.#team.centersPutBack()
     this.#taken = false
   }
 }

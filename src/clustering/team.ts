@@ -4,6 +4,7 @@
  */
 import { readRows, writeRows } from '../kernels/rows.ts'
 import type { Domain } from '../vectors/layout.ts'
+import type { NoteName, OwnerNotes, OwnerTasks, RemoteOwners, TaskName } from './remote-owners.ts'
 import { type RunState, replaceCenters } from './run-state.ts'
 
 export class Team {
@@ -11,6 +12,10 @@ export class Team {
   readonly states: RunState[] = []
   readonly #meetings = new Map<number, Meeting>()
   #failure: { readonly error: unknown } | undefined
+  /** Other processes, where they own the points. The only device here then leads and owns none. */
+  remote: RemoteOwners | undefined
+  /** The centres here are not those that other processes have. */
+  #unshared = false
 
   get lead(): RunState {
     return this.states[0]
@@ -58,10 +63,28 @@ export class Team {
     return meeting.answer as Promise<R>
   }
 
+  /** Asks the other processes, where there are any. */
+  async ask<N extends TaskName>(name: N, args: OwnerTasks[N]['args']): Promise<readonly OwnerTasks[N]['result'][]> {
+    if (this.remote === undefined) return []
+    if (this.#unshared) await this.shareCenters()
+    return this.remote.ask(name, args)
+  }
+
+  note<N extends NoteName>(name: N, note: OwnerNotes[N]): void {
+    this.remote?.note(name, note)
+  }
+
+  /** The centres were put back on each device. */
+  centersPutBack(): void {
+    this.#unshared = this.remote !== undefined
+  }
+
   /** The centres of the leading device, and how many there are, for all. */
   async shareCenters(): Promise<void> {
-    if (this.states.length === 1) return
+    if (this.states.length === 1 && this.remote === undefined) return
+    this.#unshared = false
     const centers = await readRows(this.lead.device, this.lead.centers)
+    this.note('centers', { centers, mixture: this.lead.mixture, labelled: this.lead.labelled })
     for (const state of this.others) {
       state.mixture = this.lead.mixture
       state.tree = this.lead.tree

@@ -19,7 +19,7 @@ export function trustedSource(source: VectorSource): VectorSource {
 /** The same source; what it reads is checked. `thing` names it in errors if it has no name of its own. */
 export function checkedSource(given: VectorSource, thing: string): VectorSource {
   if (checked.has(given)) return given
-  const { rows, cols, sparse, close } = given
+  const { rows, cols, sparse, close, shards } = given
   const name = typeof given.name === 'string' && given.name !== '' ? given.name : thing
   checkShape(rows, cols, `source (${thing})`)
   const type = choice<ElementType>(['f32', 'u8'])(given.type, `the type of ${thing}`)
@@ -32,6 +32,7 @@ export function checkedSource(given: VectorSource, thing: string): VectorSource 
     type,
     name,
     ...(sparse === undefined ? {} : { sparse: checkedSparse(sparse, rows, cols, name) }),
+    ...(shards === undefined ? {} : { shards: checkedShards(shards, rows, name) }),
     async read(start, end) {
       const data = await attempt(() => given.read(start, end), name, start, end)
       const Kind = type === 'u8' ? Uint8Array : Float32Array
@@ -46,6 +47,12 @@ export function checkedSource(given: VectorSource, thing: string): VectorSource 
     ...(given.notes === undefined ? {} : { notes: given.notes }),
     ...(close === undefined ? {} : { close: async () => given.close?.() }),
   })
+}
+
+function checkedShards(shards: unknown, rows: number, name: string): readonly number[] {
+  const whole = Array.isArray(shards) && shards.every((count) => Number.isSafeInteger(count) && count >= 0)
+  if (whole && shards.reduce((sum, count) => sum + count, 0) === rows) return [...shards]
+  throw badData(`The shards of ${name} are ${show(shards)}: give row counts that add up to ${rows}.`)
 }
 
 function checkedSparse(sparse: unknown, rows: number, cols: number, name: string): SparseMatrix {

@@ -24,6 +24,14 @@ export interface Matrix {
   readonly data: VectorData
 }
 
+/** Found when the vectors were last read as a whole. All of them are finite. */
+export interface KnownVectors {
+  /** The largest absolute value. */
+  readonly largest: number
+  /** The first row that is all zeros. */
+  readonly zeroRow?: number | undefined
+}
+
 /** Vectors read in pieces, so that a set larger than memory can still be clustered. */
 export interface VectorSource {
   /** Vectors. */
@@ -36,6 +44,10 @@ export interface VectorSource {
   readonly name: string
   /** The rows where they are sparse, all of them. `read` then gives them with their zeros: ask it for few at a time. */
   readonly sparse?: SparseMatrix | undefined
+  /** Rows of each shard, where the source is made of shards: results are then the same wherever the shards are processed. */
+  readonly shards?: readonly number[] | undefined
+  /** What is known of all vectors, so that they need not be read for it. */
+  readonly known?: KnownVectors | undefined
   /** Rows start (inclusive) to end (exclusive), row-major. */
   read(start: number, end: number): Promise<VectorData>
   /**

@@ -39,6 +39,8 @@ export interface Streams {
   samples: []
   /** The first codewords. */
   codewords: []
+  /** Vectors of shards that a quantizer learns from. */
+  'sample of shards': []
   /** Codewords in place of those without points. */
   refill: []
 }

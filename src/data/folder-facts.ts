@@ -62,10 +62,18 @@ export function checkRounds(
   if (distortion !== last) throw wrongValue(`${at} distortion`, distortion, `that of the last round, ${last},`)
 }
 
-/** Options of a run are shown and compared, never computed with: any values will do, two levels deep. */
+/**
+ * Options of a run are shown and compared, not computed with: any values will do, two levels deep. Only the sizes of shards
+ * are used when a run is resumed.
+ */
 export const shownOptions: Schema<Readonly<Record<string, unknown>>> = (value, at) => {
   const options = plainObject(value, at)
   for (const [name, option] of Object.entries(options)) {
+    if (name === 'shards') {
+      if (Array.isArray(option)) list(whole(0))(option, `${at}.${name}`)
+      else whole(1)(option, `${at}.${name}`)
+      continue
+    }
     const inner =
       typeof option === 'object' && option !== null ? Object.values(plainObject(option, `${at}.${name}`)) : []
     for (const entry of inner) {

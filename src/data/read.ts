@@ -1,6 +1,6 @@
 /** Vectors and whole numbers from files, Blobs and URLs. */
 import { platform } from '#platform'
-import { location as checkLocation, type Location } from '../core/bytes.ts'
+import { type ByteSource, location as checkLocation, type Location } from '../core/bytes.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { isMatrix, readAll, sparseSource, toSource } from '../core/matrix.ts'
@@ -9,7 +9,7 @@ import { type ReadOptions, readOptions } from './columns.ts'
 import { notRepresentable } from './convert.ts'
 import { joinSources } from './joined.ts'
 import { tableSource } from './narrowed.ts'
-import { isReadable, isTable, openContents, readableFormats } from './readers.ts'
+import { isReadable, isTable, openContents, openTableBytes, readableFormats } from './readers.ts'
 import type { Table } from './table.ts'
 import { allocate, bytesPerValue, rowsPerPiece } from './table.ts'
 
@@ -90,6 +90,11 @@ async function openOne(location: Location, options: ReadOptions): Promise<Vector
   const { contents, name } = await openContents(location, options)
   if (isTable(contents)) return tableSource(contents)
   return isMatrix(contents) ? toSource(contents, name) : sparseSource(contents, name)
+}
+
+/** Dense vectors in bytes that are read on demand, such as an object in a bucket; the name tells the format. */
+export async function openVectorBytes(bytes: ByteSource): Promise<VectorSource> {
+  return tableSource(await openTableBytes(bytes))
 }
 
 /**

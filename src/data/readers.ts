@@ -134,6 +134,14 @@ export async function openContents(
   }
 }
 
+/** The table in bytes that are read on demand; their name tells the format. */
+export async function openTableBytes(bytes: ByteSource): Promise<Table> {
+  const { reader, packed, dataset } = find(bytes.name, {})
+  const contents = packed ? undefined : await reader.open(bytes, { dataset })
+  if (contents !== undefined && isTable(contents)) return contents
+  throw new CentroidalError('bad-file', `${JSON.stringify(bytes.name)} cannot be read in pieces: convert it to .npy.`)
+}
+
 export function isTable(contents: Contents): contents is Table {
   return !isMatrix(contents) && 'read' in contents
 }

@@ -9,8 +9,11 @@ export type Schema<T> = (value: unknown, at: string) => T
 /** The type that a schema checks for. */
 export type Checked<S> = S extends Schema<infer T> ? T : never
 
+/** How errors about saved folders end; what comes from elsewhere is cured otherwise. */
+export const SAVE_AGAIN = ': save the folder again.'
+
 export function wrongValue(at: string, value: unknown, needed: string): CentroidalError {
-  return new CentroidalError('bad-file', `${at} is ${show(value)}, where ${needed} is needed: save the folder again.`)
+  return new CentroidalError('bad-file', `${at} is ${show(value)}, where ${needed} is needed${SAVE_AGAIN}`)
 }
 
 export function whole(least: number, most = Number.MAX_SAFE_INTEGER): Schema<number> {
@@ -80,10 +83,7 @@ export function record<const F extends Fields>(fields: F): Schema<CheckedRecord<
     const given = plainObject(value, at)
     const stranger = Object.keys(given).find((name) => !Object.hasOwn(fields, name))
     if (stranger !== undefined) {
-      throw new CentroidalError(
-        'bad-file',
-        `${at} has an unknown field ${JSON.stringify(stranger)}: save the folder again.`,
-      )
+      throw new CentroidalError('bad-file', `${at} has an unknown field ${JSON.stringify(stranger)}${SAVE_AGAIN}`)
     }
     const checked: Record<string, unknown> = {}
     for (const [name, schema] of Object.entries(fields)) {

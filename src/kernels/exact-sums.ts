@@ -70,6 +70,14 @@ const LEAST_EXPONENT = -149
 /** 2^53 floats below 2^128 add up to less than 2^181. */
 const MOST_EXPONENT = 181 - 94
 
+/** Numbers of a plane come in blocks of this size. */
+export const EXACT_BLOCK = ALIGNED_WORDS
+
+/** Words of each of the three planes. */
+export function exactPlaneOf(words: Uint32Array): number {
+  return words.length / 3
+}
+
 /** Words of a plane of so many numbers. */
 export function exactPlane(numbers: number): number {
   return Math.ceil(numbers / ALIGNED_WORDS) * ALIGNED_WORDS
@@ -213,6 +221,15 @@ export function mergeExactInto(into: Uint32Array, from: Uint32Array): void {
     const middle = addWords(into, from, i + plane, lower)
     addWords(into, from, i + 2 * plane, middle)
   }
+}
+
+/** What has to be added to `b` to get `a`. */
+export function differenceExact(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const difference = b.slice()
+  const plane = b.length / 3
+  for (let i = 0; i < plane; i++) negate(difference, i, plane)
+  mergeExactInto(difference, a)
+  return difference
 }
 
 /** Adds one word and a carry; the result is the carry to the next. Without branches: carries are as good as random. */

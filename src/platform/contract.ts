@@ -91,6 +91,12 @@ export interface Disk {
   syncFolder(path: string): Promise<void>
   /** Sets the time of the last change to now. */
   touch(path: string): Promise<void>
+  /** The path of a file or folder without symbolic links. */
+  realpath(path: string): Promise<string>
+  /** A path relative to a folder, made absolute. */
+  within(folder: string, path: string): string
+  /** How to get from a folder to a file, with forward slashes. */
+  relative(folder: string, path: string): string
   /** The process that asks. */
   self(): Promise<{ readonly pid: number; readonly thread: number; readonly host: string }>
   isRunning(pid: number): Promise<boolean>

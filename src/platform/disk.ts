@@ -6,7 +6,7 @@ import type { Stats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import * as fs from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, relative, resolve, sep } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import type { Disk } from './contract.ts'
 
@@ -14,7 +14,6 @@ import type { Disk } from './contract.ts'
 export interface NodeDisk extends Disk {
   open(path: string, flags: string | number, mode?: number): Promise<FileHandle>
   stat(path: string): Promise<Stats>
-  realpath(path: string): Promise<string>
 }
 
 export const disk: NodeDisk = {
@@ -23,6 +22,8 @@ export const disk: NodeDisk = {
   lstat: (path) => fs.lstat(path),
   stat: (path) => fs.stat(path),
   realpath: (path) => fs.realpath(path),
+  within: (folder, path) => resolve(folder, path),
+  relative: (folder, path) => relative(folder, path).split(sep).join('/'),
   read: (path) => fs.readFile(path),
   readdir: (path) => fs.readdir(path),
   mkdir: async (path) => {

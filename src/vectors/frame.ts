@@ -71,12 +71,19 @@ export async function inspectVectors(
   const moments = new Moments(source.cols)
   const every = Math.max(1, Math.floor(source.rows / SAMPLED_ROWS))
   let largest = 0
-  for await (const { first, data } of wideChunks(source, control)) {
-    largest = Math.max(largest, largestMagnitude(data, first, source))
-    if (unit) requireDirections(data, first, source)
-    const { cols } = source
-    for (let row = (every - (first % every)) % every; row * cols < data.length; row += every)
-      moments.add(data, row * cols)
+  const { known } = source
+  if (known) {
+    largest = known.largest
+    if (unit && known.zeroRow !== undefined) throw noDirection(known.zeroRow, source.name)
+    for (let row = 0; row < source.rows && !unit; row += every) moments.add(await source.read(row, row + 1), 0)
+  } else {
+    for await (const { first, data } of wideChunks(source, control)) {
+      largest = Math.max(largest, largestMagnitude(data, first, source))
+      if (unit) requireDirections(data, first, source)
+      const { cols } = source
+      for (let row = (every - (first % every)) % every; row * cols < data.length; row += every)
+        moments.add(data, row * cols)
+    }
   }
   const { shift, deviation } = unit ? { shift: undefined, deviation: 1 } : moments.farMean()
   let scale = unit ? 1 : scaleFor(largest)
@@ -155,7 +162,7 @@ function inspectSparse({ rows, offsets, values }: SparseMatrix, unit: boolean, n
  * Every number is looked at once, by its bits: without the sign they order like magnitudes, with
  * Infinity and NaN on top. Four at a time, this is several times faster than comparing floats.
  */
-function largestMagnitude(data: WideData, first: number, source: VectorSource): number {
+export function largestMagnitude(data: WideData, first: number, source: VectorSource): number {
   if (data instanceof Uint8Array) return 255
   if (data instanceof Float64Array) {
     let most = 0
@@ -186,11 +193,18 @@ function largestMagnitude(data: WideData, first: number, source: VectorSource): 
 }
 
 function requireDirections(data: WideData, first: number, source: VectorSource): void {
-  for (let at = 0; at < data.length; at += source.cols) {
+  const row = zeroRowOf(data, source.cols)
+  if (row !== undefined) throw noDirection(first + row, source.name)
+}
+
+/** The first row that is all zeros. */
+export function zeroRowOf(data: WideData, cols: number): number | undefined {
+  for (let at = 0; at < data.length; at += cols) {
     let column = 0
-    while (column < source.cols && data[at + column] === 0) column++
-    if (column === source.cols) throw noDirection(first + at / source.cols, source.name)
+    while (column < cols && data[at + column] === 0) column++
+    if (column === cols) return at / cols
   }
+  return undefined
 }
 
 function noDirection(row: number, name: string): CentroidalError {

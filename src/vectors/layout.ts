@@ -27,6 +27,8 @@ export interface RowLayout {
   readonly shards: readonly Shard[]
   /** True where the caller chose the shards: they may belong to any number of devices. */
   readonly chosen: boolean
+  /** True where no domain reaches over the end of a shard: shards may then belong to any number of processes. */
+  readonly separate: boolean
 }
 
 /** How many shards of equal size, or the rows of each. */
@@ -48,7 +50,23 @@ export function layOutRows(rows: number, ranges: readonly Range[], choice?: Shar
     }
     return { index, first: start, count: end - start, shards: shards.length - before }
   })
-  return { domains, shards, chosen: choice !== undefined }
+  return { domains, shards, chosen: choice !== undefined, separate: false }
+}
+
+/** Domains are the given ranges, cut where shards end. */
+export function layOutSeparately(rows: number, ranges: readonly Range[], choice: ShardChoice): RowLayout {
+  const ends = [0, ...shardEnds(rows, choice)]
+  const cut: Range[] = []
+  for (let shard = 1; shard < ends.length; shard++) {
+    // Ranges are counted from the beginning of each shard, so that shards of equal size are cut alike.
+    const [first, end] = [ends[shard - 1], ends[shard]]
+    for (const range of ranges) {
+      const start = first + range.start
+      if (start >= end) break
+      cut.push({ start, end: Math.min(end, first + range.end) })
+    }
+  }
+  return { ...layOutRows(rows, cut, choice), separate: true }
 }
 
 /** Where shards end, rising. None: only where domains do. */

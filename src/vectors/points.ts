@@ -19,7 +19,7 @@ import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, paddedCols } from '../kernels/rows.ts'
 import { type Frame, intoFrame, type Watch } from './frame.ts'
 import { KeptStructures } from './kept-structures.ts'
-import { layOutRows, partsOf, type RowLayout, type ShardChoice } from './layout.ts'
+import { layOutRows, layOutSeparately, partsOf, type RowLayout, type ShardChoice } from './layout.ts'
 import { PartVectors } from './part-vectors.ts'
 import { PointPart } from './point-part.ts'
 import { isNarrow, projectRows, sketchBasis } from './sketch.ts'
@@ -39,6 +39,12 @@ export interface PointStoreOptions {
   readonly partBytes?: number
   /** How rows are cut into shards. Default: as the memory of a device requires. */
   readonly shards?: ShardChoice | undefined
+  /** Domains end where shards do. Default: false. */
+  readonly separate?: boolean | undefined
+  /** The layout to use, instead of one that follows from the limits of the devices. */
+  readonly layout?: RowLayout | undefined
+  /** Numbers of the shards that are kept here, if others are not; requires separate shards. Default: all. */
+  readonly owned?: ReadonlySet<number> | undefined
   /** Keeps the vectors on the device even if they take more than `memoryBytes`. Default: false. */
   readonly resident?: boolean
   /** While the vectors are loaded. */
@@ -49,6 +55,14 @@ export interface PointStoreOptions {
 const MOST_PART_BYTES = 16 * 2 ** 20
 /** Trees over points of so few numbers are grown as fast as a sketch is made. */
 const NUMBERS_WITHOUT_SKETCH = 2 ** 19
+
+/** Labels and distances of points that other processes own. */
+export interface RemotePoints {
+  labels(): Promise<Uint32Array>
+  distances(): Promise<Float32Array>
+  /** Without labels: no point has one. */
+  writeLabels(labels: Uint32Array | undefined): void
+}
 
 export class PointStore {
   readonly source: VectorSource
@@ -73,6 +87,8 @@ export class PointStore {
   readonly #scopes: readonly BufferScope[]
   readonly #vectors: readonly PartVectors[]
   readonly #sketches = new Map<PointPart, DeviceRows>()
+  /** Set where other processes own all points: `owned` is empty then. */
+  remote: RemotePoints | undefined
   /** All points on the first device, where several own them. */
   #gathered: Promise<PointStore> | undefined
 
@@ -101,8 +117,11 @@ export class PointStore {
     this.cols = source.cols
     this.stride = paddedCols(source.cols)
     this.numbers = source.sparse ? source.sparse.values.length : source.rows * this.stride
-    this.layout = layOutRows(source.rows, domainRanges(devices, source, options), options.shards)
-    const places = partsOf(this.layout, devices.length)
+    const { owned } = options
+    this.layout = options.layout ?? layOut(devices, source, options)
+    const places = partsOf(this.layout, devices.length).filter(
+      ({ shards }) => owned === undefined || owned.has(shards[0].index),
+    )
     // With fewer shards than devices the last devices have nothing to do.
     this.devices = devices.slice(0, 1 + places.reduce((most, { owner }) => Math.max(most, owner), 0))
     this.#scopes = this.devices.map((device) => new BufferScope(device))
@@ -117,7 +136,8 @@ export class PointStore {
       this.free()
       throw error
     }
-    this.largestPart = this.parts.reduce((most, { count }) => Math.max(most, count), 0)
+    // Workspaces are made for at least one row, also where all points are elsewhere.
+    this.largestPart = this.parts.reduce((most, { count }) => Math.max(most, count), 1)
     this.largestDomain = this.layout.domains.reduce((most, { count }) => Math.max(most, count), 0)
     this.#vectors = this.devices.map(
       (device, owner) =>
@@ -147,8 +167,8 @@ export class PointStore {
 
   /** All points on the first device: these, or, where several devices own them, a copy that is made when it is needed. */
   onFirstDevice(): Promise<PointStore> {
-    if (this.devices.length === 1) return Promise.resolve(this)
-    const { watch: _, ...options } = this.#options
+    if (this.devices.length === 1 && this.#options.owned === undefined) return Promise.resolve(this)
+    const { watch: _, owned: __, ...options } = this.#options
     this.#gathered ??= PointStore.open(this.devices[0], this.source, options)
     return this.#gathered
   }
@@ -225,6 +245,7 @@ export class PointStore {
 
   /** All labels, in the order of the points. */
   async readLabels(): Promise<Uint32Array> {
+    if (this.remote) return this.remote.labels()
     const m = this.#neighbors
     const labels = new Uint32Array(this.rows * m)
     for (const { device, labels: own, first, count } of this.parts) {
@@ -234,6 +255,7 @@ export class PointStore {
   }
 
   async readDistances(): Promise<Float32Array> {
+    if (this.remote) return this.remote.distances()
     const m = this.#neighbors
     const distances = new Float32Array(this.rows * m)
     for (const { device, distances: own, first, count } of this.parts) {
@@ -243,6 +265,10 @@ export class PointStore {
   }
 
   writeLabels(labels: Uint32Array): void {
+    if (this.remote) {
+      this.remote.writeLabels(labels)
+      return
+    }
     const m = this.#neighbors
     for (const { device, labels: own, first, count } of this.parts) {
       device.write(own, labels.subarray(first * m, (first + count) * m))
@@ -251,7 +277,13 @@ export class PointStore {
 
   /** As before the first round: no point has a label. */
   forgetLabels(): void {
-    this.writeLabels(new Uint32Array(this.rows * this.#neighbors).fill(NO_LABEL))
+    if (this.remote) {
+      this.remote.writeLabels(undefined)
+      return
+    }
+    for (const { device, labels, count } of this.parts) {
+      device.write(labels, new Uint32Array(count * this.#neighbors).fill(NO_LABEL))
+    }
   }
 
   free(): void {
@@ -263,6 +295,14 @@ export class PointStore {
       () => {},
     )
   }
+}
+
+function layOut(devices: readonly Device[], source: VectorSource, options: PointStoreOptions): RowLayout {
+  const ranges = domainRanges(devices, source, options)
+  const { shards, separate } = options
+  return separate && shards !== undefined
+    ? layOutSeparately(source.rows, ranges, shards)
+    : layOutRows(source.rows, ranges, shards)
 }
 
 /** Where domains end: by the size of the rows and the method alone, never by what is kept and what is streamed. */

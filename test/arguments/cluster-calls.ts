@@ -57,6 +57,7 @@ export function clusterCall({ device, vectors }: Fixtures, kind: keyof typeof AS
           weights: 'none',
           empty: 'none',
           relocate: mixture ? { place: 'none', also: ['false'] } : 'flag',
+          on: 'none',
           device: 'device',
           devices: 'none',
           shards: 'none',

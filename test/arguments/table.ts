@@ -14,6 +14,7 @@ import type {
 import * as library from '../../src/index.ts'
 import { clusterCall } from './cluster-calls.ts'
 import type { Fixtures } from './fixtures.ts'
+import { machineCalls } from './machine-calls.ts'
 import {
   argument,
   type Call,
@@ -121,6 +122,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [argument('parts', 'none', { offsets: [0, 1, 2], columns: [0, 1], values: [1, 2] })],
       },
     ],
+    ...machineCalls,
     openVectors: [{ call: (path) => library.openVectors(path), arguments: [missing] }],
     readVectors: [{ call: (path) => library.readVectors(path), arguments: [missing] }],
     readSparse: [{ call: (path) => library.readSparse(path), arguments: [missing] }],

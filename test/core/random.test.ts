@@ -61,6 +61,7 @@ describe('streams', () => {
     directions: 0,
     samples: 0,
     codewords: 0,
+    'sample of shards': 0,
     refill: 0,
   }
   /** Streams of all names, seeds and numbers from 0 on. */

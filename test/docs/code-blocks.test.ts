@@ -17,6 +17,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^npm ci && npm (?:run )?(?<script>[\w:-]+)$/, 'installs this checkout anew, and the tests would run themselves'],
   [/^npm install .+$/, 'needs the network'],
   [/^npm run (?<script>[\w:-]+)(?: .*)?$/, 'works on this checkout: for minutes, or until somebody stops it'],
+  [/^(?:npx )?centroidal (?:worker |.* --on ).*$/, 'needs a store; test/distributed runs such commands'],
   [/^node (?<file>scripts\/\S+\.mjs)\b.*$/, 'works on this checkout, and other tests run it'],
 ]
 
@@ -64,6 +65,8 @@ test('every block is of a kind that can be checked', () => {
     // What is "typescript" in the reference is a declaration, and compared with the sources; pages are opened in
     // Chromium by test/structure/pages.test.ts.
     const kinds = name.startsWith('docs/api.md') ? ['ts', 'typescript'] : ['ts', 'sh', 'html']
+    // A manifest, and files of other programs: not run here.
+    if (name.startsWith('docs/cluster.md')) kinds.push('json', 'yaml', 'text')
     for (const { language, line } of blocks) expect(kinds, `${name}, line ${line}`).toContain(language)
   }
 })
@@ -134,7 +137,8 @@ describe('commands', () => {
       const shells = blocks.filter(({ language }) => language === 'sh')
       const lines = shells.flatMap(({ code }) => code.replaceAll('\\\n', ' ').split('\n'))
       for (const line of lines.filter((text) => text.trim() !== '' && !text.startsWith('#'))) {
-        const command = /^(?:npx )?(centroidal .*)$/.exec(line)?.[1]
+        const known = NOT_RUN.some(([pattern]) => pattern.test(line))
+        const command = known ? undefined : /^(?:npx )?(centroidal .*)$/.exec(line)?.[1]
         if (command === undefined) expectKnown(line)
         else await run('sh', ['-c', command], { cwd: join(home, folder), env: { ...environment, PATH: path } })
       }

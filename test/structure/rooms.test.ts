@@ -21,6 +21,7 @@ const ROOMS = [
   'quantize',
   'search',
   'retrieval',
+  'distributed',
 ]
 const SHARED = ['core', 'platform', 'math', 'metrics', 'data', 'device', 'kernels', 'vectors', 'trees', 'models']
 /** Rooms with a shorter list than that. */
@@ -82,6 +83,7 @@ describe('rooms', () => {
     for (const target of imports) {
       if (target.startsWith('shaders/')) expect(['kernels', 'clustering']).toContain(room)
       else if (target.startsWith('wasm/')) expect(path.startsWith('src/device/cpu/')).toBe(true)
+      else if (target === 'package.json') expect(path).toBe('src/distributed/version.ts')
       else expect(allowed, `${path} imports ${target}`).toContain(roomOf(target))
     }
   })

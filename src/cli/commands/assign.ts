@@ -1,6 +1,6 @@
 /** `centroidal assign`: more vectors to the clusters of a finished run. */
 import type { Command } from 'commander'
-import { labelBytes, loadModel, writeLabels } from '../../index.ts'
+import { labelBytes, loadModel, type ShardedVectors, writeLabels } from '../../index.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue } from '../option-values.ts'
 import { STDOUT, tryFile } from '../out-file.ts'
@@ -8,16 +8,20 @@ import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { count, duration, number } from '../words.ts'
+import { requireOut, shardWork } from './shard-work.ts'
 import {
   addDeviceOptions,
+  addMachineOptions,
   addSpeechOptions,
   type DeviceFlags,
+  type MachineFlags,
   openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface AssignFlags extends DeviceFlags, InputFlags, SpeechFlags {
-  readonly out: string
+interface AssignFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags {
+  readonly out?: string
+  readonly suffix?: string
 }
 
 export function addAssignCommand(program: Command, session: Session): void {
@@ -27,10 +31,18 @@ export function addAssignCommand(program: Command, session: Session): void {
     .description('Gives every vector of a file the number of the nearest centre of a finished run.')
     .argument('<run>', 'the folder that centroidal cluster wrote')
     .argument('<vectors...>', `the vectors to assign: ${VECTOR_FILES}`)
-    .requiredOption('-o, --out <file>', 'where the labels go: .npy .ivecs .csv .tsv, or - for standard output')
+    .option(
+      '-o, --out <file>',
+      'where the labels go: .npy .ivecs .csv .tsv, or - for standard output; needed without --on',
+    )
+    .option('--suffix <name>', 'with --on, labels go to files named by their shard and this (default: labels)')
     .action((run: string, vectors: string[], flags: AssignFlags) => assign(session, run, vectors, flags))
-    .addHelpText('after', '\nExample:\n  centroidal assign run more.npy --out labels.npy')
+    .addHelpText(
+      'after',
+      '\nExample:\n  centroidal assign run more.npy --out labels.npy\n  centroidal assign run shards.json --on redis://store',
+    )
   addInputOptions(command)
+  addMachineOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
@@ -42,10 +54,16 @@ async function assign(session: Session, run: string, files: readonly string[], f
   if (toStdout && flags.json) throw badValue('--out', STDOUT, 'standard output takes the labels or the JSON of --json.')
   const model = await loadModel(run)
   const source = await openInput(session, files, flags)
+  if (flags.on !== undefined) {
+    return shardWork(session, source as ShardedVectors, flags, 'assigning the vectors', (pool, control) =>
+      pool.assign(source as ShardedVectors, model, control),
+    )
+  }
+  const out = requireOut(flags.out)
   const signal = session.interruption()
   const view = createProgressView(stderr, flags.quiet === true, signal)
   try {
-    if (!toStdout) await tryFile(flags.out, (probe) => writeLabels(probe, Uint32Array.of(0)))
+    if (!toStdout) await tryFile(out, (probe) => writeLabels(probe, Uint32Array.of(0)))
     const device = await openChosenDevice(flags)
     try {
       const { labels, distances } = await model.assign(source, {
@@ -54,7 +72,7 @@ async function assign(session: Session, run: string, files: readonly string[], f
         onProgress: (share) => view.show({ label: 'assigning the vectors', share }),
       })
       if (toStdout) session.stdout.bytes(await labelBytes('labels.csv', labels))
-      else await writeLabels(flags.out, labels)
+      else await writeLabels(out, labels)
       view.stop()
       const distortion = mean(distances)
       const seconds = (performance.now() - began) / 1000
@@ -70,7 +88,7 @@ async function assign(session: Session, run: string, files: readonly string[], f
           device: kind,
           deviceName: name,
           deviceReason: reason,
-          out: flags.out,
+          out,
         })
       } else if (!flags.quiet && !toStdout) {
         const sizes = sizesOf(labels, k)
@@ -81,7 +99,7 @@ async function assign(session: Session, run: string, files: readonly string[], f
         )
         stdout.line(`  sizes       ${number(smallest)} ${sizeHistogram(sizes)} ${number(largest)}`)
         stdout.line(`  device      ${device.info.name}: ${device.info.reason}`)
-        stdout.line(`  labels      ${flags.out}`)
+        stdout.line(`  labels      ${out}`)
       }
     } finally {
       await device.close()

@@ -7,6 +7,7 @@ import { badValue, type ImageShape, imageShape, oneOf, realNumber, wholeNumber }
 import { METHOD_NAMES, methodFlags } from './method-flags.ts'
 import {
   addDeviceOptions,
+  addMachineOptions,
   addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
@@ -26,6 +27,8 @@ export interface ClusterFlags extends DeviceFlags, InputFlags, SpeechFlags, Meth
   readonly restarts?: number
   readonly start?: Start
   readonly shards?: number
+  readonly on?: string
+  readonly lock?: number
   readonly seed?: number
   readonly resume?: string
   readonly out?: string
@@ -110,6 +113,7 @@ export function addClusterOptions(command: Command): Command {
     new Option('--resume <folder>', 'go on with the run in this folder; its options hold unless given anew'),
   ])
   addOptionGroup(command, 'Options of some methods:', methodFlags())
+  addMachineOptions(command)
   addDeviceOptions(command)
   addOptionGroup(command, 'Results:', [
     new Option(

@@ -1,6 +1,7 @@
 /** The end of a run, in words and as JSON. */
 import { join } from 'node:path'
 import type { ClusterModel } from '../../index.ts'
+import { type MachineReport, machineWords } from '../machine-watch.ts'
 import type { Members } from '../members.ts'
 import type { Output } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
@@ -24,12 +25,13 @@ export interface ClusterResult {
   readonly out: string
   readonly agreement: Agreement | undefined
   readonly members: readonly Members[] | undefined
+  readonly machines?: MachineReport | undefined
 }
 
 /** Clusters whose members are told; the report has more. */
 const MOST_TOLD = 5
 
-export function resultObject({ model, seconds, out, agreement, members }: ClusterResult): object {
+export function resultObject({ model, seconds, out, agreement, members, machines }: ClusterResult): object {
   const { method, metric, k, rows, cols, seed, stopped, iterations, device, options, certainty } = model.facts
   return {
     type: 'result',
@@ -53,13 +55,14 @@ export function resultObject({ model, seconds, out, agreement, members }: Cluste
     deviceName: device.name,
     deviceReason: device.reason,
     out,
+    ...(machines && { machines }),
     ...agreement,
     ...(members && { members }),
   }
 }
 
 export function tellResult(stdout: Output, result: ClusterResult): void {
-  const { model, seconds, out, agreement, members } = result
+  const { model, seconds, out, agreement, members, machines } = result
   const { facts, sizes } = model
   const { bold, dim } = stdout.colors
   const { smallest, median, largest, empty } = summarizeSizes(sizes)
@@ -85,6 +88,7 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
   if (empty > 0) row('', `${count(empty, 'cluster')} without a point`)
   row('device', facts.device.name)
   row('', dim(facts.device.reason))
+  if (machines) for (const [i, text] of machineWords(machines).entries()) row(i === 0 ? 'workers' : '', text)
   if (agreement) {
     row('classes', purityWords(agreement))
     row('', nmiWords(agreement))

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { type ClusterModel, clusterSteps, type VectorSource } from '../../index.ts'
 import { inputName, inputTitle, openInput, typedInput, VECTOR_FILES } from '../input-files.ts'
+import { type MachineReport, MachineWatch } from '../machine-watch.ts'
 import { membersOf } from '../members.ts'
 import { OutFolder } from '../out-folder.ts'
 import { ClusterProgress } from '../progress/cluster-progress.ts'
@@ -41,7 +42,8 @@ Example:
   centroidal cluster part-*.parquet -k 1000 --columns embedding --out run
   centroidal cluster table.csv -k 10 --columns height,weight
   gunzip -c words.vec.gz | centroidal cluster - -k 100
-  centroidal cluster vectors.npy --resume run --iterations 300`,
+  centroidal cluster vectors.npy --resume run --iterations 300
+  centroidal cluster shards.json -k 100000 --on redis://store --out run`,
     )
   addClusterOptions(command)
 }
@@ -53,7 +55,7 @@ export async function clusterFiles(session: Session, files: readonly string[], f
     const out = await OutFolder.claim(flags.out ?? flags.resume ?? 'run')
     const began = performance.now()
     const circles = new MixtureCourse(source)
-    const model = await run(session, source, inputs, flags, out, circles)
+    const { model, machines } = await run(session, source, inputs, flags, out, circles)
     const seconds = (performance.now() - began) / 1000
     const interrupted = session.interrupted
     const { truth } = inputs
@@ -70,7 +72,7 @@ export async function clusterFiles(session: Session, files: readonly string[], f
       }
       return { notes, page: await clusterPage(title, clusterRun(out.path, model, notes)) }
     })
-    const result = { model, seconds, out: out.path, agreement: agreed, members }
+    const result = { model, seconds, out: out.path, agreement: agreed, members, machines }
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
     if (interrupted) throw savedInterruption(model, files, out)
@@ -86,13 +88,16 @@ async function run(
   flags: ClusterFlags,
   out: OutFolder,
   circles: MixtureCourse,
-): Promise<ClusterModel> {
+): Promise<{ model: ClusterModel; machines: MachineReport | undefined }> {
   const signal = session.interruption()
   const progress = new ClusterProgress(createProgressView(session.stderr, flags.quiet === true, signal), limits)
   const device = await openChosenDevice(flags)
+  let watch: MachineWatch | undefined
   try {
+    watch = await MachineWatch.open(flags, session, (text, workers) => progress.tell(text, workers))
     const steps = clusterSteps(source, {
       ...options,
+      ...(watch && { on: watch.pool }),
       device,
       signal,
       onProgress: (phase, share) => progress.phase(phase, share),
@@ -102,7 +107,7 @@ async function run(
     })
     for (;;) {
       const step = await steps.next()
-      if (step.done) return step.value
+      if (step.done) return { model: step.value, machines: watch?.report() }
       progress.round(step.value)
       await circles.take(step.value)
       if (flags.json) {
@@ -119,6 +124,7 @@ async function run(
     )
   } finally {
     progress.stop()
+    await watch?.close()
     await device.close()
   }
 }

@@ -1,21 +1,29 @@
 /** `centroidal encode` and `centroidal decode`: vectors to codes and back. */
 import type { Command } from 'commander'
-import { loadQuantizer, matrix, readVectors, writeVectors } from '../../index.ts'
+import { loadQuantizer, matrix, readVectors, type ShardedVectors, writeVectors } from '../../index.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { bytes, count, duration, number } from '../words.ts'
+import { requireOut, shardWork } from './shard-work.ts'
 import {
   addDeviceOptions,
+  addMachineOptions,
   addSpeechOptions,
   type DeviceFlags,
+  type MachineFlags,
   openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface CodeFlags extends DeviceFlags, InputFlags, SpeechFlags {
+interface CodeFlags extends DeviceFlags, SpeechFlags {
   readonly out: string
+}
+
+interface EncodeFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags {
+  readonly out?: string
+  readonly suffix?: string
 }
 
 export function addCodeCommands(program: Command, session: Session): void {
@@ -25,8 +33,11 @@ export function addCodeCommands(program: Command, session: Session): void {
     .description('Writes every vector of a file as the few bytes that a quantizer makes of it.')
     .argument('<quantizer>', 'the folder that centroidal quantize wrote')
     .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
-    .requiredOption('-o, --out <file>', 'where the codes go, one row of bytes a vector: .npy .bvecs')
-    .action((quantizer: string, vectors: string[], flags: CodeFlags) => encodeFile(session, quantizer, vectors, flags))
+    .option('-o, --out <file>', 'where the codes go, one row of bytes a vector: .npy .bvecs; needed without --on')
+    .option('--suffix <name>', 'with --on, codes go to files named by their shard and this (default: codes)')
+    .action((quantizer: string, vectors: string[], flags: EncodeFlags) =>
+      encodeFile(session, quantizer, vectors, flags),
+    )
     .addHelpText('after', '\nExample:\n  centroidal encode quantizer base.bvecs --out codes.npy')
   const decode = program
     .command('decode')
@@ -38,22 +49,34 @@ export function addCodeCommands(program: Command, session: Session): void {
     .action((quantizer: string, codes: string, flags: CodeFlags) => decodeFile(session, quantizer, codes, flags))
     .addHelpText('after', '\nExample:\n  centroidal decode quantizer codes.npy --out near.npy')
   addInputOptions(encode)
+  addMachineOptions(encode)
   for (const command of [encode, decode]) addSpeechOptions(addDeviceOptions(command))
 }
 
-async function encodeFile(session: Session, folder: string, files: readonly string[], flags: CodeFlags): Promise<void> {
+async function encodeFile(
+  session: Session,
+  folder: string,
+  files: readonly string[],
+  flags: EncodeFlags,
+): Promise<void> {
   const began = performance.now()
   const quantizer = await loadQuantizer(folder)
   const source = await openInput(session, files, flags)
+  if (flags.on !== undefined) {
+    return shardWork(session, source as ShardedVectors, flags, 'encoding the vectors', (pool, control) =>
+      pool.encode(source as ShardedVectors, quantizer, control),
+    )
+  }
+  const out = requireOut(flags.out)
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   try {
-    await tryFile(flags.out, (probe) => writeVectors(probe, matrix(Uint8Array.of(0), 1, 1)))
+    await tryFile(out, (probe) => writeVectors(probe, matrix(Uint8Array.of(0), 1, 1)))
     const device = await openChosenDevice(flags)
     try {
       const onProgress = (share: number): void => view.show({ label: 'encoding the vectors', share })
       const codes = await quantizer.encode(source, { device, signal, onProgress })
-      await writeVectors(flags.out, codes)
+      await writeVectors(out, codes)
       view.stop()
       const seconds = (performance.now() - began) / 1000
       const { rows, cols } = codes
@@ -64,13 +87,13 @@ async function encodeFile(session: Session, folder: string, files: readonly stri
           codeBytes: cols,
           seconds,
           device: device.info.kind,
-          out: flags.out,
+          out,
         })
       } else if (!flags.quiet) {
         session.stdout.line(
           `Encoded ${count(rows, 'vector')} as ${count(cols, 'byte')} each, ${bytes(rows * cols)} in all, in ${duration(seconds)}.`,
         )
-        session.stdout.line(`  codes  ${flags.out}`)
+        session.stdout.line(`  codes  ${out}`)
       }
     } finally {
       await device.close()

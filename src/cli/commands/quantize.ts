@@ -9,7 +9,7 @@ import {
   SUBSPACE_ORDERS,
   type SubspaceOrder,
   trainQuantizer,
-  type VectorSource,
+  type VectorInput,
 } from '../../index.ts'
 import { addInputOptions, type InputFlags, inputName, inputTitle, openInput, VECTOR_FILES } from '../input-files.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
@@ -19,16 +19,20 @@ import { quantizerPage, STOP_WORDS } from '../report/quantizer-page.ts'
 import { saveRun } from '../run-folder.ts'
 import { Interrupted, type Output, type Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
+import { trainingVectors } from './shard-work.ts'
 import {
   addDeviceOptions,
+  addMachineOptions,
   addOptionGroup,
   addSpeechOptions,
   type DeviceFlags,
+  type MachineFlags,
   openChosenDevice,
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface QuantizeFlags extends DeviceFlags, InputFlags, SpeechFlags {
+interface QuantizeFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags {
+  readonly sample?: number
   readonly type: QuantizerType
   readonly m?: number
   readonly codewords?: number
@@ -94,8 +98,13 @@ Example:
     new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
       wholeNumber('--seed', '', 0),
     ),
+    new Option(
+      '--sample <count>',
+      'of a manifest of shards, learn from this many vectors drawn by the seed (default: 1000000)',
+    ).argParser(wholeNumber('--sample', 'vectors', 1)),
   ])
   addInputOptions(command)
+  addMachineOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
@@ -106,7 +115,7 @@ async function quantize(session: Session, files: readonly string[], flags: Quant
   try {
     const out = await OutFolder.claim(flags.out)
     const began = performance.now()
-    const quantizer = await train(session, source, flags)
+    const quantizer = await train(session, await trainingVectors(session, source, flags), flags)
     const seconds = (performance.now() - began) / 1000
     const { title = inputTitle(files) } = flags
     await saveRun(out, quantizer, async () => {
@@ -125,7 +134,7 @@ async function quantize(session: Session, files: readonly string[], flags: Quant
   }
 }
 
-async function train(session: Session, source: VectorSource, flags: QuantizeFlags): Promise<Quantizer> {
+async function train(session: Session, source: VectorInput, flags: QuantizeFlags): Promise<Quantizer> {
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   const device = await openChosenDevice(flags)

@@ -1,7 +1,7 @@
 /** Options that several commands have, described and read in one place. */
 import { type Command, Option } from 'commander'
 import { type Device, type DeviceOptions, openDevice } from '../../index.ts'
-import { oneOf, wholeNumber } from '../option-values.ts'
+import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { withQuietDrivers } from '../quiet-drivers.ts'
 
 export interface DeviceFlags {
@@ -62,6 +62,31 @@ function deviceOptions({ device, threads, deviceMemory, tune }: DeviceFlags): De
     ...(tune === false ? { tune } : {}),
     ...(deviceMemory === undefined ? {} : { memoryBytes: deviceMemory * MEGABYTE }),
   }
+}
+
+export interface MachineFlags {
+  readonly on?: string
+  readonly lock?: number
+}
+
+const MACHINE_GROUP = 'Other machines:'
+
+export function addMachineOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--on <url>',
+        'let the workers of this store do the work: redis://, rediss:// or postgres://; see centroidal worker (default: this machine alone)',
+      ).helpGroup(MACHINE_GROUP),
+    )
+    .addOption(lockOption().helpGroup(MACHINE_GROUP))
+}
+
+export function lockOption(): Option {
+  return new Option(
+    '--lock <seconds>',
+    'a worker that does not answer for so long loses its shards; give all processes the same (default: 15)',
+  ).argParser(realNumber('--lock', 'seconds'))
 }
 
 export interface SpeechFlags {

@@ -16,6 +16,7 @@ export class ClusterProgress {
   readonly #timeLeft: TimeLeft
   #last: IterationStats | undefined
   #details: string[] = []
+  #workers: string[] = []
 
   constructor(view: ProgressView, limits: RunLimits) {
     this.#view = view
@@ -45,7 +46,13 @@ export class ClusterProgress {
     const besides = components === undefined ? [] : [`${number(components)} components`]
     if (purged !== undefined && purged > 0) besides.push(`${number(purged)} purged`)
     if (relocated !== undefined && relocated > 0) besides.push(`${number(relocated)} relocated`)
-    this.#details = [`distortion ${number(stats.distortion)}`, left, `${number(stats.moved)} moved`, ...besides]
+    this.#details = [
+      `distortion ${number(stats.distortion)}`,
+      left,
+      `${number(stats.moved)} moved`,
+      ...this.#workers,
+      ...besides,
+    ]
     const place = { restart: stats.restart, round: stats.iteration }
     this.#view.show({
       label: this.#label(place),
@@ -53,6 +60,12 @@ export class ClusterProgress {
       details: this.#details,
       milestone: true,
     })
+  }
+
+  /** A line that stays, and what is shown beside the rounds from now on. */
+  tell(text: string, workers: string): void {
+    this.#workers = [workers]
+    this.#view.tell(text)
   }
 
   stop(): void {

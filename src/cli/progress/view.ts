@@ -16,6 +16,8 @@ export interface ProgressState {
 
 export interface ProgressView {
   show(state: ProgressState): void
+  /** A line that stays. */
+  tell(text: string): void
   /** Takes the bar away. */
   stop(): void
 }
@@ -24,7 +26,7 @@ const STOPPING = 'stopping; Ctrl-C again leaves at once'
 
 /** The signal is that of Ctrl-C: the view says that it was heard. */
 export function createProgressView(output: Output, quiet: boolean, signal: AbortSignal): ProgressView {
-  if (quiet) return { show() {}, stop() {} }
+  if (quiet) return { show() {}, tell() {}, stop() {} }
   const view = output.isTerminal ? new Bar(output) : new Lines(output)
   signal.addEventListener('abort', () => view.tellStopping(), { once: true })
   return view
@@ -37,6 +39,7 @@ const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 class Bar implements ProgressView {
   readonly #bar: cliProgress.SingleBar
+  readonly #output: Output
   readonly #colors: Output['colors']
   #state: ProgressState = { label: '', share: 0 }
   #started = false
@@ -44,6 +47,7 @@ class Bar implements ProgressView {
 
   constructor(output: Output) {
     this.#colors = output.colors
+    this.#output = output
     this.#bar = new cliProgress.SingleBar({
       stream: output.stream,
       format: (_, { maxWidth }) => this.#text(maxWidth),
@@ -67,6 +71,11 @@ class Bar implements ProgressView {
   tellStopping(): void {
     this.#stopping = true
     if (this.#started) this.show(this.#state)
+  }
+
+  tell(text: string): void {
+    this.stop()
+    this.#output.line(text)
   }
 
   stop(): void {
@@ -122,6 +131,10 @@ class Lines implements ProgressView {
 
   tellStopping(): void {
     this.#output.line(STOPPING)
+  }
+
+  tell(text: string): void {
+    this.#output.line(text)
   }
 
   stop(): void {}

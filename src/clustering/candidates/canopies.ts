@@ -80,8 +80,8 @@ async function coverPoints(state: RunState): Promise<Canopies> {
   const count = found.length / points.cols
   const middles = allocateRows(state.scope, count, points.cols, 'f32', 'middles of canopies')
   writeRows(device, middles, found)
-  // Lists of the largest part have to fit one binding.
-  const fit = Math.floor(device.info.limits.bindingBytes / (4 * points.largestPart))
+  // Lists of the largest domain have to fit one binding.
+  const fit = Math.floor(device.info.limits.bindingBytes / (4 * points.largestDomain))
   const perPoint = Math.max(1, Math.min(CANOPIES_OF_A_POINT, count, fit))
   const ofPoints = new Uint32Array(points.rows * perPoint)
   if (count === 1) return { count, middles, ofPoints, perPoint }

@@ -107,6 +107,10 @@ class CenterSearch implements CandidateSource {
     return looked
   }
 
+  async prepare(_state: RunState, round: number): Promise<void> {
+    if (this.#builtFor !== round) await this.#build(round)
+  }
+
   /** Checks are tuned on the centres of the first round. */
   save(): ResumeArrays {
     return { checks: Uint32Array.of(this.#checks) }

@@ -150,10 +150,14 @@ export function mergePairs(mixture: HostMixture, pairs: readonly Pair[], unit: b
 
 async function labelNearest({ team }: RunState): Promise<void> {
   await team.shareCenters()
-  await team.everywhere(async ({ device, points, parts, centers, assignWorkspace: workspace }) => {
-    for (const part of parts) {
-      const { labels, distances } = part
-      await assign(device, { points: await points.vectors(part), centers, labels, distances, workspace })
-    }
-  })
+  await Promise.all([team.ask('nearest', {}), team.everywhere(assignNearest)])
+}
+
+/** Every point of a device takes the nearest centre. */
+export async function assignNearest(state: RunState): Promise<void> {
+  const { device, points, parts, centers, assignWorkspace: workspace } = state
+  for (const part of parts) {
+    const { labels, distances } = part
+    await assign(device, { points: await points.vectors(part), centers, labels, distances, workspace })
+  }
 }

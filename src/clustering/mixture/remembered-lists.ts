@@ -2,6 +2,7 @@
 import type { DeviceBuffer } from '../../device/contract.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
+import type { RowLists } from '../remote-owners.ts'
 import type { RunState } from '../run-state.ts'
 import type { ListsOfPoints } from './lists-of-points.ts'
 
@@ -65,9 +66,17 @@ export class RememberedLists {
   }
 
   async copyTo(lists: ListsOfPoints): Promise<void> {
+    for (const { first, count, lists: words, names } of await this.rows()) lists.set({ first, count }, words, names)
+  }
+
+  /** All lists, with the new numbers of the components they name where those have changed. */
+  async rows(): Promise<RowLists[]> {
+    const rows: RowLists[] = []
     for (const [part, best] of this.#best) {
-      const words = new Uint32Array(await part.device.read(best))
-      lists.set(part, words, this.#current.has(part) ? undefined : this.#names)
+      const { first, count } = part
+      const lists = new Uint32Array(await part.device.read(best))
+      rows.push({ first, count, lists, names: this.#current.has(part) ? undefined : this.#names })
     }
+    return rows
   }
 }

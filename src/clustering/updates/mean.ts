@@ -24,7 +24,7 @@ export async function meansFromLabels({ team }: RunState, weighted = true): Prom
       const own = changedState(state, { scope: scopes[owner] })
       return { state: own, update: meanUpdate(own, weighted) }
     })
-    await updateFromLabels({ team, members })
+    await updateFromLabels({ team, members }, weighted ? 'means' : 'unweighted-means')
   } finally {
     for (const scope of scopes) scope.free()
   }

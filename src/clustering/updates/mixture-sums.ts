@@ -33,7 +33,7 @@ export class MixtureSums {
     this.#sums = scope.allocate(softSumsBytes(room), 'sums of components')
     this.#workspace = createSoftWorkspace(device, scope, points.largestPart * width, stride, room.rows)
     // Sums of many components are large: parts that nobody asked for are added in their order instead.
-    if (layout.chosen && layout.shards.length > 1) {
+    if (layout.separate || (layout.chosen && layout.shards.length > 1)) {
       // Sums of shares, of shares times differences to a mean, and of shares times their squares.
       const bound = totalWeight * Math.max(1, 2 * largest, 4 * cols * largest ** 2)
       this.#merged = new ExactArray(state, room.rows, softSumsBytes({ rows: 1, stride }) / 4, bound)

@@ -32,6 +32,7 @@ import { OverlapStep } from '../mixture/overlap-step.ts'
 import { RememberedLists } from '../mixture/remembered-lists.ts'
 import { type Spread, spreadOf, startMixture } from '../mixture/start.ts'
 import type { PartialSums } from '../partial.ts'
+import type { RowLists } from '../remote-owners.ts'
 import { measureSquares } from '../resolution.ts'
 import {
   type CandidateSource,
@@ -122,10 +123,16 @@ class MixtureUpdate implements Update {
   async save(state: RunState, others: readonly Update[] = []): Promise<ResumeArrays> {
     const step = (await this.#step?.save?.(state)) ?? {}
     const everybody = [this, ...(others as readonly MixtureUpdate[])]
-    if (everybody.every((update) => update.#lists.isEmpty)) return step
+    const remote = (await state.team.ask('lists', {})).flat()
+    if (remote.length === 0 && everybody.every((update) => update.#lists.isEmpty)) return step
     const lists = new ListsOfPoints(state.points.rows, this.#width)
     for (const update of everybody) await update.#lists.copyTo(lists)
+    for (const { first, count, lists: words, names } of remote) lists.set({ first, count }, words, names)
     return { ...step, lists: lists.pack() }
+  }
+
+  remembered(): Promise<RowLists[]> {
+    return this.#lists.rows()
   }
 
   restore(state: RunState, saved: ResumeArrays): void {

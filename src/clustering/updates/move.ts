@@ -169,6 +169,7 @@ class DomainMoves extends MoveUpdate {
   async begin(state: RunState): Promise<void> {
     const { device, scope, centers } = state
     if (this.clusters === undefined || !state.labelled) return
+    this.#driven = true
     this.#copy ??= new MovingCopy(device, scope, this.clusters)
     this.#copy.take()
     if (this.clusters.sparse) this.#began = centers
@@ -185,10 +186,7 @@ class DomainMoves extends MoveUpdate {
     vectors: DeviceRows,
     round: number,
   ): Promise<Counted> {
-    if (this.clusters && state.labelled) {
-      this.#copy?.putBack()
-      this.#driven = true
-    }
+    if (this.clusters && state.labelled) this.#copy?.putBack()
     return super.drive(state, source, part, vectors, round)
   }
 
@@ -198,6 +196,10 @@ class DomainMoves extends MoveUpdate {
     device.copy(labels, { buffer: this.own, offset: 0, bytes: part.count * 4 })
     const from = this.#began ?? centers
     return assignLists(device, { points: vectors, centers: from, lists: this.own, width: 1, labels, distances })
+  }
+
+  beginRetreat(): void {
+    this.#driven = true
   }
 
   /** The nearer of the two centres, before and after. */
@@ -215,7 +217,6 @@ class DomainMoves extends MoveUpdate {
       distances,
       merge: true,
     })
-    this.#driven = true
   }
 
   override async finish(state: RunState): Promise<UpdateResult> {
@@ -239,14 +240,17 @@ const MEASURED = new WeakMap<PointStore, MeasuredPoints>()
 async function measureEverywhere({ team, points }: RunState): Promise<MeasuredPoints> {
   const known = MEASURED.get(points)
   if (known) return known
-  const measured = await team.everywhere(({ device, points, parts }) => {
-    const own = parts.map((part) => ({ count: part.count, vectors: () => points.vectors(part) }))
-    return measurePoints(device, { cols: points.cols, parts: own })
-  })
-  const held = measured.find((_, owner) => team.states[owner].parts.length > 0) ?? measured[0]
-  const found = { type: held.type, longest: Math.max(...measured.map(({ longest }) => longest)) }
+  const owners = team.states.filter(({ parts }) => parts.length > 0)
+  const [remote, all] = await Promise.all([team.ask('measure', {}), team.everywhere(measureOwnPoints)])
+  const measured = [...all.filter((_, owner) => owners.includes(team.states[owner])), ...remote]
+  const found = { type: measured[0].type, longest: Math.max(...measured.map(({ longest }) => longest)) }
   MEASURED.set(points, found)
   return found
+}
+
+export function measureOwnPoints({ device, points, parts }: RunState): Promise<MeasuredPoints> {
+  const own = parts.map((part) => ({ count: part.count, vectors: () => points.vectors(part) }))
+  return measurePoints(device, { cols: points.cols, parts: own })
 }
 
 /** No move of a point without weight gains anything: it takes the nearest of its candidates instead. */

@@ -63,7 +63,8 @@ export function clusterSums(state: RunState, weighted = true): ClusterSums {
   const empties = scope.allocate(tallyWorkspaceBytes(k), 'empty clusters')
   const sparse = points.source.sparse !== undefined
   const workspace = createAccumulateWorkspace(device, scope, points.largestPart, stride, k, sparse)
-  const merging = points.layout.shards.length > 1 ? new MergedSums(state, weighted) : undefined
+  const merging =
+    points.layout.shards.length > 1 || points.layout.separate ? new MergedSums(state, weighted) : undefined
   const settle = async (): Promise<void> => merging?.write(buffers)
   const argsOf = ({ labels, weights: own }: PointPart, vectors: DeviceRows): AccumulateArgs => {
     const weights = weighted ? own : undefined

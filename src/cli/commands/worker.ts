@@ -1,0 +1,70 @@
+/** `centroidal worker`: joins a store and works on shards until it is told to stop. */
+import { type Command, Option } from 'commander'
+import { work } from '../../index.ts'
+import { realNumber } from '../option-values.ts'
+import type { Session } from '../session.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  lockOption,
+  openChosenDevice,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface WorkerFlags extends DeviceFlags, SpeechFlags {
+  readonly data?: readonly string[]
+  readonly name?: string
+  readonly lock?: number
+  readonly expire?: number
+}
+
+export function addWorkerCommand(program: Command, session: Session): void {
+  const command = program
+    .command('worker')
+    .summary('work on shards for runs of other machines')
+    .description(
+      'Joins a store and takes shards of the runs that centroidal cluster --on starts there. Reads vectors below --data only. SIGTERM or Ctrl-C gives its shards to other workers at once.',
+    )
+    .argument('<url>', 'the store: redis://, rediss:// or postgres://')
+    .addOption(
+      new Option(
+        '--data <folder>',
+        'folder, or place in S3 (s3://bucket/prefix), that shards are read from; may be given several times (default: the current folder)',
+      ).argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]),
+    )
+    .addOption(new Option('--name <text>', 'name in reports (default: host and process)'))
+    .addOption(lockOption())
+    .addOption(
+      new Option(
+        '--expire <seconds>',
+        'runs whose coordinator was not heard of for so long are removed from the store (default: 300)',
+      ).argParser(realNumber('--expire', 'seconds')),
+    )
+    .action((url: string, flags: WorkerFlags) => runWorker(session, url, flags))
+    .addHelpText('after', '\nExample:\n  centroidal worker redis://store:6379 --data /mnt/vectors')
+  addDeviceOptions(command)
+  addSpeechOptions(command)
+}
+
+async function runWorker(session: Session, url: string, flags: WorkerFlags): Promise<void> {
+  const { data, name, lock, expire, json, quiet } = flags
+  const signal = session.interruption()
+  const device = await openChosenDevice(flags)
+  try {
+    await work(url, {
+      device,
+      signal,
+      ...(data === undefined ? {} : { data }),
+      ...(name === undefined ? {} : { name }),
+      ...(lock === undefined ? {} : { lock }),
+      ...(expire === undefined ? {} : { expire }),
+      onEvent: (text) => {
+        if (json) session.stdout.json({ type: 'event', text })
+        else if (!quiet) session.stderr.line(text)
+      },
+    })
+  } finally {
+    await device.close()
+  }
+}

@@ -1,0 +1,90 @@
+/** Workers of a run on other machines: who joined and left, and what went through the store. */
+import { type ClusterEvent, connect, type MachinePool, type RoundTraffic, type WorkerFacts } from '../index.ts'
+import type { MachineFlags, SpeechFlags } from './commands/shared-options.ts'
+import type { Session } from './session.ts'
+import { bytes, count } from './words.ts'
+
+/** For the end of a run. */
+export interface MachineReport {
+  readonly store: string
+  readonly workers: readonly Omit<WorkerFacts, 'worker'>[]
+  /** Bytes written to the store by this process, and read from it. */
+  readonly sent: number
+  readonly received: number
+  readonly rounds: readonly RoundTraffic[]
+}
+
+export class MachineWatch {
+  readonly pool: MachinePool
+  readonly #rounds: RoundTraffic[]
+  readonly #state: { workers: readonly WorkerFacts[] }
+
+  /** Undefined if the flags ask for no other machines. */
+  static async open(
+    { on, lock, json }: MachineFlags & SpeechFlags,
+    session: Session,
+    tell: (text: string, workers: string) => void,
+  ): Promise<MachineWatch | undefined> {
+    if (on === undefined) return undefined
+    const rounds: RoundTraffic[] = []
+    const state = { workers: [] as readonly WorkerFacts[], told: '' }
+    const pool = await connect(on, {
+      ...(lock === undefined ? {} : { lock }),
+      onTraffic: (traffic) => rounds.push(traffic),
+      onEvent: (event) => {
+        if (event.kind === 'workers') state.workers = event.workers
+        if (json) session.stdout.json({ type: 'machines', ...event })
+        const text = eventWords(event)
+        if (text === undefined || text === state.told) return
+        state.told = text
+        tell(text, count(state.workers.length, 'worker'))
+      },
+    })
+    return new MachineWatch(pool, rounds, state)
+  }
+
+  private constructor(pool: MachinePool, rounds: RoundTraffic[], state: { workers: readonly WorkerFacts[] }) {
+    this.pool = pool
+    this.#rounds = rounds
+    this.#state = state
+  }
+
+  report(): MachineReport {
+    const rounds = this.#rounds
+    return {
+      store: this.pool.address,
+      workers: this.#state.workers.map(({ name, device, groups }) => ({ name, device, groups })),
+      sent: rounds.reduce((sum, { sent }) => sum + sent, 0),
+      received: rounds.reduce((sum, { received }) => sum + received, 0),
+      rounds,
+    }
+  }
+
+  close(): Promise<void> {
+    return this.pool.close()
+  }
+}
+
+/** Undefined for what is not worth a line. */
+function eventWords(event: ClusterEvent): string | undefined {
+  switch (event.kind) {
+    case 'waiting':
+      return `waiting for workers to take ${count(event.groups, 'group')} of shards`
+    case 'workers': {
+      const groups = event.workers.reduce((sum, worker) => sum + worker.groups.length, 0)
+      // While shards are taken there would be a line for each.
+      if (groups < event.total) return undefined
+      return event.workers.map(({ name, groups: own }) => `${name}: ${count(own.length, 'group')}`).join(', ')
+    }
+    default:
+      return `worker ${event.name} ${event.kind === 'left' ? 'left' : `${event.kind}: ${event.why ?? ''}`}`
+  }
+}
+
+export function machineWords({ workers, sent, received, rounds, store }: MachineReport): string[] {
+  const each = rounds.length > 0 ? `, ${bytes(Math.round((sent + received) / rounds.length))} a round` : ''
+  return [
+    ...workers.map(({ name, device, groups }) => `${name} (${device}), ${count(groups.length, 'group')} of shards`),
+    `${bytes(sent)} sent and ${bytes(received)} received through ${store}${each}`,
+  ]
+}

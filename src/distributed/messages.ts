@@ -1,0 +1,355 @@
+/**
+ * What coordinator and workers send each other through a store. Anything that comes from there is checked here before it is
+ * used: shapes, ranges, names. Nothing in a message is ever run, and files are named by the manifest alone.
+ */
+import { type MethodOptions, resolveSettings } from '../clustering/method-options.ts'
+import { METHODS, type MethodName } from '../clustering/presets.ts'
+import type { NoteName, OwnerNotes, OwnerTasks, RunDescription, TaskName } from '../clustering/remote-owners.ts'
+import { CentroidalError, show } from '../core/errors.ts'
+import {
+  choice,
+  list,
+  optional,
+  plainObject,
+  real,
+  record,
+  SAVE_AGAIN,
+  type Schema,
+  text,
+  whole,
+  wrongValue,
+} from '../data/schema.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import type { RowLayout } from '../vectors/layout.ts'
+import type { CenterDelta, SumsDelta } from './deltas.ts'
+import { checkShard, type ShardEntry } from './manifest.ts'
+
+/** Coordinators and workers of other versions are refused: results could differ. */
+export const PROTOCOL = 1
+
+const MOST = Number.MAX_SAFE_INTEGER
+export const RUN_ID = /^[0-9a-f]{16}$/
+const WORKER_ID = /^[0-9a-f]{16}$/
+
+/** Where a value is kept: in the message itself, or as a blob of so many bytes. */
+export const checkPlace = record({
+  inline: optional(text(/^[A-Za-z0-9+/=]{0,65536}$/)),
+  key: optional(text(/^[a-z0-9/-]{1,80}$/)),
+  bytes: whole(0, 2 ** 40),
+})
+export type Place = ReturnType<typeof checkPlace>
+
+/** A job of the queue of leases: some shards that a worker may take. */
+export const checkLease = record({
+  protocol: whole(0, MOST),
+  version: text(/^[\w.+-]{1,40}$/),
+  run: text(RUN_ID),
+  group: whole(0, 1_000_000),
+  groups: whole(1, 1_000_000),
+  description: checkPlace,
+  purpose: choice('cluster', 'job'),
+})
+export type Lease = ReturnType<typeof checkLease>
+
+/** A job of the queue of a worker in a run. */
+export const checkCommand = record({
+  run: text(RUN_ID),
+  kind: choice('task', 'stop', 'end', 'release'),
+  seq: whole(0, MOST),
+  groups: list(whole(0, 1_000_000)),
+  payload: optional(checkPlace),
+  /** The first command that is still kept, and where it and all others before this one are. */
+  base: optional(whole(1, MOST)),
+  log: optional(list(whole(-(2 ** 40), 2 ** 40))),
+})
+export type Command = ReturnType<typeof checkCommand>
+
+/** A job of the queue of the coordinator. */
+export const checkReport = record({
+  run: text(RUN_ID),
+  worker: text(WORKER_ID),
+  name: text(/^[^\p{C}]{1,80}$/u),
+  kind: choice('own', 'answer', 'stopped', 'left', 'failed', 'refused'),
+  groups: list(whole(0, 1_000_000)),
+  seq: optional(whole(1, MOST)),
+  answer: optional(checkPlace),
+  error: optional(text()),
+  code: optional(text(/^[a-z-]{1,40}$/)),
+  device: optional(text()),
+})
+export type Report = ReturnType<typeof checkReport>
+
+/** Names of commands in the store. */
+export function commandKey(seq: number): string {
+  return `c-${seq}`
+}
+
+/** Names of what a worker kept of a group of shards, for others to go on from. */
+export function keptKey(seq: number, group: number): string {
+  return `k-${seq}-${group}`
+}
+
+const NOTES = ['centers', 'follow', 'settled', 'labels', 'restore', 'undo', 'kept'] as const
+const TASKS = [
+  'choose',
+  'take',
+  'retreat',
+  'squares',
+  'measure',
+  'nearest',
+  'approach',
+  'labels',
+  'distances',
+  'lists',
+  'keep',
+  'none',
+] as const
+
+/** A task with what has to be known before it. `keep` writes the state of shards to the store, `kept` reads it. */
+export const checkPayload = record({
+  notes: list(record({ name: choice(...NOTES), note: plainObject })),
+  task: record({ name: choice(...TASKS), args: plainObject }),
+  /** Sums are sent as they are, not as differences to the last ones. */
+  whole: choice(true, false),
+})
+export type Payload = ReturnType<typeof checkPayload>
+
+export interface RunBlob {
+  readonly run: RunDescription
+  readonly cols: number
+  readonly rows: number
+  readonly type: 'f32' | 'u8'
+  readonly shards: readonly ShardEntry[]
+  /** Shards of each group. */
+  readonly groups: readonly (readonly number[])[]
+}
+
+/** Checks a value that came from a store. */
+export function fromStore<T>(schema: Schema<T>, value: unknown, what: string): T {
+  try {
+    return schema(value, what)
+  } catch (error) {
+    if (!(error instanceof CentroidalError)) throw error
+    const why = error.message.replace(SAVE_AGAIN, '')
+    throw new CentroidalError('bad-data', `A message in the store cannot be used: ${why}.`, { cause: error })
+  }
+}
+
+export function typed<T extends Float32Array | Float64Array | Uint32Array>(
+  Kind: { new (length: number): T; readonly name: string },
+  length?: number,
+): Schema<T> {
+  return (value, at) => {
+    if (value instanceof Kind && (length === undefined || value.length === length)) return value
+    throw wrongValue(at, value, `a ${Kind.name}${length === undefined ? '' : ` of ${length}`}`)
+  }
+}
+
+const checkFrame = record({
+  shift: optional(typed(Float64Array)),
+  scale: real(0),
+  unit: choice(true, false),
+  type: choice('f32', 'u8'),
+})
+
+const checkLayout: Schema<RowLayout> = (value, at) => {
+  const ranges = list(record({ first: whole(0), count: whole(0) }))
+  const domain = record({ index: whole(0), first: whole(0), count: whole(0), shards: whole(0) })
+  const own = record({ domains: list(domain), shards: ranges, chosen: choice(true), separate: choice(true) })(value, at)
+  let next = 0
+  for (const { first, count } of own.shards) {
+    if (first !== next) throw wrongValue(at, first, `a shard that begins at row ${next}`)
+    next += count
+  }
+  let shard = 0
+  own.domains.forEach(({ index, first, count, shards }, i) => {
+    const rows = own.shards.slice(shard, shard + shards).reduce((sum, each) => sum + each.count, 0)
+    const begin = own.shards[shard]?.first ?? next
+    if (index !== i || first !== begin || count !== rows || shards !== 1)
+      throw wrongValue(at, i, 'domains of one shard')
+    shard += shards
+  })
+  if (shard !== own.shards.length) throw wrongValue(at, shard, `${own.shards.length} domains`)
+  return own
+}
+
+export function checkRun(value: unknown, at: string): RunBlob {
+  const blob = record({
+    run: record({
+      method: choice(...(Object.keys(METHODS) as MethodName[])),
+      settings: plainObject,
+      seed: whole(0),
+      k: whole(1),
+      most: whole(1),
+      frame: checkFrame,
+      layout: checkLayout,
+      totalWeight: real(0),
+      weightScale: real(0),
+      evidence: real(0),
+      largest: real(0),
+    }),
+    cols: whole(1, 1_000_000),
+    rows: whole(1),
+    type: choice('f32', 'u8'),
+    shards: list(checkShard),
+    groups: list(list(whole(0))),
+  })(value, at)
+  const { run, rows, shards, groups, cols } = blob
+  const total = shards.reduce((sum, shard) => sum + shard.rows, 0)
+  if (total !== rows) throw wrongValue(`${at}.rows`, rows, `the sum of the shards, ${total},`)
+  const last = run.layout.shards[run.layout.shards.length - 1]
+  if (last === undefined || last.first + last.count !== rows) throw wrongValue(at, last?.first, 'shards of all rows')
+  if (run.most < run.k || run.most > rows) throw wrongValue(`${at}.most`, run.most, `a number from ${run.k} to ${rows}`)
+  if (run.frame.shift && run.frame.shift.length !== cols) throw wrongValue(at, run.frame.shift.length, `${cols} shifts`)
+  const dealt = groups.flat()
+  if (dealt.length !== shards.length || dealt.some((shard, i) => shard !== i)) {
+    throw wrongValue(`${at}.groups`, dealt.length, 'groups of all shards in their order')
+  }
+  const settings = resolveSettings(run.method, METHODS[run.method].options, run.settings as MethodOptions)
+  return { ...blob, run: { ...run, settings, frame: { ...run.frame, shift: run.frame.shift } } } as RunBlob
+}
+
+/** Checks of what owners are asked and told; they know the sizes of their run. */
+export interface RunSizes {
+  readonly rows: number
+  readonly cols: number
+  readonly most: number
+}
+
+const nothing = record({})
+const roundSchema: Schema<OwnerNotes['settled']> = (value, at) => {
+  const own = plainObject(value, at)
+  whole(1)(own.iteration, `${at}.iteration`)
+  real()(own.distortion, `${at}.distortion`)
+  whole(0)(own.moved, `${at}.moved`)
+  return own as unknown as OwnerNotes['settled']
+}
+
+export const checkCenterDelta: Schema<CenterDelta> = (value, at) => {
+  const { count, changed, rows } = record({
+    count: whole(1),
+    changed: optional(typed(Uint32Array)),
+    rows: typed(Float32Array),
+  })(value, at)
+  if (!rows.every(Number.isFinite)) throw wrongValue(at, 'a centre', 'finite numbers')
+  return { count, changed, rows }
+}
+
+export const checkSumsDelta: Schema<SumsDelta> = (value, at) => {
+  const planes: Schema<(Uint32Array | undefined)[]> = (given, place) =>
+    list((entry, where) => (entry === null || entry === undefined ? undefined : typed(Uint32Array)(entry, where)), 3)(
+      given,
+      place,
+    )
+  const checked = record({
+    exact: list(record({ words: whole(0, 2 ** 34), blocks: optional(typed(Uint32Array)), planes })),
+    counts: list(typed(Uint32Array)),
+    values: list(record({ shard: whole(0), value: real() })),
+  })(value, at)
+  return checked as unknown as SumsDelta
+}
+
+function checkLabels(rows: number, most: number): Schema<Uint32Array> {
+  return (value, at) => {
+    const labels = typed(Uint32Array, rows)(value, at)
+    if (labels.every((label) => label < most || label === NO_LABEL)) return labels
+    throw wrongValue(at, 'a label', `labels below ${most}`)
+  }
+}
+
+const checkMixture =
+  (most: number): Schema<OwnerNotes['centers']['mixture']> =>
+  (value, at) => {
+    if (value === undefined || value === null) return undefined
+    const own = record({ weights: typed(Float64Array), variances: typed(Float64Array) })(value, at)
+    const fits = own.weights.length === own.variances.length && own.weights.length <= most
+    if (fits && own.weights.every((weight) => weight >= 0) && own.variances.every((variance) => variance > 0))
+      return own
+    throw wrongValue(at, own.weights.length, 'weights and variances of components')
+  }
+
+/** Arguments of a task. */
+export function checkTask(name: TaskName, args: unknown, { cols, most }: RunSizes): OwnerTasks[TaskName]['args'] {
+  const at = `the arguments of ${name}`
+  switch (name) {
+    case 'choose':
+      return record({ iteration: whole(1) })(args, at)
+    case 'take':
+      return record({ kind: choice('update', 'means', 'unweighted-means') })(args, at)
+    case 'approach': {
+      const own = record({ chosen: typed(Float32Array), firstLabel: whole(0, 2 ** 31) })(args, at)
+      const count = own.chosen.length / cols
+      if (Number.isInteger(count) && count > 0 && own.chosen.every(Number.isFinite)) return own
+      throw wrongValue(at, own.chosen.length, `rows of ${cols} numbers`)
+    }
+    case 'retreat':
+    case 'squares':
+    case 'measure':
+    case 'nearest':
+    case 'labels':
+    case 'distances':
+    case 'lists':
+      return nothing(args, at) as Record<string, never>
+    default:
+      throw new CentroidalError('bad-data', `${show(name)} is no task for a worker of this version (${most}).`)
+  }
+}
+
+/** Notes other than centres and follow, which are deltas. */
+export function checkNote(name: NoteName, note: unknown, { rows, most }: RunSizes): OwnerNotes[NoteName] {
+  const at = `the note ${name}`
+  switch (name) {
+    case 'settled':
+      return roundSchema(note, at)
+    case 'labels':
+      return record({ labels: optional(checkLabels(rows, most)) })(note, at) as OwnerNotes['labels']
+    case 'restore': {
+      const { arrays } = record({ arrays: plainObject })(note, at)
+      for (const [key, values] of Object.entries(arrays)) {
+        if (!ArrayBuffer.isView(values)) throw wrongValue(`${at}.${key}`, values, 'an array of numbers')
+      }
+      return { arrays } as OwnerNotes['restore']
+    }
+    case 'undo':
+      return nothing(note, at) as Record<string, never>
+    default:
+      throw new CentroidalError('bad-data', `${show(name)} is no note for a worker of this version.`)
+  }
+}
+
+/** Centres as a delta, with what belongs to them. */
+export function checkCenters(note: unknown, { most }: RunSizes) {
+  return record({ delta: checkCenterDelta, mixture: checkMixture(most), labelled: choice(true, false) })(
+    note,
+    'the note centers',
+  )
+}
+
+export function checkFollow(note: unknown): { delta: SumsDelta; whole: boolean; news: unknown } {
+  const {
+    delta,
+    whole: all,
+    news,
+  } = record({
+    delta: checkSumsDelta,
+    whole: choice(true, false),
+    news: (value) => value,
+  })(note, 'the note follow')
+  return { delta, whole: all, news }
+}
+
+/** What the update tells the others: the longest point, or new numbers of components. */
+export function checkNews(news: unknown, most: number): unknown {
+  if (news === undefined || news === null) return undefined
+  const own = plainObject(news, 'the news')
+  if ('longest' in own) return record({ type: choice('f32', 'u8', 'csr'), longest: real(0) })(own, 'the news')
+  const { renamed, before } = record({ renamed: optional(typed(Uint32Array)), before: optional(whole(1, most)) })(
+    own,
+    'the news',
+  )
+  if (renamed && (before === undefined || renamed.length !== before))
+    throw wrongValue('the news', renamed.length, 'names')
+  if (renamed?.some((name) => name >= most && name !== NO_LABEL))
+    throw wrongValue('the news', 'a name', `below ${most}`)
+  return { renamed, before }
+}

@@ -1,0 +1,163 @@
+/** Queues of BullMQ, as they are used here: messages to one receiver, and leases that a living process holds. */
+import type { ConnectionOptions, Job, Queue, Worker } from 'bullmq'
+import { optionalPackage } from './optional-package.ts'
+import { type BlobStore, patiently } from './store.ts'
+
+type BullMq = typeof import('bullmq')
+
+/** A lock that is not renewed for so long is lost, and the job goes to another worker. */
+export interface LockTimes {
+  readonly lockDuration: number
+  readonly stalledInterval: number
+}
+
+export interface Receiver {
+  close(): Promise<void>
+}
+
+/** A job that is held as long as its lock is renewed. */
+export interface HeldLease {
+  readonly id: string
+  readonly data: unknown
+  /** False if the lock was lost. */
+  renew(): Promise<boolean>
+  /** Gives it to others at once. */
+  release(): Promise<void>
+  /** It is not needed any more. */
+  complete(): Promise<void>
+}
+
+export interface LeaseQueue {
+  /** The next one that nobody holds; undefined if none came within some seconds. */
+  next(): Promise<HeldLease | undefined>
+  /** Leases there are, and processes that ask for them. */
+  counts(): Promise<{ readonly leases: number; readonly workers: number }>
+  close(): Promise<void>
+}
+
+/** Jobs of other runs are not lost because one was handed on often. */
+const MOST_STALLED = 1_000_000
+
+export class Queues {
+  readonly #bullmq: BullMq
+  readonly #store: BlobStore
+  readonly #name: string
+  readonly #times: LockTimes
+  readonly #senders = new Map<string, Queue>()
+
+  static async open(store: BlobStore, name: string, times: LockTimes): Promise<Queues> {
+    const bullmq = await optionalPackage<BullMq>('bullmq', 'Working on several machines')
+    return new Queues(bullmq, store, name, times)
+  }
+
+  private constructor(bullmq: BullMq, store: BlobStore, name: string, times: LockTimes) {
+    this.#bullmq = bullmq
+    this.#store = store
+    this.#name = name
+    this.#times = times
+  }
+
+  async send(queue: string, data: object, id?: string): Promise<void> {
+    const options = { removeOnComplete: true, removeOnFail: true, ...(id === undefined ? {} : { jobId: id }) }
+    await patiently(this.#name, () => this.#sender(queue).add('message', data, options))
+  }
+
+  /** Messages one after another; `handle` must not throw. */
+  receive(queue: string, handle: (data: unknown) => Promise<void>, concurrency = 1): Receiver {
+    const worker = this.#worker(queue, async (job: Job) => handle(job.data), concurrency)
+    return { close: () => worker.close(true) }
+  }
+
+  leases(queue: string, name: string): LeaseQueue {
+    const { lockDuration } = this.#times
+    const worker = this.#worker(queue, null, 1, name)
+    let token = 0
+    const stalled = worker.startStalledCheckTimer().catch(() => {})
+    return {
+      next: async () => {
+        await stalled
+        const own = `${worker.id}:${token++}`
+        const job = await worker.getNextJob(own).catch(() => undefined)
+        if (job === undefined) return undefined
+        return {
+          id: job.id ?? '',
+          data: job.data,
+          renew: async () => {
+            try {
+              return (await job.extendLock(own, lockDuration)) === 1
+            } catch (error) {
+              // A store that is away for a moment takes no lease away.
+              return !/lock|missing/i.test((error as Error).message)
+            }
+          },
+          release: async () => {
+            await job.moveToWait(own)
+          },
+          complete: async () => {
+            await job.moveToCompleted(null, own, false)
+          },
+        }
+      },
+      counts: async () => {
+        const sender = this.#sender(queue)
+        const { wait = 0, active = 0 } = await sender.getJobCounts('wait', 'active')
+        const workers = await sender.getWorkersCount().catch(() => 1)
+        return { leases: wait + active, workers: Math.max(1, workers) }
+      },
+      close: () => worker.close(true),
+    }
+  }
+
+  /** Jobs that nobody took yet, or that were left. */
+  async withdraw(queue: string, ids: readonly string[]): Promise<void> {
+    const sender = this.#sender(queue)
+    for (const id of ids) await sender.remove(id).catch(() => {})
+  }
+
+  /** Removes a queue with all that is in it. */
+  async remove(queue: string): Promise<void> {
+    await this.#sender(queue)
+      .obliterate({ force: true })
+      .catch(() => {})
+    await this.#senders.get(queue)?.close()
+    this.#senders.delete(queue)
+  }
+
+  async close(): Promise<void> {
+    for (const queue of this.#senders.values()) await queue.close().catch(() => {})
+    this.#senders.clear()
+  }
+
+  #sender(name: string): Queue {
+    let queue = this.#senders.get(name)
+    if (queue === undefined) {
+      const { connection, factory } = this.#store.backend
+      queue = new this.#bullmq.Queue(name, { connection: connection as ConnectionOptions }, factory as never)
+      queue.on('error', () => {})
+      this.#senders.set(name, queue)
+    }
+    return queue
+  }
+
+  #worker(queue: string, work: ((job: Job) => Promise<void>) | null, concurrency: number, name?: string): Worker {
+    const { connection, factory } = this.#store.backend
+    const worker = new this.#bullmq.Worker(
+      queue,
+      work,
+      {
+        connection: connection as ConnectionOptions,
+        concurrency,
+        ...this.#times,
+        maxStalledCount: MOST_STALLED,
+        removeOnComplete: { count: 0 },
+        removeOnFail: { count: 0 },
+        drainDelay: 2,
+        runRetryDelay: 500,
+        ...(name === undefined ? {} : { name }),
+      },
+      factory as never,
+    )
+    worker.on('error', () => {})
+    return worker
+  }
+}

@@ -1,0 +1,110 @@
+/** Blobs in Redis or Valkey. Keys expire, so that nothing stays even if no process is left to clean up. */
+import type { Redis } from 'ioredis'
+import { optionalPackage } from './optional-package.ts'
+import { type BlobStore, PIECE_BYTES, patiently, piecesOf } from './store.ts'
+
+const RUNS = 'centroidal:runs'
+/** Pieces that are sent before an answer is waited for. */
+const AT_ONCE = 8
+
+export async function openRedis(url: string, name: string, expire: number): Promise<BlobStore> {
+  const { Redis: Client } = await optionalPackage<typeof import('ioredis')>('ioredis', 'A store in Redis')
+  // BullMQ requires that commands wait for a connection that comes back.
+  const redis: Redis = new Client(url, { maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: 10_000 })
+  let lastError: Error | undefined
+  redis.on('error', (error: Error) => {
+    lastError = error
+  })
+  await patiently(name, () => redis.connect().catch((error: Error) => Promise.reject(lastError ?? error)), 5000).catch(
+    (error: unknown) => {
+      redis.disconnect()
+      throw error
+    },
+  )
+  const pieceKey = (run: string, key: string, piece: number): string => `centroidal:{${run}}:${key}:${piece}`
+  const listKey = (run: string): string => `centroidal:{${run}}:keys`
+  const queuesKey = (run: string): string => `centroidal:{${run}}:queues`
+  const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(name, work)
+  return {
+    kind: 'redis',
+    backend: { connection: redis as never, factory: undefined },
+    async put(run, key, bytes) {
+      const count = piecesOf(bytes.length)
+      for (let first = 0; first < count; first += AT_ONCE) {
+        await perform(async () => {
+          const pipeline = redis.pipeline()
+          for (let piece = first; piece < Math.min(count, first + AT_ONCE); piece++) {
+            const own = bytes.subarray(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES)
+            const value = Buffer.from(own.buffer, own.byteOffset, own.byteLength)
+            pipeline.set(pieceKey(run, key, piece), value, 'EX', expire)
+          }
+          if (first === 0) {
+            pipeline.sadd(listKey(run), `${key} ${count}`)
+            pipeline.expire(listKey(run), expire)
+          }
+          await all(pipeline.exec())
+        })
+      }
+    },
+    async get(run, key, bytes) {
+      const count = piecesOf(bytes)
+      const out = new Uint8Array(bytes)
+      for (let first = 0; first < count; first += AT_ONCE) {
+        const keys = Array.from({ length: Math.min(count - first, AT_ONCE) }, (_, i) => pieceKey(run, key, first + i))
+        const found = await perform(() => redis.mgetBuffer(keys))
+        for (const [i, piece] of found.entries()) {
+          const at = (first + i) * PIECE_BYTES
+          if (piece === null || piece.length !== Math.min(PIECE_BYTES, bytes - at)) return undefined
+          out.set(piece, at)
+        }
+      }
+      return out
+    },
+    async remove(run, key, bytes) {
+      const count = piecesOf(bytes)
+      const keys = Array.from({ length: count }, (_, piece) => pieceKey(run, key, piece))
+      await perform(() => redis.unlink(...keys))
+      await perform(() => redis.srem(listKey(run), `${key} ${count}`))
+    },
+    async touch(run, queues) {
+      await perform(async () => {
+        const pipeline = redis.pipeline()
+        pipeline.zadd(RUNS, Date.now(), run)
+        if (queues.length > 0) pipeline.sadd(queuesKey(run), ...queues)
+        pipeline.expire(queuesKey(run), 10 * expire)
+        pipeline.expire(listKey(run), expire)
+        await all(pipeline.exec())
+      })
+    },
+    async runs() {
+      const entries = await perform(() => redis.zrange(RUNS, '0', '-1', 'WITHSCORES'))
+      const runs: { run: string; idle: number; queues: string[] }[] = []
+      for (let i = 0; i < entries.length; i += 2) {
+        const idle = (Date.now() - Number(entries[i + 1])) / 1000
+        runs.push({ run: entries[i], idle, queues: await perform(() => redis.smembers(queuesKey(entries[i]))) })
+      }
+      return runs
+    },
+    async forget(run) {
+      const listed = await perform(() => redis.smembers(listKey(run)))
+      for (const entry of listed) {
+        const [key, count] = entry.split(' ')
+        for (let first = 0; first < Number(count); first += 1000) {
+          const end = Math.min(Number(count), first + 1000)
+          const keys = Array.from({ length: end - first }, (_, i) => pieceKey(run, key, first + i))
+          await perform(() => redis.unlink(...keys))
+        }
+      }
+      await perform(() => redis.unlink(listKey(run), queuesKey(run)))
+      await perform(() => redis.zrem(RUNS, run))
+    },
+    async close() {
+      await redis.quit().catch(() => redis.disconnect())
+    },
+  }
+}
+
+/** A pipeline answers with an error for each command that failed. */
+async function all(answers: Promise<[Error | null, unknown][] | null>): Promise<void> {
+  for (const [error] of (await answers) ?? []) if (error) throw error
+}

@@ -1,0 +1,86 @@
+/**
+ * A store that coordinator and workers have in common: queues of BullMQ, and blobs beside them. Redis and PostgreSQL meet
+ * the same contract.
+ */
+import { CentroidalError } from '../core/errors.ts'
+
+/** Blobs are stored in pieces of this size. */
+export const PIECE_BYTES = 2 ** 20
+
+/** What BullMQ needs to open a queue. */
+export interface QueueBackend {
+  readonly connection: unknown
+  /** Undefined: Redis, the default of BullMQ. */
+  readonly factory: unknown
+}
+
+export interface BlobStore {
+  readonly kind: 'redis' | 'postgres'
+  readonly backend: QueueBackend
+  /** Writing the same key again does no harm: contents are a function of the key. */
+  put(run: string, key: string, bytes: Uint8Array): Promise<void>
+  /** Undefined if it is not there, or not all of it. */
+  get(run: string, key: string, bytes: number): Promise<Uint8Array | undefined>
+  remove(run: string, key: string, bytes: number): Promise<void>
+  /** The run is in use; `queues` are those it has, and `workers` those that own its shards. */
+  touch(run: string, queues: readonly string[]): Promise<void>
+  /** Runs there are, with the seconds since they were last touched. */
+  runs(): Promise<readonly { readonly run: string; readonly idle: number; readonly queues: readonly string[] }[]>
+  /** All blobs of a run, and the run itself. */
+  forget(run: string): Promise<void>
+  close(): Promise<void>
+}
+
+export function piecesOf(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / PIECE_BYTES))
+}
+
+/** How long a store may be unreachable before an operation fails. */
+const PATIENCE = 60_000
+
+/** Errors of a connection that may come back, as the drivers name them. */
+const PASSING = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  // PostgreSQL: connection exceptions, shutdown, starting up, too many connections.
+  '08000',
+  '08003',
+  '08006',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+])
+
+function isPassing(error: unknown): boolean {
+  const { code, message = '' } = error as { code?: string; message?: string }
+  if (code !== undefined) return PASSING.has(code)
+  return /connection (terminated|is closed|ended)|timeout exceeded|socket closed|loading the dataset/i.test(message)
+}
+
+/** Repeats an operation while the store cannot be reached. `name` is the store, for errors. */
+export async function patiently<T>(name: string, work: () => Promise<T>, patience = PATIENCE): Promise<T> {
+  const began = Date.now()
+  for (let wait = 50; ; wait = Math.min(2000, wait * 2)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof CentroidalError) throw error
+      const why = (error as Error).message
+      if (!isPassing(error))
+        throw new CentroidalError('bad-data', `The store ${name} refused: ${why}`, { cause: error })
+      if (Date.now() - began > patience) {
+        throw new CentroidalError(
+          'bad-data',
+          `The store ${name} cannot be reached (${why || (error as { code?: string }).code}): check that it runs, and its address.`,
+          { cause: error },
+        )
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait))
+    }
+  }
+}

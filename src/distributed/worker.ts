@@ -1,0 +1,248 @@
+/**
+ * A worker: takes leases of shards from the queue of a store, as many as its share, and works on them until it is told to
+ * leave. It opens files below its data roots only, and runs nothing but the tasks of this version.
+ */
+import { abortSignal, callback, optionsOf, real } from '../core/arguments.ts'
+import { badArgument, CentroidalError, show } from '../core/errors.ts'
+import type { Device } from '../device/contract.ts'
+import { isDevice } from '../device/is-device.ts'
+import { type DeviceChoice, deviceChoice, openDevice } from '../vectors/device-choice.ts'
+import { type Connection, connectStore } from './connect.ts'
+import { openRoots } from './data-roots.ts'
+import { pathList } from './manifest.ts'
+import { checkLease, fromStore, type Lease, PROTOCOL } from './messages.ts'
+import type { HeldLease } from './queues.ts'
+import { answersOf, LEASES } from './run-shards.ts'
+import { removeRun } from './sweep-runs.ts'
+import { VERSION } from './version.ts'
+import { type WorkerContext, WorkerRun } from './worker-run.ts'
+
+/** Options of {@link work}. */
+export interface WorkOptions {
+  /** Folders, or places in S3, that shards may be read from. Default: the current folder. */
+  readonly data?: readonly string[]
+  /** Device to compute on. Default `auto`. */
+  readonly device?: DeviceChoice
+  /** Name in reports. Default: host and process. */
+  readonly name?: string
+  /** Seconds after which a run whose coordinator is gone is removed. Default 300. */
+  readonly expire?: number
+  /** Seconds after which a worker that does not answer loses its shards. Default 15. */
+  readonly lock?: number
+  /** Leaves when it is aborted: shards go to others at once. Default: works until the process ends. */
+  readonly signal?: AbortSignal
+  /** Called with what happens, in a line. Optional. */
+  readonly onEvent?: (text: string) => void
+}
+
+/** A worker that holds its share asks for more only after this time. */
+const MODESTY = 1500
+const SWEEP_INTERVAL = 15_000
+
+/**
+ * Joins a store as a worker, and works on the shards of runs until `signal` is aborted. `centroidal worker` calls this.
+ *
+ * @example
+ * ```ts
+ * import { work } from 'centroidal'
+ *
+ * async function workUntilTerminated(url: string) {
+ *   const leaving = new AbortController()
+ *   process.once('SIGTERM', () => leaving.abort())
+ *   await work(url, { data: ['/mnt/vectors'], signal: leaving.signal, onEvent: console.log })
+ * }
+ * typeof workUntilTerminated // => 'function'
+ * ```
+ */
+export async function work(url: string, options: WorkOptions = {}): Promise<void> {
+  const asked = optionsOf<WorkOptions>('work', options, {
+    data: (value, thing) => pathList(value, thing),
+    device: deviceChoice,
+    name: (value, thing) => workerName(value, thing),
+    expire: real(1),
+    lock: real(0.1),
+    signal: abortSignal,
+    onEvent: callback,
+  })
+  const { signal, onEvent = () => {}, expire = 300, device: given } = asked
+  const connection = await connectStore(url, { expire, lock: asked.lock })
+  const roots = await openRoots(asked.data ?? ['.']).catch(async (error: unknown) => {
+    await connection.close()
+    throw error
+  })
+  const device: Device = isDevice(given)
+    ? given
+    : await openDevice(typeof given === 'string' ? { kind: given } : (given ?? {}))
+  let turn: Promise<unknown> = Promise.resolve()
+  const context: WorkerContext = {
+    store: connection.store,
+    queues: connection.queues,
+    worker: connection.id,
+    name: asked.name ?? connection.name,
+    device,
+    roots,
+    verified: new Set(),
+    inTurn(task) {
+      const next = turn.then(task)
+      turn = next.catch(() => {})
+      return next
+    },
+    onEvent,
+  }
+  try {
+    onEvent(`ready: ${context.name}, ${device.info.kind} (${device.info.name}), store ${connection.address}`)
+    await new LeaseHolder(context, connection, expire).run(signal)
+  } finally {
+    await connection.close()
+    await roots.close()
+    if (!isDevice(given)) await device.close()
+  }
+}
+
+function workerName(value: unknown, thing: string): string {
+  if (typeof value === 'string' && /^[^\p{C}]{1,80}$/u.test(value)) return value
+  throw badArgument(thing, value, 'give up to 80 visible characters.')
+}
+
+class LeaseHolder {
+  readonly #context: WorkerContext
+  readonly #connection: Connection
+  readonly #expire: number
+  readonly #runs = new Map<string, Promise<WorkerRun>>()
+  /** Leases that cannot be served here. */
+  readonly #refused = new Set<string>()
+  #held = 0
+
+  constructor(context: WorkerContext, connection: Connection, expire: number) {
+    this.#context = context
+    this.#connection = connection
+    this.#expire = expire
+  }
+
+  async run(signal: AbortSignal | undefined): Promise<void> {
+    const leases = this.#connection.queues.leases(LEASES, this.#context.worker)
+    const renewing = setInterval(() => this.#renew().catch(() => {}), this.#connection.lock / 3)
+    const sweeping = setInterval(() => this.#sweep().catch(() => {}), SWEEP_INTERVAL)
+    const leaving = new Promise<undefined>((resolve) => {
+      if (signal?.aborted) resolve(undefined)
+      signal?.addEventListener('abort', () => resolve(undefined), { once: true })
+    })
+    await this.#sweep().catch(() => {})
+    try {
+      while (!signal?.aborted) {
+        const counts = await leases.counts().catch(() => ({ leases: 0, workers: 1 }))
+        const share = Math.ceil(counts.leases / counts.workers)
+        if (this.#held > 0 && this.#held >= share) await Promise.race([pause(MODESTY), leaving])
+        if (signal?.aborted) break
+        const next = leases.next()
+        const lease = await Promise.race([next, leaving])
+        if (signal?.aborted) {
+          // What came in the last moment goes back.
+          const late = lease ?? (await Promise.race([next, pause(3000)]))
+          await late?.release().catch(() => {})
+          break
+        }
+        if (lease) await this.#take(lease)
+      }
+    } finally {
+      clearInterval(renewing)
+      clearInterval(sweeping)
+      for (const run of this.#runs.values()) await (await run.catch(() => undefined))?.leave().catch(() => {})
+      await leases.close()
+    }
+  }
+
+  async #take(held: HeldLease): Promise<void> {
+    let lease: Lease
+    try {
+      lease = fromStore(checkLease, held.data, 'a lease')
+    } catch (error) {
+      this.#context.onEvent(`ignored a job: ${(error as Error).message}`)
+      await held.complete().catch(() => {})
+      return
+    }
+    const key = `${lease.run}-${lease.group}`
+    if (this.#refused.has(key)) {
+      await held.release().catch(() => {})
+      await pause(1000)
+      return
+    }
+    // Loading and checking can take long, and others must not take the lease meanwhile.
+    const renewing = setInterval(() => held.renew().catch(() => {}), this.#connection.lock / 3)
+    try {
+      requireVersion(lease)
+      const run = await this.#runOf(lease)
+      await run.hold(lease.group, held)
+      this.#context.onEvent(`took group ${lease.group} of run ${lease.run}`)
+    } catch (error) {
+      this.#refused.add(key)
+      const { message } = error as Error
+      this.#context.onEvent(`cannot take group ${lease.group} of run ${lease.run}: ${message}`)
+      const { worker, name, queues } = this.#context
+      const code = error instanceof CentroidalError ? { code: error.code } : {}
+      const report = { run: lease.run, worker, name, kind: 'refused', groups: [lease.group], error: message, ...code }
+      await queues.send(answersOf(lease.run), report).catch(() => {})
+      await held.release().catch(() => {})
+    } finally {
+      clearInterval(renewing)
+      await this.#count()
+    }
+  }
+
+  #runOf(lease: Lease): Promise<WorkerRun> {
+    const known = this.#runs.get(lease.run)
+    if (known) return known
+    const opening = WorkerRun.open(this.#context, lease).then((run) => {
+      run.onEnd = () => {
+        this.#runs.delete(lease.run)
+        run.end().catch(() => {})
+        this.#context.onEvent(`run ${lease.run} is over`)
+        this.#count().catch(() => {})
+      }
+      return run
+    })
+    this.#runs.set(lease.run, opening)
+    opening.catch(() => this.#runs.delete(lease.run))
+    return opening
+  }
+
+  async #count(): Promise<void> {
+    const runs = await Promise.all(this.#runs.values())
+    this.#held = runs.reduce((sum, { groups }) => sum + groups.length, 0)
+  }
+
+  async #renew(): Promise<void> {
+    for (const run of this.#runs.values()) await (await run).renew()
+    await this.#count()
+  }
+
+  /** Runs whose coordinator is gone are removed. */
+  async #sweep(): Promise<void> {
+    const { store, queues } = this.#connection
+    const runs = await store.runs()
+    for (const { run, idle, queues: names } of runs) {
+      if (idle <= this.#expire) continue
+      this.#context.onEvent(`removed run ${run}: nobody has asked for it for ${Math.round(idle)} seconds`)
+      await removeRun(store, queues, run, names)
+    }
+    const left = new Set(runs.filter(({ idle }) => idle <= this.#expire).map(({ run }) => run))
+    for (const [run, opening] of this.#runs) {
+      if (left.has(run)) continue
+      this.#runs.delete(run)
+      await (await opening).end()
+    }
+    await this.#count()
+  }
+}
+
+function requireVersion({ protocol, version }: Lease): void {
+  if (protocol === PROTOCOL && version === VERSION) return
+  throw new CentroidalError(
+    'bad-option',
+    `the coordinator runs centroidal ${show(version)} and this worker ${show(VERSION)}: install the same version.`,
+  )
+}
+
+function pause(milliseconds: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), milliseconds))
+}

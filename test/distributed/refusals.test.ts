@@ -1,0 +1,212 @@
+/**
+ * What is refused, each time with one clear sentence: data that is missing or differs, other versions, messages that nobody of
+ * this version would send, files outside the data of a worker, and a store that takes no writes. On a real PostgreSQL.
+ */
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startPostgres, type TestStore } from '../../bench/distributed/postgres-server.ts'
+import { encode } from '../../src/distributed/codec.ts'
+import { type Connection, connectStore } from '../../src/distributed/connect.ts'
+import { PROTOCOL } from '../../src/distributed/messages.ts'
+import { answersOf, LEASES } from '../../src/distributed/run-shards.ts'
+import { VERSION } from '../../src/distributed/version.ts'
+import {
+  type ClusterModel,
+  type ClusterOptions,
+  cluster,
+  connect,
+  type Device,
+  openDevice,
+  openShards,
+  type ShardedVectors,
+  work,
+} from '../../src/index.ts'
+import { bitsOf } from '../clustering/contract/subjects.ts'
+import { type TestData, writeData } from './processes.ts'
+
+const LOCK = 2
+const OPTIONS: ClusterOptions = { k: 8, method: 'lloyd', seed: 1, iterations: 4, tolerance: 0, relocate: false }
+
+let store: TestStore
+let data: TestData
+let source: ShardedVectors
+let device: Device
+let direct: Connection
+let stop: AbortController
+let said: string[]
+let working: Promise<void>[]
+
+beforeAll(async () => {
+  store = await startPostgres()
+  data = await writeData(300, 8)
+  source = await openShards(data.manifest)
+  device = await openDevice({ kind: 'cpu', threads: 1 })
+  direct = await connectStore(store.url, {})
+})
+afterAll(async () => {
+  await source.close?.()
+  await device.close()
+  await direct.close()
+  await store.stop()
+  data.remove()
+})
+beforeEach(() => {
+  stop = new AbortController()
+  said = []
+  working = []
+})
+afterEach(async () => {
+  stop.abort()
+  await Promise.all(working)
+})
+
+async function addWorker(folder: string): Promise<void> {
+  const onEvent = (text: string): void => void said.push(text)
+  const own = { data: [folder], device: { kind: 'cpu', threads: 1 }, name: folder, lock: LOCK } as const
+  working.push(work(store.url, { ...own, signal: stop.signal, onEvent }))
+  await until(() => said.some((text) => text.startsWith(`ready: ${folder}`)))
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+async function run(options: Partial<ClusterOptions> = {}): Promise<ClusterModel> {
+  const on = await connect(store.url, { lock: LOCK })
+  try {
+    return await cluster(source, { ...OPTIONS, ...options, device, on })
+  } finally {
+    await on.close()
+  }
+}
+
+describe('data', () => {
+  test('that differs from the manifest is refused by its worker, and others take the shards', async () => {
+    const folder = join(data.folder, 'other')
+    mkdirSync(folder)
+    for (let i = 0; i < 4; i++) cpSync(join(data.folder, `part-${i}.npy`), join(folder, `part-${i}.npy`))
+    const bytes = readFileSync(join(folder, 'part-1.npy'))
+    bytes[bytes.length - 5] ^= 1
+    writeFileSync(join(folder, 'part-1.npy'), bytes)
+    rmSync(join(folder, 'part-2.npy'))
+    await addWorker(folder)
+    await addWorker(data.folder)
+    expect(bitsOf(await run())).toEqual(bitsOf(await cluster(source, { ...OPTIONS, device })))
+  })
+
+  test('that no worker has ends the run with its reason', async () => {
+    const folder = join(data.folder, 'empty')
+    mkdirSync(folder)
+    await addWorker(folder)
+    await expect(run()).rejects.toThrow(/Worker .*part-0\.npy" is not in .*: name the folder that holds the shards/)
+    expect((await direct.store.runs()).length).toBe(0)
+  })
+})
+
+describe('messages', () => {
+  let offers = 0
+  const describeRun = (file: string): object => ({
+    kind: 'rows',
+    cols: 8,
+    rows: 1,
+    type: 'f32',
+    shards: [{ file, first: 0, rows: 1, checksum: '0'.repeat(32), largest: 1 }],
+    groups: [[0]],
+    wanted: Uint32Array.of(0),
+  })
+  /** What the worker reports about a lease. */
+  const offer = async (description: unknown, changes: object = {}): Promise<{ kind: string; error?: string }> => {
+    const RUN = `0123456789abcde${offers++}`
+    const bytes = encode(description)
+    await direct.store.put(RUN, 'run', bytes)
+    await direct.store.touch(RUN, [answersOf(RUN)])
+    const place = { key: 'run', bytes: bytes.length }
+    const lease = {
+      protocol: PROTOCOL,
+      version: VERSION,
+      run: RUN,
+      group: 0,
+      groups: 1,
+      description: place,
+      purpose: 'job',
+    }
+    try {
+      return await new Promise((resolve) => {
+        const receiver = direct.queues.receive(answersOf(RUN), async (report) => {
+          resolve(report as { kind: string })
+          receiver.close().catch(() => {})
+        })
+        direct.queues.send(LEASES, { ...lease, ...changes }, `${RUN}-0`).catch(() => {})
+      })
+    } finally {
+      await direct.queues.withdraw(LEASES, [`${RUN}-0`])
+      await direct.queues.remove(answersOf(RUN))
+      await direct.store.forget(RUN)
+    }
+  }
+
+  test('about files outside the data of a worker are refused, also through a link', async () => {
+    const folder = join(data.folder, 'confined')
+    mkdirSync(folder)
+    symlinkSync('/etc/hostname', join(folder, 'link.npy'))
+    for (const [file, why] of [
+      ['../part-0.npy', /a path below the folder/],
+      ['/etc/passwd', /a path below the folder/],
+      ['link.npy', /it is not opened/],
+      ['s3://bucket/key.npy', /it is not opened/],
+    ] as const) {
+      // A worker remembers what it refused: each case has a new one.
+      stop.abort()
+      await Promise.all(working)
+      stop = new AbortController()
+      said = []
+      await addWorker(folder)
+      const report = await offer(describeRun(file))
+      expect([report.kind, report.error], file).toEqual(['refused', expect.stringMatching(why)])
+    }
+  })
+
+  test('of another version, or that are made up, are refused', async () => {
+    await addWorker(data.folder)
+    const report = await offer(describeRun('part-0.npy'), { version: '9.9.9' })
+    expect(report.error).toMatch(/the coordinator runs centroidal "9\.9\.9" and this worker/)
+    await direct.queues.send(LEASES, { run: 'x', code: 'process.exit()' }, 'made-up')
+    await until(() => said.some((text) => text.startsWith('ignored a job: A message in the store cannot be used')))
+  })
+})
+
+describe('a store', () => {
+  const settings = async (readOnly: boolean): Promise<void> => {
+    const client = new pg.Client(store.url)
+    await client.connect()
+    await client.query('set default_transaction_read_only = off')
+    await client.query(`alter system set default_transaction_read_only = ${readOnly ? 'on' : 'off'}`)
+    await client.query('select pg_reload_conf()')
+    await client.end()
+  }
+
+  test('that refuses writes ends the run with a sentence, and the run can be resumed', async () => {
+    await addWorker(data.folder)
+    const options = { ...OPTIONS, iterations: 8 }
+    const kept: ClusterModel[] = []
+    const checkpoint = { every: 1, save: (model: ClusterModel) => void kept.push(model) }
+    const onIteration = ({ iteration }: { iteration: number }): void => {
+      if (iteration === 3) settings(true).catch(() => {})
+    }
+    await expect(run({ ...options, iterations: 1000, checkpoint, onIteration })).rejects.toThrow(
+      /The store postgres:.* refused: cannot execute .* in a read-only transaction/,
+    )
+    await settings(false)
+    await addWorker(data.folder)
+    const resumed = await run({ ...options, resume: kept[2] })
+    expect(bitsOf(resumed)).toEqual(bitsOf(await cluster(source, { ...options, device })))
+  })
+
+  test('that is not there is told within seconds, and an address that is none at once', async () => {
+    await expect(connect('postgres://127.0.0.1:1/x')).rejects.toThrow(/The store postgres:.* cannot be reached/)
+    await expect(connect('http://user:secret@host')).rejects.toThrow(/give redis:/)
+    await expect(connect('redis//user:secret@host')).rejects.not.toThrow(/secret/)
+  })
+})

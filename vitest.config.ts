@@ -74,8 +74,8 @@ export default defineConfig({
           exclude: ['test/browser/**'],
           pool: 'forks',
           env: driverVariables(),
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {
@@ -87,8 +87,8 @@ export default defineConfig({
           name: 'chromium',
           include: [...everywhere, 'test/browser/**/*.test.ts'],
           exclude: onlyInNode,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
           browser: {
             enabled: true,
             headless: true,

@@ -32,7 +32,9 @@ export async function chromiumLaunchOptions() {
     '--no-first-run',
   ]
   const installed = (INSTALLED[process.platform] ?? []).find((path) => existsSync(path))
-  if (installed && process.env.CENTROIDAL_CHROMIUM !== 'npm') return { executablePath: installed, args }
+  // A browser has drivers of its own. Tests and the library choose those of Node by these variables.
+  const { VK_DRIVER_FILES: _, VK_ICD_FILENAMES: __, ...env } = process.env
+  if (installed && process.env.CENTROIDAL_CHROMIUM !== 'npm') return { executablePath: installed, args, env }
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     throw new Error(`No Chrome found, and none comes from npm for ${process.platform} ${process.arch}: install Chrome.`)
   }
@@ -40,7 +42,7 @@ export async function chromiumLaunchOptions() {
   return {
     executablePath: join(folder, 'chromium'),
     args,
-    env: { ...process.env, LD_LIBRARY_PATH: join(folder, 'lib'), FONTCONFIG_PATH: join(folder, 'fonts') },
+    env: { ...env, LD_LIBRARY_PATH: join(folder, 'lib'), FONTCONFIG_PATH: join(folder, 'fonts') },
   }
 }
 

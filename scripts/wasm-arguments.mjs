@@ -66,9 +66,7 @@ function classText({ entry, fields, vectors }) {
 /** A declared function is exported by one file of wasm/, whichever that is. */
 async function indexText(root, functions) {
   const owners = new Map()
-  for (const file of (await readdir(join(root, 'wasm'))).filter(
-    (name) => name.endsWith('.ts') && name !== 'host.ts',
-  )) {
+  for (const file of (await readdir(join(root, 'wasm'))).filter((name) => name.endsWith('.ts') && name !== 'host.ts')) {
     const text = await readFile(join(root, 'wasm', file), 'utf8')
     for (const [, name] of text.matchAll(/^export function (\w+)/gm)) owners.set(name, file.replace(/\.ts$/, ''))
   }

@@ -24,6 +24,7 @@ export {
 export { nearestName } from './core/nearest-name.ts'
 export { createRandom, type Random } from './core/random.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
+export type { ReadOptions } from './data/columns.ts'
 export { readSavedText } from './data/folder-load.ts'
 export { type Integers, openVectors, readIntegers, readSparse, readVectors } from './data/read.ts'
 export type { SaveOptions } from './data/saved-texts.ts'

@@ -1,6 +1,6 @@
 /**
- * What a sweep costs against a clustering with its largest number of clusters, and what beginning each clustering from
- * the one before costs in distortion: the largest excess over clusterings of their own with the same seed.
+ * What a sweep costs in processor time against a clustering with its largest number of clusters, and what beginning each
+ * clustering from the one before costs in distortion: the excess over clusterings of their own with the same seed.
  *
  * Vectors are those of --data, or else made blobs and handwritten digits.
  */
@@ -24,7 +24,7 @@ interface Entry {
   readonly stability: readonly (number | undefined)[]
 }
 
-const METHODS = ['lloyd', 'closures', 'closures-sharp'] as const
+const METHODS = ['auto', 'lloyd', 'closures', 'closures-sharp'] as const
 /** Rows of the blobs. */
 const BLOB_ROWS = 50_000
 
@@ -41,6 +41,14 @@ export async function measureSweep(setting: Setting): Promise<object> {
   printTable(
     `Sweeps of 12 numbers of clusters, ${setting.device.info.kind}, ${setting.threads} threads, seed ${setting.firstSeed}`,
     entries.map(row),
+  )
+  printTable(
+    'Distortion of each step above that of a clustering of its own, %',
+    entries.map(({ set, method, steps }) => ({
+      set,
+      method,
+      ...Object.fromEntries(steps.map(({ k, excess }) => [`k = ${k}`, (100 * excess).toFixed(2)])),
+    })),
   )
   return { firstSeed: setting.firstSeed, entries }
 }
@@ -80,10 +88,12 @@ async function measure(
   }
 }
 
+/** Processor time of all threads: other work on the machine does not count. */
 async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly seconds: number }> {
-  const began = performance.now()
+  const began = process.cpuUsage()
   const result = await work()
-  return { result, seconds: (performance.now() - began) / 1000 }
+  const { user, system } = process.cpuUsage(began)
+  return { result, seconds: (user + system) / 1e6 }
 }
 
 function row({ set, method, seconds: { alone, oneSeed, byDefault }, steps }: Entry): Record<string, Cell> {

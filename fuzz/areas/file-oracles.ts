@@ -61,6 +61,8 @@ export function strictText(bytes: Uint8Array, separator: string): Dense | undefi
   const cells = lines.map((line) => line.split(separator))
   const cols = cells[0].length
   if (cells.some((row) => row.length !== cols || row.some((cell) => !NUMBER.test(cell)))) return undefined
+  // A first line that counts is read as a header.
+  if (cols > 1 && cells[0].every((cell, i) => cell === String(i))) return undefined
   return { rows: lines.length, cols, numbers: cells.flat().map(Number) }
 }
 

@@ -20,11 +20,30 @@ import { type Damaged, damage, joined } from '../mutations.ts'
 import { type Dense, type SparseRows, strictCluto, strictNpy, strictText, strictVecs } from './file-oracles.ts'
 import { storedZip } from './zip.ts'
 
-const EXTENSIONS = ['npy', 'npy', 'npz', 'fvecs', 'bvecs', 'ivecs', 'csv', 'tsv', 'mat'] as const
+const NEW_EXTENSIONS = ['jsonl', 'safetensors', 'npy.gz'] as const
+const EXTENSIONS = ['npy', 'npy', 'npz', 'fvecs', 'bvecs', 'ivecs', 'csv', 'tsv', 'mat', ...NEW_EXTENSIONS] as const
+
+/** Files of the formats that are only read: made here, as the library does not write them. */
+function readOnlyFile(
+  extension: (typeof NEW_EXTENSIONS)[number],
+  numbers: readonly number[],
+  cols: number,
+): Uint8Array {
+  const rows = numbers.length / cols
+  if (extension === 'jsonl') {
+    const lines = Array.from({ length: rows }, (_, row) => JSON.stringify(numbers.slice(row * cols, (row + 1) * cols)))
+    return Buffer.from(`${lines.join('\n')}\n`)
+  }
+  const bytes = new Uint8Array(Float32Array.from(numbers).buffer)
+  const header = Buffer.from(
+    JSON.stringify({ vectors: { dtype: 'F32', shape: [rows, cols], data_offsets: [0, bytes.length] } }),
+  )
+  return joined(new Uint8Array(BigUint64Array.of(BigInt(header.length)).buffer), joined(header, bytes))
+}
 
 export const readers: Area = {
   name: 'readers',
-  title: 'damaged .npy, .npz, .vecs, .csv, .mat',
+  title: 'damaged .npy, .npz, .vecs, .csv, .mat, .jsonl, .safetensors, .gz',
   share: 3,
   seconds: 20,
   run,
@@ -52,7 +71,7 @@ async function run({ draw, folder, note }: CaseContext): Promise<void> {
 
 /** Blind damage hardly ever survives a checksum or gives a header that parses: some damage knows the format. */
 function damageFile(draw: Draw, bytes: Uint8Array, extension: string): Damaged {
-  const text = ['csv', 'tsv', 'mat'].includes(extension)
+  const text = ['csv', 'tsv', 'mat', 'jsonl'].includes(extension)
   if (extension === 'npy' && draw.chance(0.4)) return damageHeader(draw, bytes)
   if (extension !== 'npz' || draw.chance(0.3)) return damage(draw, bytes, text)
   try {
@@ -137,6 +156,7 @@ async function wholeFile(draw: Draw, extension: (typeof EXTENSIONS)[number]): Pr
   const whole = extension === 'bvecs' || extension === 'ivecs' || draw.chance(0.3)
   const value = (): number => (whole ? draw.below(256) : Math.fround(draw.normal() * 10 ** draw.between(-5, 5)))
   const numbers = Array.from({ length: rows * cols }, value)
+  if (extension === 'jsonl' || extension === 'safetensors') return readOnlyFile(extension, numbers, cols)
   const data = extension === 'bvecs' ? Uint8Array.from(numbers) : Float32Array.from(numbers)
   return vectorBytes(name, matrix(data, rows, cols))
 }

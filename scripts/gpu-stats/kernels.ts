@@ -23,9 +23,7 @@ const PARTS = 'parts'
 const SOFTWARE = 'software adapters only'
 export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typeof SOFTWARE>> = {
   'accumulate/scatterBuffers': PARTS,
-  'accumulate/scatterBuffers': PARTS,
   'accumulate/sortCount': [form(true), form(false)],
-  'accumulate/sortKey': PARTS,
   'accumulate/sortKey': PARTS,
   'accumulate/sortScatter': [form(true), form(false)],
   'accumulate/sumClusters': TYPES,
@@ -82,8 +80,6 @@ export const FORMS: Readonly<Record<string, readonly Form[] | typeof PARTS | typ
   'move-gains-tiled/moveGainsTiled': [form('f32', 1), form('f32', 2), form('u8', 1)],
   'moves-sparse/applyMovesSparse': [form(32)],
   'partition-tree/principalDirectionsShader': TYPES,
-  'pieces/rowsBinding': PARTS,
-  'pieces/sparseBindings': PARTS,
   'plus-plus/drawPlusPlus': [...TYPES, form('csr')],
   'plus-plus/measurePlusPlus': [...TYPES, form('csr')],
   'project/projectShader': TYPES,

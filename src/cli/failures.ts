@@ -23,7 +23,9 @@ export function tellFailure(error: unknown, session: Session): void {
 function sentenceFor(error: unknown, session: Session): string {
   // The library knows nothing of flags.
   if (error instanceof CentroidalError)
-    return error.message.replace(/(or|use|try) the CPU device/i, '$& (--device cpu)')
+    return error.message
+      .replace(/(or|use|try) the CPU device/i, '$& (--device cpu)')
+      .replace(/the option (columns|format)\b/, '--$1')
   if (error instanceof CommanderError || error instanceof Interrupted) return error.message
   if (wasInterrupted(error, session)) return 'Interrupted: nothing was written.'
   const [what] = String((error as Error)?.message ?? error).split('\n')

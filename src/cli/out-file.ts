@@ -3,6 +3,9 @@ import { rm, stat } from 'node:fs/promises'
 import { CentroidalError } from '../index.ts'
 import { temporaryBeside } from './temporary.ts'
 
+/** Standard output, where a file is expected. */
+export const STDOUT = '-'
+
 /** A little of the kind is written beside the wanted file and removed again: what would fail at the end fails at once. */
 export async function tryFile(out: string, write: (probe: string) => Promise<void>): Promise<void> {
   // A file beside a folder can be written, and yet not the file.

@@ -18,6 +18,7 @@ import { addSweepCommand } from './commands/sweep.ts'
 import { addTuneCommand } from './commands/tune.ts'
 import { addVocabularyCommand } from './commands/vocabulary.ts'
 import { addWorkerCommand } from './commands/worker.ts'
+import { VECTOR_FILES } from './input-files.ts'
 import type { Session } from './session.ts'
 
 export function createProgram(session: Session): Command {
@@ -44,7 +45,7 @@ Example:
   centroidal assign run more.npy --out labels.npy
 
 Every command explains itself: centroidal cluster --help
-Files may be .npy .fvecs .bvecs .ivecs .csv .tsv`,
+Vectors may be ${VECTOR_FILES}`,
     )
   addClusterCommand(program, session)
   addSweepCommand(program, session)
@@ -85,7 +86,7 @@ function usageSentence({ code, message }: CommanderError): string {
     case 'commander.missingMandatoryOptionValue':
       return `Option ${named} is needed, and --help shows how.`
     case 'commander.excessArguments':
-      return `${message.replace(/^error: too many/, 'Too many').replace(/\.$/, '')}: put names with spaces in quotes.`
+      return `${message.replace(/^error: too many/, 'Too many').replace(/\.$/, '')}: put names with spaces in quotes, and name several files as a folder or in quotes with *.`
     default:
       return message.replace(/^error: /, '').split('\n')[0]
   }

@@ -14,6 +14,7 @@ import {
   readVectors,
 } from '../index.ts'
 import { type Shape, ShapeError } from './json-shape.ts'
+import type { Members } from './members.ts'
 import type { ImageShape } from './option-values.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { MixtureRounds } from './report/mixture.ts'
@@ -36,6 +37,8 @@ export interface RunNotes {
   readonly agreement?: Agreement
   readonly confusion?: Confusion
   readonly mixture?: MixtureRounds
+  /** Names of rows in the largest clusters, where rows have names. */
+  readonly members?: readonly Members[]
 }
 
 export interface ClusterRun {

@@ -13,6 +13,7 @@ import {
   text,
   whole,
 } from './json-shape.ts'
+import type { Members } from './members.ts'
 import type { ImageShape } from './option-values.ts'
 import type { MixtureRounds } from './report/mixture.ts'
 import type { RunNotes } from './run-folder.ts'
@@ -227,5 +228,6 @@ export function runNotes(model: NotedModel): Shape<RunNotes> {
     agreement: optional(agreement),
     confusion: optional(confusionOf(model)),
     mixture: optional(mixture),
+    members: optional(list(object<Members>({ cluster: whole(0), size, names: list(line(1000), 0, 1000) }), 0, 10_000)),
   }) as Shape<RunNotes>
 }

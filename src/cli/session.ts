@@ -46,6 +46,12 @@ export class Output {
     if (!this.#closed) this.#stream.write(text)
   }
 
+  /** Bytes of a file that goes to a pipe. */
+  bytes(bytes: Uint8Array): void {
+    this.#used = true
+    if (!this.#closed) this.#stream.write(bytes)
+  }
+
   line(text: string): void {
     this.write(`${text}\n`)
   }

@@ -6,12 +6,12 @@
  * "Cluster-wise assessment of cluster stability" (2007), who calls a cluster stable from 0.75 on.
  */
 import { badOption } from '../core/errors.ts'
-import { elementBytes, type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
+import { elementBytes, matrix, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { sampleDistinct } from '../core/random.ts'
 import { stream } from '../core/streams.ts'
 import type { CountCertainty } from '../models/certainty.ts'
 import type { ClusterModel } from '../models/model.ts'
-import { chunks } from '../vectors/frame.ts'
+import { chunks, wideChunks } from '../vectors/frame.ts'
 import type { ClusterOptions } from './options.ts'
 import { METHODS, type MethodName } from './presets.ts'
 
@@ -54,7 +54,7 @@ export function automaticOptions(
 }
 
 /** Clusters a part of the vectors, with another seed. */
-export type RunAgain = (vectors: Matrix, seed: number, weights: Float32Array | undefined) => Promise<ClusterModel>
+export type RunAgain = (vectors: VectorInput, seed: number, weights: Float32Array | undefined) => Promise<ClusterModel>
 
 /** Undefined if there are too few vectors to tell. `assign` gives the clusters of vectors by a model. */
 export async function certaintyOf(
@@ -67,7 +67,7 @@ export async function certaintyOf(
   }: {
     readonly weights: ArrayLike<number> | undefined
     readonly runAgain: RunAgain
-    readonly assign: (model: ClusterModel, vectors: Matrix) => Promise<Uint32Array>
+    readonly assign: (model: ClusterModel, vectors: VectorInput) => Promise<Uint32Array>
   },
 ): Promise<CountCertainty | undefined> {
   const { rows } = source
@@ -133,8 +133,9 @@ function sentenceFor(k: number, others: readonly number[], stable: number, cut: 
 }
 
 /** Rows by rising number, in the type they have. */
-async function pickRows(source: VectorSource, indices: ArrayLike<number>): Promise<Matrix> {
+async function pickRows(source: VectorSource, indices: ArrayLike<number>): Promise<VectorInput> {
   const { cols, type } = source
+  if (source.read64) return pickWideRows(source, indices)
   const bytes = elementBytes(type) === 1
   const data = bytes ? new Uint8Array(indices.length * cols) : new Float32Array(indices.length * cols)
   let at = 0
@@ -146,4 +147,18 @@ async function pickRows(source: VectorSource, indices: ArrayLike<number>): Promi
     }
   }
   return matrix(data, indices.length, cols)
+}
+
+/** Rows of 64 bits one by one: they may lie where 32-bit floats cannot tell them apart. */
+async function pickWideRows(source: VectorSource, indices: ArrayLike<number>): Promise<Float64Array[]> {
+  const { cols } = source
+  const picked: Float64Array[] = []
+  for await (const { first, data } of wideChunks(source)) {
+    const end = first + data.length / cols
+    while (picked.length < indices.length && indices[picked.length] < end) {
+      const from = (indices[picked.length] - first) * cols
+      picked.push(Float64Array.from(data.subarray(from, from + cols)))
+    }
+  }
+  return picked
 }

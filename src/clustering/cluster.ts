@@ -1,6 +1,6 @@
 /** The two ways in: `cluster` for the result, `clusterSteps` for the same loop step by step. */
 import { CentroidalError } from '../core/errors.ts'
-import { isMatrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { isMatrix, requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import type { ClusterModel } from '../models/model.ts'
 import { acquireDevices } from '../vectors/device-choice.ts'
@@ -59,6 +59,7 @@ export async function* clusterSteps(
 ): AsyncGenerator<ClusterStep, ClusterModel> {
   const read = readOptions(options)
   const source = toSource(vectors)
+  requireRows(source)
   return read.k === 'auto' ? yield* stepsWithoutCount(source, read) : yield* stepsWithCount(source, read)
 }
 
@@ -141,7 +142,7 @@ async function* stepsWithCount(
       'prior' in resolved.settings ? await effectivePoints(source, frame, resolved.weights, watch) : undefined
     const run = {
       ...resolved,
-      roundingError: roundingError(inspected, frame, cols),
+      roundingError: roundingError(inspected, frame, source),
       largest: largestInFrame(inspected, frame),
       evidence,
     }

@@ -3,7 +3,7 @@
  * drawn with a chance in proportion to their squared distance from the nearest centre so far, and the one that lowers the
  * potential most is kept. The cost grows with rows * k, so it runs on a sample of large data.
  */
-import type { VectorSource } from '../core/matrix.ts'
+import { readWide, type VectorSource } from '../core/matrix.ts'
 import type { Random } from '../core/random.ts'
 import { BufferScope, type Device, type RunControl } from '../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'
@@ -113,7 +113,7 @@ async function measureOnHost(
   { source, frame, parts, cols }: PointStore,
   center: number,
 ): Promise<void> {
-  const rows = intoFrame(await source.read(0, source.rows), cols, frame)
+  const rows = intoFrame(await readWide(source, 0, source.rows), cols, frame)
   const distances = new Float32Array(source.rows)
   for (let i = 0; i < source.rows; i++) {
     let sum = 0

@@ -3,6 +3,7 @@
  * difference counts against the distortion (vectors a few float steps apart), centres are rounded to what the
  * caller gets after every round, and the distortion is measured anew, so that it is that of the model's centres.
  */
+import type { VectorSource } from '../core/matrix.ts'
 import { BufferScope } from '../device/contract.ts'
 import { assignLists } from '../kernels/assign-lists.ts'
 import { stageTally, type TallyResult } from '../kernels/tally.ts'
@@ -14,9 +15,12 @@ import { type RunState, readCenters, writeCenters } from './run-state.ts'
 /** Rounding that adds less than this share to the distortion is ignored. */
 const IGNORED = 2 ** -20
 
-/** The most that rounding a centre to the input's units can add to a squared distance; 0 where it changes nothing. */
-export function roundingError({ largest }: Inspection, frame: Frame, cols: number): number {
-  return isIdentity(frame) || frame.unit ? 0 : cols * (floatStep(largest) / 2) ** 2
+/**
+ * The most that rounding a centre to the input's units can add to a squared distance; 0 where it changes nothing. Vectors of
+ * 64 bits may lie where 32-bit floats cannot tell them apart: their centres stay as they are in the frame.
+ */
+export function roundingError({ largest }: Inspection, frame: Frame, { cols, read64 }: VectorSource): number {
+  return isIdentity(frame) || frame.unit || read64 ? 0 : cols * (floatStep(largest) / 2) ** 2
 }
 
 export function roundingCounts(error: number, distortion: number): boolean {

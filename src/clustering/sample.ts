@@ -1,5 +1,5 @@
 /** Random samples of the points, by weight. */
-import { type Matrix, matrix, toSource, type VectorData, type VectorSource } from '../core/matrix.ts'
+import { type Matrix, matrix, readWide, toSource, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { type Random, sampleDistinct } from '../core/random.ts'
 import { intoFrame } from '../vectors/frame.ts'
 import type { PointStore } from '../vectors/points.ts'
@@ -88,7 +88,7 @@ export async function sampleSource(
     )
       to++
     signal?.throwIfAborted()
-    const read = await source.read(indices[from], indices[to - 1] + 1)
+    const read = await readWide(source, indices[from], indices[to - 1] + 1)
     for (let i = from; i < to; i++) {
       const at = (indices[i] - indices[from]) * cols
       data.set(intoFrame(read.subarray(at, at + cols), cols, frame), i * cols)

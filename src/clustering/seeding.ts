@@ -15,7 +15,7 @@ import { type Random, sampleDistinct, shuffle } from '../core/random.ts'
 import { plusPlusTrials } from '../kernels/plus-plus.ts'
 import { flattenLabels } from '../trees/label-tree.ts'
 import { RowSet } from '../vectors/distinct.ts'
-import { chunks, intoFrame } from '../vectors/frame.ts'
+import { intoFrame, wideChunks } from '../vectors/frame.ts'
 import { DistanceSampler } from './distance-sampler.ts'
 import { greedyChoice, greedyReads, greedyRows, greedySample } from './greedy-start.ts'
 import { hierarchyStart } from './hierarchy-start.ts'
@@ -264,7 +264,7 @@ export async function samplePoints({ points, k, weights }: RunState, random: Ran
   }
   if (k < points.rows) return points.gather(sampleDistinct(random, points.rows, k))
   const rows = new Float32Array(k * points.cols)
-  for await (const { first, data } of chunks(points.source)) {
+  for await (const { first, data } of wideChunks(points.source)) {
     rows.set(intoFrame(data, points.cols, points.frame), first * points.cols)
   }
   return rows

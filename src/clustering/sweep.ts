@@ -6,7 +6,7 @@
  * clusters all vectors where there are many; the others cluster a sample (sweep/samples.ts).
  */
 import { badArgument, CentroidalError, show } from '../core/errors.ts'
-import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { adjustedRandIndex } from '../metrics/partition.ts'
@@ -32,8 +32,8 @@ import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
  * Clusters vectors with several numbers of clusters, scores each clustering, and says in a sentence which number fits. Each
- * clustering begins from the one with fewer clusters, so that a sweep of many vectors costs little more than its largest
- * clustering alone. Other seeds, which tell how stable clusters are, work on a sample where there are many vectors.
+ * clustering begins from the one with fewer clusters, so that a sweep of many vectors costs far less than its clusterings
+ * one by one. Other seeds, which tell how stable clusters are, work on a sample where there are many vectors.
  *
  * @example
  * ```ts
@@ -73,6 +73,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
   const asked = readSweepOptions(options)
   const { counts, metric, signal, onProgress } = asked
   const source = toSource(vectors)
+  requireRows(source)
   requireCounts(counts, source.rows, source.name)
   const checked = resolveRuns(source, asked)
   // Next to the clusterings this takes no time.
@@ -90,7 +91,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
       watch: watch('loading the vectors'),
     })
     const rounding = {
-      roundingError: roundingError(found, found.frame, source.cols),
+      roundingError: roundingError(found, found.frame, source),
       largest: largestInFrame(found, found.frame),
     }
     const links = runs.map(({ run, hard }) => ({

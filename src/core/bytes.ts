@@ -17,6 +17,8 @@ export function location(value: unknown, thing: string): Location {
 export interface ByteSource {
   /** Named in errors. */
   readonly name: string
+  /** The path of a file on disk, for libraries that open it themselves. */
+  readonly path?: string
   readonly size: number
   /** Bytes start (inclusive) to end (exclusive). Fails if the source ends before. */
   read(start: number, end: number): Promise<Uint8Array>

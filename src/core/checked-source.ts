@@ -34,7 +34,7 @@ export function checkedSource(given: VectorSource, thing: string): VectorSource 
     ...(sparse === undefined ? {} : { sparse: checkedSparse(sparse, rows, cols, name) }),
     ...(shards === undefined ? {} : { shards: checkedShards(shards, rows, name) }),
     async read(start, end) {
-      const data = await readFrom(given, name, start, end)
+      const data = await attempt(() => given.read(start, end), name, start, end)
       const Kind = type === 'u8' ? Uint8Array : Float32Array
       if (data instanceof Kind && data.length === (end - start) * cols) return data
       const got = ArrayBuffer.isView(data) ? `${data.constructor.name} of ${(data as Float32Array).length}` : show(data)
@@ -42,6 +42,9 @@ export function checkedSource(given: VectorSource, thing: string): VectorSource 
         `Reading rows ${start} to ${end} of ${name} gave ${got}: read must return a ${Kind.name} of ${(end - start) * cols} numbers.`,
       )
     },
+    ...(given.read64 === undefined ? {} : { read64: checkedRead64(given, name) }),
+    ...(typeof given.names === 'function' ? { names: () => given.names!() } : {}),
+    ...(given.notes === undefined ? {} : { notes: given.notes }),
     ...(close === undefined ? {} : { close: async () => given.close?.() }),
   })
 }
@@ -60,9 +63,23 @@ function checkedSparse(sparse: unknown, rows: number, cols: number, name: string
   )
 }
 
-async function readFrom(source: VectorSource, name: string, start: number, end: number): Promise<unknown> {
+function checkedRead64(given: VectorSource, name: string): NonNullable<VectorSource['read64']> {
+  if (typeof given.read64 !== 'function') {
+    throw badData(`The read64 of ${name} is ${show(given.read64)}: give a function or leave it out.`)
+  }
+  return async (start, end) => {
+    const data = await attempt(() => given.read64!(start, end), name, start, end)
+    const length = (end - start) * given.cols
+    if (data instanceof Float64Array && data.length === length) return data
+    throw badData(
+      `Reading rows ${start} to ${end} of ${name} in 64 bits gave ${show(data)}: read64 must return a Float64Array of ${length} numbers.`,
+    )
+  }
+}
+
+async function attempt(read: () => Promise<unknown>, name: string, start: number, end: number): Promise<unknown> {
   try {
-    return await source.read(start, end)
+    return await read()
   } catch (error) {
     // Stopping is not a failure, and errors of this library already say what to do.
     if (error instanceof CentroidalError || (error as Error | undefined)?.name === 'AbortError') throw error

@@ -1,5 +1,5 @@
 /** Reading a source from front to back, a few megabytes at a time. */
-import type { VectorData, VectorSource } from './matrix.ts'
+import { readWide, type VectorData, type VectorSource, type WideData } from './matrix.ts'
 
 /** Watching and stopping a long look at the data. */
 export interface Watch {
@@ -10,14 +10,24 @@ export interface Watch {
 /** Numbers read in one go. */
 const CHUNK_NUMBERS = 4_000_000
 
-export async function* chunks(
+export function chunks(source: VectorSource, watch: Watch = {}): AsyncGenerator<{ first: number; data: VectorData }> {
+  return inChunks(source, (start, end) => source.read(start, end), watch)
+}
+
+/** The same in 64 bits where the source has them. */
+export function wideChunks(source: VectorSource, watch: Watch = {}): AsyncGenerator<{ first: number; data: WideData }> {
+  return inChunks(source, (start, end) => readWide(source, start, end), watch)
+}
+
+async function* inChunks<Data>(
   source: VectorSource,
-  { signal, onProgress }: Watch = {},
-): AsyncGenerator<{ first: number; data: VectorData }> {
+  read: (start: number, end: number) => Promise<Data>,
+  { signal, onProgress }: Watch,
+): AsyncGenerator<{ first: number; data: Data }> {
   const step = Math.max(1, Math.floor(CHUNK_NUMBERS / source.cols))
   for (let first = 0; first < source.rows; first += step) {
     signal?.throwIfAborted()
-    yield { first, data: await source.read(first, Math.min(first + step, source.rows)) }
+    yield { first, data: await read(first, Math.min(first + step, source.rows)) }
     onProgress?.(Math.min(1, (first + step) / source.rows))
   }
 }

@@ -6,6 +6,7 @@
 import { badData, checkShape, isBigIntArray } from './arguments.ts'
 import { checkedSource, trustedSource } from './checked-source.ts'
 import { CentroidalError, capital, show } from './errors.ts'
+import { Narrowing } from './narrowing.ts'
 import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
 /** 32-bit floats, or bytes. */
@@ -49,8 +50,30 @@ export interface VectorSource {
   readonly known?: KnownVectors | undefined
   /** Rows start (inclusive) to end (exclusive), row-major. */
   read(start: number, end: number): Promise<VectorData>
+  /**
+   * The same rows in 64 bits, where the numbers may have more digits than 32-bit floats keep. Clustering shifts them near
+   * zero before it rounds them; `read` fails where rounding would lose differences between rows.
+   */
+  read64?(start: number, end: number): Promise<Float64Array>
+  /** Names of the rows, where the file has a column of them. */
+  names?(): Promise<readonly string[]>
+  /** How the file was understood, where that is not obvious: a header, an index column, columns left out. */
+  readonly notes?: readonly string[]
   /** Lets go of the file, where there is one. */
   close?(): Promise<void>
+}
+
+/** Rows as they were given: in 64 bits where the source has them. */
+export type WideData = VectorData | Float64Array
+
+/** Before anything else is said about a set without vectors. */
+export function requireRows({ rows, name }: VectorSource): void {
+  if (rows === 0) throw badData(`${capital(name)} has no rows: give at least one vector.`)
+}
+
+/** For those who shift rows before they narrow them. */
+export function readWide(source: VectorSource, start: number, end: number): Promise<WideData> {
+  return source.read64 ? source.read64(start, end) : source.read(start, end)
 }
 
 /** What the public functions take. */
@@ -60,6 +83,7 @@ export type VectorInput =
   | VectorSource
   | readonly (readonly number[])[]
   | readonly Float32Array[]
+  | readonly Float64Array[]
 
 /**
  * Numbers and their shape, checked. Nothing is copied.
@@ -125,7 +149,12 @@ export function rowsOf(m: Matrix, start: number, end: number): VectorData {
 export function toSource(input: VectorInput, name = 'the input'): VectorSource {
   if (isSource(input)) return checkedSource(input, name)
   if (isSparse(input)) return sparseSource(sparseMatrix(input, input.rows, input.cols, name), name)
-  const m = isMatrix(input) ? matrix(input.data, input.rows, input.cols) : fromRows(input, name)
+  if (!isMatrix(input)) return rowsSource(input, name)
+  const m = matrix(input.data, input.rows, input.cols)
+  return matrixSource(m, name)
+}
+
+function matrixSource(m: Matrix, name: string): VectorSource {
   return trustedSource({
     rows: m.rows,
     cols: m.cols,
@@ -142,25 +171,57 @@ export function sparseSource(sparse: SparseMatrix, name: string): VectorSource {
   return trustedSource({ rows, cols, type: 'f32', name, sparse, read })
 }
 
-function fromRows(rows: unknown, name: string): Matrix {
-  if (!Array.isArray(rows)) {
-    throw badData(
-      `${capital(name)} is ${show(rows)}: give a Matrix ({ data, rows, cols }), a SparseMatrix, an array of arrays of numbers, or a source with read(start, end).`,
-    )
-  }
-  const cols = rows.length === 0 ? 0 : rowLength(rows[0], 0, name)
-  if (cols === 0) throw badData(`${capital(name)} is empty: give at least one row of at least one number.`)
+/** An array of arrays: copied to 32-bit floats where that loses nothing that matters. */
+function rowsSource(input: unknown, name: string): VectorSource {
+  const { rows, cols } = shapeOfRows(input, name)
   const data = allocated(rows.length, cols, name)
+  const narrowing = new Narrowing(cols)
   // By index: forEach would leave out holes.
   for (let i = 0; i < rows.length; i++) {
-    const length = rowLength(rows[i], i, name)
-    if (length !== cols) {
-      throw badData(`Row ${i} of ${name} has ${length} numbers, row 0 has ${cols}: all rows need the same length.`)
-    }
-    if (ArrayBuffer.isView(rows[i])) data.set(rows[i], i * cols)
-    else copyNumbers(rows[i], data, i, name)
+    const row = checkedRow(rows[i], i, cols, name)
+    data.set(row, i * cols)
+    if (!(row instanceof Float32Array)) narrowing.add(row)
   }
-  return { rows: rows.length, cols, data }
+  const source = matrixSource({ rows: rows.length, cols, data }, name)
+  if (!narrowing.loses) return source
+  return trustedSource({
+    ...source,
+    async read() {
+      throw narrowing.refusal(name)
+    },
+    async read64(start, end) {
+      const wide = new Float64Array((end - start) * cols)
+      for (let i = start; i < end; i++) wide.set(rows[i] as ArrayLike<number>, (i - start) * cols)
+      return wide
+    },
+  })
+}
+
+function shapeOfRows(input: unknown, name: string): { rows: readonly unknown[]; cols: number } {
+  if (!Array.isArray(input)) {
+    throw badData(
+      `${capital(name)} is ${shown(input)}: give a Matrix ({ data, rows, cols }), a SparseMatrix, an array of arrays of numbers, or a source with read(start, end).`,
+    )
+  }
+  if (input.length === 0) throw badData(`${capital(name)} is empty: give at least one row of at least one number.`)
+  const [first] = input
+  if (typeof first === 'number') {
+    throw badData(
+      `${capital(name)} is an array of ${input.length} numbers: give an array of arrays, one for each vector, such as [[1, 2], [3, 4]], or matrix(data, rows, cols).`,
+    )
+  }
+  const cols = rowLength(first, 0, name)
+  if (cols === 0) throw badData(`Row 0 of ${name} is empty: give at least one number in each row.`)
+  return { rows: input, cols }
+}
+
+/** Says what is wrong with an object that looks like a matrix. */
+function shown(input: unknown): string {
+  if (ArrayBuffer.isView(input)) return `${show(input)} without a shape`
+  const data = typeof input === 'object' && input !== null ? (input as { data?: unknown }).data : undefined
+  if (data === undefined) return show(input)
+  const cure = data instanceof Float64Array ? ', and its data must be a Float32Array or a Uint8Array' : ''
+  return `an object whose data is ${show(data)}${cure}`
 }
 
 function rowLength(row: unknown, i: number, name: string): number {
@@ -172,15 +233,18 @@ function rowLength(row: unknown, i: number, name: string): number {
 }
 
 /** Text, null and holes would become 0 or NaN in a typed array without a word. */
-function copyNumbers(row: readonly unknown[], data: Float32Array, i: number, name: string): void {
-  const at = i * row.length
-  for (let j = 0; j < row.length; j++) {
-    const value = row[j]
-    if (typeof value !== 'number') {
-      throw badData(`Row ${i} of ${name} holds ${show(value)} in column ${j}: give a number, or remove the row.`)
-    }
-    data[at + j] = value
+function checkedRow(row: unknown, i: number, cols: number, name: string): ArrayLike<number> {
+  const length = rowLength(row, i, name)
+  if (length !== cols) {
+    throw badData(`Row ${i} of ${name} has ${length} numbers, row 0 has ${cols}: all rows need the same length.`)
   }
+  if (ArrayBuffer.isView(row)) return row as Float32Array
+  const values = row as readonly unknown[]
+  for (let j = 0; j < cols; j++) {
+    if (typeof values[j] === 'number') continue
+    throw badData(`Row ${i} of ${name} holds ${show(values[j])} in column ${j}: give a number, or remove the row.`)
+  }
+  return values as readonly number[]
 }
 
 function allocated(rows: number, cols: number, name: string): Float32Array {

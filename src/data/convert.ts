@@ -20,17 +20,16 @@ const MEANING: Readonly<Record<StoredType, string>> = {
 }
 
 /**
- * Writes `data` into `out`. Whole numbers and bytes must come out exactly; a 64-bit float may lose digits as a
- * 32-bit float (that is what asking for 32 bits means), but not become infinite.
+ * Writes `data` into `out`. Numbers must come out exactly. With `rounds`, they may lose digits as 32-bit floats, but not
+ * become infinite: whether those digits matter, narrowed.ts decides.
  */
-export function convertInto(data: StoredData, out: StoredData, to: StoredType, origin: Origin): void {
-  const rounds = data instanceof Float64Array && to === 'f32'
+export function convertInto(data: StoredData, out: StoredData, to: StoredType, origin: Origin, rounds = false): void {
   for (let i = 0; i < data.length; i++) {
     const value = data[i]
     out[i] = value
     const stored = out[i]
     if (stored === value) continue
-    if (rounds ? Number.isFinite(stored) || !Number.isFinite(value) : Number.isNaN(stored)) continue
+    if (rounds && to === 'f32' ? Number.isFinite(stored) || !Number.isFinite(value) : Number.isNaN(stored)) continue
     throw notRepresentable(value, MEANING[to], i, origin)
   }
 }
@@ -51,11 +50,8 @@ export async function readAs<T extends StoredType>(table: Table, to: T, start: n
   const step = rowsPerPiece(cols, bytesPerValue(table.type))
   for (let row = start; row < end; row += step) {
     const data = await table.read(row, Math.min(row + step, end))
-    convertInto(data, out.subarray((row - start) * cols) as StoredData, to, {
-      name: JSON.stringify(name),
-      cols,
-      firstRow: row,
-    })
+    const origin = { name: JSON.stringify(name), cols, firstRow: row }
+    convertInto(data, out.subarray((row - start) * cols) as StoredData, to, origin, table.type === 'f64')
   }
   return out
 }

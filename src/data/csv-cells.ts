@@ -38,11 +38,11 @@ export interface Line {
 /** A cell that is no number, or a row of another length than expected. `column` counts from 1, as spreadsheets do. */
 export type Fault = { readonly column: number; readonly text: string } | { readonly cells: number }
 
-/** Neither blank nor a comment. */
-export function hasCells(line: Line): boolean {
+/** Neither blank nor, unless `comments` count, a comment. */
+export function hasCells(line: Line, comments = false): boolean {
   for (let i = line.start; i < line.end; i++) {
     const byte = line.bytes[i]
-    if (byte !== SPACE && byte !== TAB && byte !== CARRIAGE_RETURN) return byte !== HASH
+    if (byte !== SPACE && byte !== TAB && byte !== CARRIAGE_RETURN) return comments || byte !== HASH
   }
   return false
 }
@@ -55,23 +55,83 @@ export function separatorOf(line: Line): number {
   // Tabs around the numbers are indentation, not separators.
   let start = line.start
   while (start < line.end && isPadding(line.bytes[start], SPACE)) start++
-  const trimmed = line.bytes.subarray(start, trimmedEnd(line.bytes, start, line.end, SPACE))
+  const end = trimmedEnd(line.bytes, start, line.end, SPACE)
+  const trimmed = line.bytes.slice(start, end)
+  // Separators inside quotes belong to the text.
+  for (let i = trimmed.indexOf(QUOTE); i >= 0; ) {
+    const close = trimmed.indexOf(QUOTE, i + 1)
+    if (close < 0) break
+    trimmed.fill(QUOTE, i, close)
+    i = trimmed.indexOf(QUOTE, close + 1)
+  }
   return [SEMICOLON, TAB, COMMA].find((separator) => trimmed.includes(separator)) ?? SPACE
 }
 
 /** Counted in the bytes: a line may have millions of cells, and as strings they would not fit in memory. */
-export function countCells({ bytes, start, end }: Line, separator: number): number {
-  let count = separator === SPACE ? 0 : 1
-  for (let i = start, inside = false; i < end; i++) {
-    if (separator !== SPACE) {
-      if (bytes[i] === separator) count++
-      continue
-    }
-    const padding = isPadding(bytes[i], separator)
-    if (!padding && !inside) count++
-    inside = !padding
-  }
+export function countCells(line: Line, separator: number): number {
+  let count = 0
+  for (let next = firstCell(line, separator); next; next = cellAfter(line, separator, next.end)) count++
   return count
+}
+
+/** The first cells of a line as text, at most so many. */
+export function cellsOf(line: Line, separator: number, most: number): string[] {
+  const cells: string[] = []
+  for (
+    let next = firstCell(line, separator);
+    next && cells.length < most;
+    next = cellAfter(line, separator, next.end)
+  ) {
+    cells.push(textIn(line.bytes, next.start, next.end))
+  }
+  return cells
+}
+
+/** One cell of a line as text; empty where the line has none. */
+export function cellText(line: Line, separator: number, index: number): string {
+  let next = firstCell(line, separator)
+  for (let i = 0; next && i < index; i++) next = cellAfter(line, separator, next.end)
+  return next ? textIn(line.bytes, next.start, next.end) : ''
+}
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+function firstCell({ bytes, start, end }: Line, separator: number): Span | undefined {
+  return cellFrom(bytes, start, trimmedEnd(bytes, start, end, separator), separator)
+}
+
+/** The cell after the one that ends at `at`. */
+function cellAfter({ bytes, start, end }: Line, separator: number, at: number): Span | undefined {
+  const last = trimmedEnd(bytes, start, end, separator)
+  if (at >= last) return undefined
+  return cellFrom(bytes, separator === SPACE ? at : at + 1, last, separator)
+}
+
+function cellFrom(bytes: Uint8Array, from: number, end: number, separator: number): Span {
+  let start = from
+  while (start < end && isPadding(bytes[start], separator)) start++
+  return { start, end: cellEnd(bytes, start, end, separator) }
+}
+
+function textIn(bytes: Uint8Array, start: number, end: number): string {
+  return bare(utf8.decode(bytes.subarray(start, end)))
+}
+
+/** A cell that says a number. */
+export function isNumber(cell: string): boolean {
+  return numberIn(cell) !== undefined
+}
+
+const MISSING = /^(?:na|n\/a|null|none|nil|missing)$/i
+
+/** A cell that is a word: what looks like a misspelt number, or stands for a missing one, is not. */
+export function isText(cell: string): boolean {
+  return (
+    /^[^\d+\-.,;]/u.test(cell) && /\p{L}|[^\x20-\x7e]|^[^\s\d?]$/u.test(cell) && !isNumber(cell) && !MISSING.test(cell)
+  )
 }
 
 /** The number a cell says, undefined if none. Spellings of NaN and infinity are those of NumPy. */
@@ -83,22 +143,29 @@ function numberIn(text: string): number | undefined {
   return undefined
 }
 
+/** Which cells of a line are numbers of a vector: see Layout. */
+export interface CellTargets {
+  readonly separator: number
+  readonly cells: number
+  readonly targets: Int32Array | undefined
+}
+
 /**
  * Parses a line into out[at .. at + cols]; what lies outside `out` is checked only. Returns what is wrong with the line,
  * if anything.
  */
 export function parseLine(
   line: Line,
-  separator: number,
+  { separator, cells, targets }: CellTargets,
   out: Float64Array,
   at: number,
-  cols: number,
 ): Fault | undefined {
   const { bytes } = line
   const end = trimmedEnd(bytes, line.start, line.end, separator)
   let text: string | undefined
   let i = line.start
-  for (let column = 0; column < cols; column++) {
+  for (let cell = 0; cell < cells; cell++) {
+    const column = targets ? targets[cell] : cell
     while (i < end && isPadding(bytes[i], separator)) i++
     const cellStart = i
     // Plain decimals, nearly all there are, are read digit by digit; the rest goes through a string.
@@ -117,19 +184,19 @@ export function parseLine(
     const complete = i >= end || bytes[i] === separator || (separator === SPACE && i > afterNumber)
     if (complete && digits > 0 && digits <= EXACT_DIGITS) {
       const value = mantissa / POWERS_OF_TEN[decimals]
-      out[at + column] = negative ? -value : value
+      if (column >= 0) out[at + column] = negative ? -value : value
     } else {
       i = cellEnd(bytes, cellStart, end, separator)
-      // Decoding the line once is several times faster than every cell by itself.
-      text ??= byteForByte.decode(bytes.subarray(line.start, end))
-      const value = numberIn(bare(text.slice(cellStart - line.start, i - line.start)))
-      if (value === undefined) {
-        return { column: column + 1, text: bare(utf8.decode(bytes.subarray(cellStart, i))) }
+      if (column >= 0) {
+        // Decoding the line once is several times faster than every cell by itself.
+        text ??= byteForByte.decode(bytes.subarray(line.start, end))
+        const value = numberIn(bare(text.slice(cellStart - line.start, i - line.start)))
+        if (value === undefined) return { column: cell + 1, text: textIn(bytes, cellStart, i) }
+        out[at + column] = value
       }
-      out[at + column] = value
       while (i < end && isPadding(bytes[i], separator)) i++
     }
-    const last = column === cols - 1
+    const last = cell === cells - 1
     if (i >= end !== last) return { cells: countCells(line, separator) }
     if (separator !== SPACE) i++
   }
@@ -150,8 +217,21 @@ function trimmedEnd(bytes: Uint8Array, start: number, end: number, separator: nu
   return trimmed
 }
 
+/** A cell in quotes may hold separators; a quote inside it is written twice. Without its second quote it is plain text. */
 function cellEnd(bytes: Uint8Array, start: number, end: number, separator: number): number {
   let i = start
+  if (bytes[i] === QUOTE && start < end) {
+    let close = bytes.indexOf(QUOTE, i + 1)
+    while (close >= 0 && close + 1 < end && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2)
+    const after = close + 1
+    if (
+      close >= 0 &&
+      close < end &&
+      (after === end || bytes[after] === separator || isPadding(bytes[after], separator))
+    ) {
+      i = after
+    }
+  }
   while (i < end && bytes[i] !== separator && !(separator === SPACE && isPadding(bytes[i], separator))) i++
   return i
 }
@@ -160,5 +240,5 @@ function cellEnd(bytes: Uint8Array, start: number, end: number, separator: numbe
 function bare(cell: string): string {
   const text = cell.trim()
   const quoted = text.length >= 2 && text.charCodeAt(0) === QUOTE && text.charCodeAt(text.length - 1) === QUOTE
-  return quoted ? text.slice(1, -1).trim() : text
+  return quoted ? text.slice(1, -1).replaceAll('""', '"').trim() : text
 }

@@ -1,16 +1,14 @@
-/** Which file is read and written how: by the extension of its name. */
-import { type ByteSource, location as checkLocation } from '../core/bytes.ts'
+/** Which file is written how, by the extension of its name. How files are read: readers.ts. */
+import { location as checkLocation } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
-import type { Matrix } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import { clutoBytes, readCluto } from './cluto.ts'
-import { openCsv } from './csv.ts'
+import { clutoBytes } from './cluto.ts'
 import { csvEncoder } from './csv-write.ts'
-import { npyEncoder, openNpy } from './npy.ts'
-import { npzBytes, readNpz } from './npz.ts'
-import type { Encoder, StoredType, Table } from './table.ts'
+import { npyEncoder } from './npy.ts'
+import { npzBytes } from './npz.ts'
+import type { Encoder, StoredType } from './table.ts'
 import type { VecsKind } from './vecs.ts'
-import { openVecs, vecsEncoder, vecsType } from './vecs.ts'
+import { vecsEncoder, vecsType } from './vecs.ts'
 
 export interface Format {
   readonly extension: string
@@ -18,7 +16,6 @@ export interface Format {
   readonly holdsLabels: boolean
   /** A file of no rows still says how many columns they would have. */
   readonly holdsNoRows: boolean
-  open(source: ByteSource): Promise<Table>
   /** The type in which it stores numbers that are given as `type`. */
   storedAs(type: StoredType): StoredType
   /** For an array of one or two dimensions whose numbers are already of the stored type. */
@@ -33,7 +30,6 @@ const FORMATS: readonly Format[] = [
     extension: '.npy',
     holdsLabels: true,
     holdsNoRows: true,
-    open: openNpy,
     storedAs: (type) => type,
     encoder: npyEncoder,
   },
@@ -41,16 +37,15 @@ const FORMATS: readonly Format[] = [
   text('.tsv', '\t'),
 ]
 
-/** Sparse rows, read as a whole. */
+/** Sparse rows, written as a whole. */
 export interface SparseFormat {
   readonly extension: string
-  read(source: ByteSource): Promise<SparseMatrix | Matrix>
   bytes(m: SparseMatrix): Uint8Array
 }
 
 const SPARSE_FORMATS: readonly SparseFormat[] = [
-  { extension: '.npz', read: readNpz, bytes: npzBytes },
-  { extension: '.mat', read: readCluto, bytes: clutoBytes },
+  { extension: '.npz', bytes: npzBytes },
+  { extension: '.mat', bytes: clutoBytes },
 ]
 
 function vecs(kind: VecsKind): Format {
@@ -58,7 +53,6 @@ function vecs(kind: VecsKind): Format {
     extension: `.${kind}`,
     holdsLabels: kind === 'ivecs',
     holdsNoRows: false,
-    open: (source) => openVecs(source, kind),
     storedAs: () => vecsType(kind),
     encoder: ([, cols = 1]) => vecsEncoder(kind, cols),
   }
@@ -69,7 +63,6 @@ function text(extension: string, separator: string): Format {
     extension,
     holdsLabels: true,
     holdsNoRows: false,
-    open: openCsv,
     storedAs: (type) => type,
     encoder: ([, cols = 1]) => csvEncoder(cols, separator),
   }
@@ -93,10 +86,9 @@ export function formatOf(location: string | URL | Blob, use: 'vectors' | 'labels
   if (sparse && use === 'vectors') {
     throw new CentroidalError('bad-file', `${JSON.stringify(name)}: a ${sparse.extension} file holds no dense rows.`)
   }
-  const instead = use === 'labels' ? 'Labels go into' : 'The formats are known by'
   throw new CentroidalError(
     'bad-file',
-    `${JSON.stringify(name)} has no extension that works here. ${instead} ${extensions}.`,
+    `${JSON.stringify(name)} cannot be written: ${use} are written as ${extensions}, each also with .gz.`,
   )
 }
 
@@ -106,14 +98,20 @@ export function sparseFormatOf(location: string | URL | Blob): SparseFormat | un
   return name === undefined ? undefined : byExtension(SPARSE_FORMATS, name)
 }
 
+/** Whether a file is to be packed. */
+export function isPacked(location: string): boolean {
+  return location.toLowerCase().endsWith('.gz')
+}
+
 function byExtension<T extends { readonly extension: string }>(formats: readonly T[], name: string): T | undefined {
   // A path may hold ? and #; an address may have a query after its name. The plain reading goes first.
   return [name, name.replace(/[?#].*$/s, '')]
-    .map((candidate) => formats.find((format) => candidate.toLowerCase().endsWith(format.extension)))
+    .map((candidate) => candidate.toLowerCase().replace(/\.gz$/, ''))
+    .map((candidate) => formats.find((format) => candidate.endsWith(format.extension)))
     .find((format) => format !== undefined)
 }
 
-function nameOf(location: string | URL | Blob): string | undefined {
+export function nameOf(location: string | URL | Blob): string | undefined {
   checkLocation(location, 'the location')
   if (typeof location === 'string') return location
   if (location instanceof URL) return location.href

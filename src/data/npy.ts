@@ -1,7 +1,8 @@
 /** NumPy's .npy: a magic string, a Python dict that describes the array, the numbers. */
 import type { ByteSource } from '../core/bytes.ts'
+import { type RawArray, type RawType, rawBytes, rawTable } from './raw-array.ts'
 import type { Encoder, StoredData, StoredType, Table } from './table.ts'
-import { allocate, badFile, bytesOf, bytesPerValue, checkRows, numbersIn, PIECE_BYTES } from './table.ts'
+import { badFile, bytesOf } from './table.ts'
 
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59] // "\x93NUMPY"
 const ALIGNMENT = 64
@@ -11,18 +12,20 @@ const LONGEST_HEADER = 1 << 20
 const LONGEST_QUOTE = 80
 const MOST_COLUMNS = 0x7fffffff
 
-/** int64 is what NumPy makes of whole numbers by default; it is read where the values fit in int32. */
-type FileType = StoredType | 'i64'
-
-/** A Map, because the key comes from the file: an object would also know "constructor". */
-const TYPES: ReadonlyMap<string, FileType> = new Map([
-  ['<f4', 'f32'],
-  ['<f8', 'f64'],
-  ['|u1', 'u8'],
-  ['<u1', 'u8'],
-  ['<i4', 'i32'],
-  ['<u4', 'u32'],
-  ['<i8', 'i64'],
+/** Types by kind and size, without the byte order. A Map, because the key comes from the file. */
+const TYPES: ReadonlyMap<string, RawType> = new Map([
+  ['b1', 'bool'],
+  ['u1', 'u8'],
+  ['i1', 'i8'],
+  ['u2', 'u16'],
+  ['i2', 'i16'],
+  ['u4', 'u32'],
+  ['i4', 'i32'],
+  ['u8', 'u64'],
+  ['i8', 'i64'],
+  ['f2', 'f16'],
+  ['f4', 'f32'],
+  ['f8', 'f64'],
 ])
 
 const DESCRIPTIONS: Readonly<Record<StoredType, string>> = {
@@ -33,17 +36,10 @@ const DESCRIPTIONS: Readonly<Record<StoredType, string>> = {
   u32: '<u4',
 }
 
-interface Header {
-  readonly type: FileType
-  readonly rows: number
-  readonly cols: number
-  readonly dataStart: number
-}
-
 export async function openNpy(source: ByteSource): Promise<Table> {
-  const { type, rows, cols, dataStart } = await readHeader(source)
-  const rowBytes = cols * (type === 'i64' ? 8 : bytesPerValue(type))
-  const expected = dataStart + rows * rowBytes
+  const array = await readHeader(source)
+  const { rows, cols, dataStart } = array
+  const expected = dataStart + rawBytes(array)
   if (source.size !== expected) {
     const fault = source.size < expected ? 'It was cut: copy it again.' : 'Save one array per file.'
     throw badFile(
@@ -51,29 +47,10 @@ export async function openNpy(source: ByteSource): Promise<Table> {
       ` should end at byte ${expected} (${rows} x ${cols} values after a header of ${dataStart} bytes), it ends at byte ${source.size}. ${fault}`,
     )
   }
-  const readBytes = (start: number, end: number): Promise<Uint8Array> =>
-    source.read(dataStart + start * rowBytes, dataStart + end * rowBytes)
-  return {
-    rows,
-    cols,
-    type: type === 'i64' ? 'i32' : type,
-    name: source.name,
-    async read(start, end) {
-      checkRows({ rows, name: source.name }, start, end)
-      if (type !== 'i64') return numbersIn(await readBytes(start, end), type)
-      const out = allocate('i32', (end - start) * cols, source.name)
-      const step = Math.max(1, Math.floor(PIECE_BYTES / rowBytes))
-      for (let row = start; row < end; row += step) {
-        const bytes = await readBytes(row, Math.min(row + step, end))
-        narrow(source, bytes, out.subarray((row - start) * cols), row, cols)
-      }
-      return out
-    },
-    close: () => source.close(),
-  }
+  return rawTable(source, array)
 }
 
-async function readHeader(source: ByteSource): Promise<Header> {
+async function readHeader(source: ByteSource): Promise<RawArray> {
   const start = await source.read(0, Math.min(12, source.size))
   if (start.length < 10 || MAGIC.some((byte, i) => start[i] !== byte)) {
     throw badFile(source, ` is not a .npy file: it does not start with \\x93NUMPY. Save it with np.save.`)
@@ -96,7 +73,7 @@ async function readHeader(source: ByteSource): Promise<Header> {
   return { ...parseHeader(source, text), dataStart }
 }
 
-function parseHeader(source: ByteSource, text: string): Omit<Header, 'dataStart'> {
+function parseHeader(source: ByteSource, text: string): Omit<RawArray, 'dataStart'> {
   const description = /'descr'\s*:\s*(?:'([^']*)'|([[({]))/.exec(text)
   const fortran = /'fortran_order'\s*:\s*(True|False)/.exec(text)?.[1]
   // Python 2 wrote long integers with an L.
@@ -107,15 +84,8 @@ function parseHeader(source: ByteSource, text: string): Omit<Header, 'dataStart'
       ` has a header without descr, fortran_order or shape: found ${JSON.stringify(text.trim().slice(0, LONGEST_QUOTE))}.`,
     )
   }
-  const type = typeOf(source, description[1])
-  if (fortran === 'True') {
-    throw badFile(
-      source,
-      ' holds its array column by column (fortran_order): save it with np.save(file, np.ascontiguousarray(array)).',
-    )
-  }
   const [rows, cols] = sizesIn(source, shape)
-  return { type, rows, cols }
+  return { ...typeOf(source, description[1]), fortran: fortran === 'True', rows, cols }
 }
 
 function sizesIn(source: ByteSource, shape: string): [rows: number, cols: number] {
@@ -138,35 +108,17 @@ function sizesIn(source: ByteSource, shape: string): [rows: number, cols: number
   return [rows, cols]
 }
 
-function typeOf(source: ByteSource, description: string | undefined): FileType {
-  const type = description === undefined ? undefined : TYPES.get(description)
-  if (type !== undefined) return type
+function typeOf(source: ByteSource, description: string | undefined): Pick<RawArray, 'type' | 'bigEndian'> {
   if (description === undefined) {
     throw badFile(source, ' holds a structured array: save its numbers as one float32 array.')
   }
-  if (description.startsWith('>') && TYPES.has(`<${description.slice(1)}`)) {
-    throw badFile(source, ` is big-endian (${description}): save it with array.astype('<${description.slice(1)}').`)
-  }
+  const [order, rest] = [description.charAt(0), description.slice(1)]
+  const type = '<>|='.includes(order) ? TYPES.get(rest) : undefined
+  if (type !== undefined && order !== '') return { type, bigEndian: order === '>' }
   throw badFile(
     source,
-    ` holds numbers of type ${JSON.stringify(description.slice(0, LONGEST_QUOTE))}: save it with array.astype(np.float32), or np.uint8, or np.int32.`,
+    ` holds values of type ${JSON.stringify(description.slice(0, LONGEST_QUOTE))}, which are not numbers that can be read: save it with array.astype(np.float32).`,
   )
-}
-
-/** int64 to int32: the high word must only repeat the sign. */
-function narrow(source: ByteSource, bytes: Uint8Array, out: Int32Array, firstRow: number, cols: number): void {
-  const words = numbersIn(bytes, 'i32')
-  for (let i = 0; i < words.length / 2; i++) {
-    const low = words[2 * i]
-    if (words[2 * i + 1] !== low >> 31) {
-      const value = (BigInt(words[2 * i + 1]) << 32n) | BigInt(low >>> 0)
-      throw badFile(
-        source,
-        `, row ${firstRow + Math.floor(i / cols)}, column ${i % cols}: ${value} does not fit in 32 bits, the largest whole number kept here; save floats as float32.`,
-      )
-    }
-    out[i] = low
-  }
 }
 
 /** The bytes before the numbers, as np.save writes them. */

@@ -1,12 +1,16 @@
 /** Vectors and whole numbers from files, Blobs and URLs. */
 import { platform } from '#platform'
-import type { ByteSource, Location } from '../core/bytes.ts'
-import { CentroidalError } from '../core/errors.ts'
+import { type ByteSource, location as checkLocation, type Location } from '../core/bytes.ts'
+import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { isMatrix, readAll, sparseSource, toSource } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import { notRepresentable, readAs } from './convert.ts'
-import { formatOf, type SparseFormat, sparseFormatOf } from './formats.ts'
+import { type ReadOptions, readOptions } from './columns.ts'
+import { notRepresentable } from './convert.ts'
+import { formatOf } from './formats.ts'
+import { joinSources } from './joined.ts'
+import { tableSource } from './narrowed.ts'
+import { isReadable, isTable, openContents, readableFormats } from './readers.ts'
 import type { Table } from './table.ts'
 import { allocate, bytesPerValue, rowsPerPiece } from './table.ts'
 
@@ -21,8 +25,12 @@ export interface Integers {
 }
 
 /**
- * Opens a file whose rows are read on demand; close() it afterwards. Types other than f32 and u8 become f32, where that is
- * exact. Sparse rows (.npz, .mat) are read at once and stay sparse.
+ * Opens files whose rows are read on demand; close() them afterwards. docs/formats.md lists the formats. A folder, a pattern
+ * such as `parts/*.npy` and an array of locations are one set of vectors: in the order of the array, and otherwise by name,
+ * with numbers in names by their value. Formats that hold sparse rows (.npz, .mat) are read at once and stay sparse.
+ *
+ * Numbers are given as 32-bit floats or bytes. Where a file has more digits than that, `read64` gives all of them, and
+ * clustering shifts them before it rounds; `read` fails if rounding would lose differences between rows.
  *
  * @example
  * ```ts
@@ -35,33 +43,63 @@ export interface Integers {
  * await source.close?.()
  * ```
  */
-export async function openVectors(location: Location): Promise<VectorSource> {
-  const format = sparseFormatOf(location)
-  if (format) {
-    const { read, name } = await readWhole(location, format)
-    return isMatrix(read) ? toSource(read, name) : sparseSource(read, name)
+export async function openVectors(
+  location: Location | readonly Location[],
+  options: ReadOptions = {},
+): Promise<VectorSource> {
+  const checked = readOptions('openVectors', options)
+  const locations = await filesOf(location)
+  const sources: VectorSource[] = []
+  try {
+    for (const one of locations) sources.push(await openOne(one, checked))
+    return sources.length === 1 ? sources[0] : joinSources(sources)
+  } catch (error) {
+    for (const source of sources) await source.close?.()
+    throw error
   }
-  return sourceOf(await openTable(location))
 }
 
-function sourceOf(table: Table): VectorSource {
-  const { rows, cols, type, name } = table
-  const close = (): Promise<void> => table.close()
-  if (type === 'f32' || type === 'u8') {
-    // The table gives arrays of the type it declares.
-    return { rows, cols, type, name, read: table.read as VectorSource['read'], close }
+/** Folders and patterns as the files they stand for. */
+async function filesOf(given: Location | readonly Location[]): Promise<Location[]> {
+  const locations = Array.isArray(given) ? (given as readonly Location[]) : [given as Location]
+  if (locations.length === 0) throw badArgument('the list of locations', given, 'give at least one file.')
+  const files: Location[] = []
+  for (const one of locations) {
+    checkLocation(one, 'the location')
+    if (typeof one !== 'string') {
+      files.push(one)
+      continue
+    }
+    const found = await platform.listFiles(one)
+    if (found.length === 1 && found[0] === one) {
+      files.push(one)
+      continue
+    }
+    const readable = found.filter((path) => isReadable(path))
+    if (readable.length === 0) {
+      throw new CentroidalError(
+        'bad-file',
+        `${JSON.stringify(one)} stands for no file of vectors: those end in ${readableFormats()}.`,
+      )
+    }
+    files.push(...readable)
   }
-  return { rows, cols, type: 'f32', name, read: (start, end) => readAs(table, 'f32', start, end), close }
+  return files
+}
+
+async function openOne(location: Location, options: ReadOptions): Promise<VectorSource> {
+  const { contents, name } = await openContents(location, options)
+  if (isTable(contents)) return tableSource(contents)
+  return isMatrix(contents) ? toSource(contents, name) : sparseSource(contents, name)
 }
 
 /** Dense vectors in bytes that are read on demand, such as an object in a bucket; the name tells the format. */
 export async function openVectorBytes(bytes: ByteSource): Promise<VectorSource> {
-  const table = await formatOf(bytes.name).open(bytes)
-  return sourceOf(table)
+  return tableSource(await formatOf(bytes.name).open(bytes))
 }
 
 /**
- * Dense vectors of a file, all in memory: .fvecs, .bvecs, .ivecs, .npy, .csv or .tsv, by its name. Bytes stay bytes.
+ * Dense vectors of a file, all in memory, as 32-bit floats or bytes. Takes what {@link openVectors} takes.
  *
  * @example
  * ```ts
@@ -73,19 +111,20 @@ export async function openVectorBytes(bytes: ByteSource): Promise<VectorSource> 
  * vectors.cols // => 2
  * ```
  */
-export async function readVectors(location: Location): Promise<Matrix> {
-  const source = await openVectors(location)
-  if (source.sparse) {
-    throw new CentroidalError(
-      'bad-file',
-      `${JSON.stringify(source.name)} holds sparse rows, dense ones are needed here: read them with readSparse or openVectors.`,
-    )
-  }
+export async function readVectors(
+  location: Location | readonly Location[],
+  options: ReadOptions = {},
+): Promise<Matrix> {
+  const source = await openVectors(location, options)
   try {
-    return await readAll(source)
+    if (!source.sparse) return await readAll(source)
   } finally {
     await source.close?.()
   }
+  throw new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(source.name)} holds sparse rows, dense ones are needed here: read them with readSparse or openVectors.`,
+  )
 }
 
 /**
@@ -101,27 +140,10 @@ export async function readVectors(location: Location): Promise<Matrix> {
  * ```
  */
 export async function readSparse(location: Location): Promise<SparseMatrix> {
-  const format = sparseFormatOf(location)
-  if (format === undefined) {
-    // Says which formats there are if there is none by that name.
-    const { extension } = formatOf(location)
-    throw new CentroidalError('bad-file', `A ${extension} file holds dense rows: read it with readVectors.`)
-  }
-  const { read, name } = await readWhole(location, format)
-  if (!isMatrix(read)) return read
+  const { contents, name } = await openContents(location, {})
+  if (isTable(contents)) await contents.close()
+  else if (!isMatrix(contents)) return contents
   throw new CentroidalError('bad-file', `${JSON.stringify(name)} holds dense rows: read it with readVectors.`)
-}
-
-async function readWhole(
-  location: Location,
-  format: SparseFormat,
-): Promise<{ read: SparseMatrix | Matrix; name: string }> {
-  const source = await platform.openBytes(location)
-  try {
-    return { read: await format.read(source), name: source.name }
-  } finally {
-    await source.close()
-  }
 }
 
 /**
@@ -137,23 +159,16 @@ async function readWhole(
  * data // => [2, 0, 1]
  * ```
  */
-export async function readIntegers(location: Location): Promise<Integers> {
-  const table = await openTable(location)
+export async function readIntegers(location: Location, options: ReadOptions = {}): Promise<Integers> {
+  const { contents, name } = await openContents(location, readOptions('readIntegers', options))
+  if (!isTable(contents)) {
+    throw new CentroidalError('bad-file', `${JSON.stringify(name)} holds no whole numbers: give a .npy or .ivecs file.`)
+  }
+  const table = contents
   try {
     return { rows: table.rows, cols: table.cols, data: await wholeNumbers(table) }
   } finally {
     await table.close()
-  }
-}
-
-async function openTable(location: Location): Promise<Table> {
-  const format = formatOf(location)
-  const source = await platform.openBytes(location)
-  try {
-    return await format.open(source)
-  } catch (error) {
-    await source.close()
-    throw error
   }
 }
 

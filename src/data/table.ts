@@ -12,6 +12,10 @@ export interface Table {
   readonly name: string
   /** Rows start (inclusive) to end (exclusive), in an array of the stored type. */
   read(start: number, end: number): Promise<StoredData>
+  /** Names of the rows, where there are any. */
+  names?(): Promise<readonly string[]>
+  /** How the file was understood, in sentences. */
+  readonly notes?: readonly string[]
   close(): Promise<void>
 }
 

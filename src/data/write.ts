@@ -1,6 +1,6 @@
 /** Vectors and labels into files, in pieces, by the extension of the name. */
 import { platform } from '#platform'
-import { callback, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
+import { callback, flag, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
 import type { ByteSink } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
@@ -8,18 +8,21 @@ import { toSource } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
 import { convertInto } from './convert.ts'
 import type { Format, SparseFormat } from './formats.ts'
-import { formatOf, sparseFormatOf } from './formats.ts'
+import { formatOf, isPacked, sparseFormatOf } from './formats.ts'
+import { gzipSink } from './gzip.ts'
 import { MemorySink } from './memory-sink.ts'
 import type { StoredData, StoredType } from './table.ts'
 import { allocate, rowsPerPiece } from './table.ts'
 
 /** What can be asked when vectors are written. */
 export interface WriteOptions {
-  /** Called after every piece. Default: nobody is told. */
+  /** Called after every piece. Optional. */
   readonly onProgress?: (rowsDone: number, rows: number) => void
+  /** Rounds numbers of 64 bits to 32-bit floats. Default: they are written in 64 bits, or refused if the format has none. */
+  readonly float32?: boolean
 }
 
-const CHECKS: OptionChecks<WriteOptions> = { onProgress: callback }
+const CHECKS: OptionChecks<WriteOptions> = { onProgress: callback, float32: flag }
 
 /** What is written, whatever it came from. */
 interface Rows {
@@ -30,8 +33,8 @@ interface Rows {
 }
 
 /**
- * Writes vectors, in the format the name ends with. bvecs and ivecs take floats only if all of them are whole and fit;
- * .npz and .mat take sparse rows only, and sparse rows go with their zeros into the others. Nothing is there under that
+ * Writes vectors, in the format the name ends with; .gz after it packs them. bvecs and ivecs take floats only if all of
+ * them are whole and fit; .npz and .mat take sparse rows only, and sparse rows go with their zeros into the others. Nothing is there under that
  * name before all of it is. A source stays open: who opened it closes it.
  *
  * @example
@@ -55,7 +58,7 @@ export async function writeVectors(
  * The bytes that `writeVectors` would write to a file of that name: for pages, which hand files out instead of writing
  * them. Takes as much memory as the file is long.
  *
- * @param name - A file name; its extension says the format: .npy, .fvecs, .bvecs, .ivecs, .csv, .tsv, .npz or .mat.
+ * @param name - A file name; its extension says the format: .npy, .fvecs, .bvecs, .ivecs, .csv, .tsv, .npz or .mat, and .gz after it to pack it.
  *
  * @example
  * ```ts
@@ -99,6 +102,11 @@ type OpenSink = (location: string) => Promise<ByteSink>
 
 const toFile: OpenSink = (location) => platform.createBytes(location)
 
+async function openSink(location: string, open: OpenSink): Promise<ByteSink> {
+  const sink = await open(location)
+  return isPacked(location) ? gzipSink(sink) : sink
+}
+
 /** Everything written, nothing visible yet: close() puts it in place, abort() leaves nothing behind. */
 export async function stageVectors(
   location: string,
@@ -112,9 +120,17 @@ export async function stageVectors(
   const sparse = sparseFormatOf(location)
   if (sparse) return stageSparse(location, sparse, source, checked, open)
   const format = formatOf(location)
-  const { rows, cols, type, name } = source
-  const read = (start: number, end: number): Promise<StoredData> => source.read(start, end)
-  return stageRows(location, format, { name, shape: [rows, cols], type, read }, checked, open)
+  const { rows, cols, name } = source
+  const wide = source.read64 && checked.float32 !== true
+  const read = (start: number, end: number): Promise<StoredData> =>
+    wide ? source.read64!(start, end) : source.read(start, end)
+  return stageRows(
+    location,
+    format,
+    { name, shape: [rows, cols], type: wide ? 'f64' : source.type, read },
+    checked,
+    open,
+  )
 }
 
 async function stageSparse(
@@ -130,7 +146,7 @@ async function stageSparse(
       `${JSON.stringify(location)} would hold sparse rows, and ${name} has dense ones: write them as .npy.`,
     )
   }
-  const sink = await open(location)
+  const sink = await openSink(location, open)
   try {
     await sink.write(format.bytes(sparse))
     onProgress?.(rows, rows)
@@ -216,7 +232,7 @@ async function stageRows(
   }
   const stored = format.storedAs(input.type)
   const encoder = format.encoder(input.shape, stored)
-  const sink = await open(location)
+  const sink = await openSink(location, open)
   try {
     await sink.write(encoder.head)
     // Text grows to a dozen bytes per value; counting eight for all keeps every piece moderate.
@@ -237,6 +253,14 @@ async function stageRows(
 function asStored(data: StoredData, input: Rows, stored: StoredType, firstRow: number, cols: number): StoredData {
   if (stored === input.type) return data
   const out = allocate(stored, data.length, input.name)
-  convertInto(data, out, stored, { name: input.name, cols, firstRow })
+  try {
+    convertInto(data, out, stored, { name: input.name, cols, firstRow })
+  } catch (error) {
+    if (input.type !== 'f64' || stored !== 'f32' || !(error instanceof CentroidalError)) throw error
+    throw new CentroidalError(
+      'bad-data',
+      `${error.message} Write 64-bit floats as .npy or .csv, or round them with the option float32.`,
+    )
+  }
   return out
 }

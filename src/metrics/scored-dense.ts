@@ -1,8 +1,8 @@
 /** Dense rows for the scores of a clustering: converted to 64 bits a block at a time. */
 import { badData } from '../core/arguments.ts'
-import { chunks } from '../core/chunks.ts'
+import { wideChunks } from '../core/chunks.ts'
 import type { CentroidalError } from '../core/errors.ts'
-import type { VectorData, VectorSource } from '../core/matrix.ts'
+import type { VectorSource, WideData } from '../core/matrix.ts'
 import type { Pace } from './pace.ts'
 import { type Means, noDirection, numbersFor, type RowBlock, type ScoredRows } from './scored-rows.ts'
 
@@ -13,6 +13,8 @@ export const BLOCK_NUMBERS = 16_384
 export class DenseRows implements ScoredRows {
   readonly #source: VectorSource
   readonly #unit: boolean
+  /** The first row, where rows have 64 bits: distances do not change, and sums of squares keep more digits. */
+  #origin: Float64Array | undefined
 
   constructor(source: VectorSource, unit: boolean) {
     this.#source = source
@@ -35,7 +37,8 @@ export class DenseRows implements ScoredRows {
     const { rows, cols } = this
     const most = Math.min(rows, Math.max(1, Math.floor(BLOCK_NUMBERS / cols)))
     const buffer = numbersFor(most, cols, 'rows')
-    for await (const { first, data } of chunks(this.#source)) {
+    if (!this.#unit && rows > 0) this.#origin ??= await this.#source.read64?.(0, 1)
+    for await (const { first, data } of wideChunks(this.#source)) {
       const read = data.length / cols
       for (let start = 0; start < read; start += most) {
         const count = Math.min(most, read - start)
@@ -60,13 +63,14 @@ export class DenseRows implements ScoredRows {
   }
 
   /** Copies rows in 64 bits, which refuses numbers that are not finite: finite 32-bit floats cannot overflow a sum. */
-  #convert(from: VectorData, to: Float64Array, first: number): void {
+  #convert(from: WideData, to: Float64Array, first: number): void {
     const { cols } = this
+    const origin = this.#origin
     for (let at = 0; at < from.length; at += cols) {
       let sum = 0
       let squares = 0
       for (let i = at; i < at + cols; i++) {
-        const value = from[i]
+        const value = origin ? from[i] - origin[i - at] : from[i]
         to[i] = value
         sum += value
         squares += value * value
@@ -79,9 +83,9 @@ export class DenseRows implements ScoredRows {
     }
   }
 
-  #notFinite(data: VectorData, at: number, first: number): CentroidalError {
+  #notFinite(data: WideData, at: number, first: number): CentroidalError {
     let column = 0
-    while (Number.isFinite(data[at + column])) column++
+    while (column < this.cols - 1 && Number.isFinite(data[at + column])) column++
     return badData(
       `Row ${first + at / this.cols} of ${this.#source.name} holds ${data[at + column]} in column ${column}: remove or fix the row, all numbers must be finite.`,
     )

@@ -41,6 +41,8 @@ export const platform: Platform = {
     }
   },
   openBytes: openBlobOrUrl,
+  listFiles: async (location) => [location],
+  importPackage: (name) => Promise.reject(new Error(`${name} is not part of the page`)),
   createBytes: refuseToWrite,
   disk: undefined,
   cannotWrite: notFromPages,

@@ -44,6 +44,10 @@ export interface Platform {
   /** Keeps a text for {@link recall}. Where nothing can be kept, nothing happens. */
   remember(name: string, text: string): Promise<void>
   openBytes(location: Location): Promise<ByteSource>
+  /** The files that a path stands for: itself, those of a folder, or those that a pattern with * matches. */
+  listFiles(location: string): Promise<readonly string[]>
+  /** A package that is there only if the user installed it. */
+  importPackage(name: string): Promise<unknown>
   createBytes(location: string): Promise<ByteSink>
   /** File operations that saving a folder is made of. Undefined in a page, which has no folders to write to. */
   readonly disk: Disk | undefined

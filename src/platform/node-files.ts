@@ -77,6 +77,7 @@ function fileSource(file: FileHandle, name: string, size: number): ByteSource {
   let open = true
   return {
     name,
+    path: name,
     size,
     async read(start, end) {
       if (end > size) throw endsAt(name, size, end)

@@ -2,9 +2,10 @@
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
-import { CentroidalError } from '../core/errors.ts'
+import { openBlobOrUrl } from './browser-files.ts'
 import type { Platform, Thread } from './contract.ts'
 import { disk } from './disk.ts'
+import { listFiles } from './file-patterns.ts'
 import { memoryLimit } from './memory-limit.ts'
 import { createFile, explain, openFile } from './node-files.ts'
 import { findNodeGpu } from './node-gpu.ts'
@@ -37,11 +38,11 @@ export const platform: Platform = {
     }
   },
   openBytes(location) {
-    if (location instanceof Blob) {
-      throw new CentroidalError('bad-file', 'A Blob cannot be opened in Node: give the path of a file.')
-    }
-    return openFile(location)
+    return location instanceof Blob ? openBlobOrUrl(location) : openFile(location)
   },
+  listFiles,
+  // By a variable, so that bundlers do not look for packages that may not be there.
+  importPackage: (name) => import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name),
   createBytes: (location) => createFile(location),
   disk,
   cannotWrite: (location, error) => explain(error, 'write', location),

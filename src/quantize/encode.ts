@@ -1,6 +1,6 @@
 /** Vectors through a codec and back, in pieces that fit the device. */
 
-import { elementBytes, type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
+import { elementBytes, type Matrix, matrix, readWide, type VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { bookStride, codeBytes, codeStride, errorBytes } from '../kernels/encode.ts'
 import { matmul } from '../kernels/matmul.ts'
@@ -42,7 +42,7 @@ export async function* projectedPieces(
     for (let first = 0; first < source.rows; first += piece) {
       signal?.throwIfAborted()
       const count = Math.min(piece, source.rows - first)
-      const framed = intoFrame(await source.read(first, first + count), codec.cols, frame)
+      const framed = intoFrame(await readWide(source, first, first + count), codec.cols, frame)
       writeRows(device, rows, framed)
       yield { first, count, framed, projected: await onDevice.project(firstRows(rows, count)) }
       onProgress?.((first + count) / source.rows)

@@ -1,6 +1,6 @@
 /** From vectors to a quantizer: looks at the data, then rounds until there is little to gain. */
 
-import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { repeatRounds } from '../core/rounds.ts'
 import { stream } from '../core/streams.ts'
 import type { Device } from '../device/contract.ts'
@@ -9,7 +9,7 @@ import { paddedCols } from '../kernels/rows.ts'
 import { product } from '../math/orthogonal.ts'
 import { acquireDevice } from '../vectors/device-choice.ts'
 import { requireFiniteResult } from '../vectors/finite.ts'
-import { chooseFrame, chunks, type Frame, intoFrame } from '../vectors/frame.ts'
+import { chooseFrame, type Frame, intoFrame, wideChunks } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { evenRanges } from './codec.ts'
 import {
@@ -40,6 +40,7 @@ import type { QuantizerStats, QuantizerStop } from './stats.ts'
 export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
   options = readQuantizerOptions(options)
   const source = toSource(vectors)
+  requireRows(source)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
   const { signal, onProgress } = options
   const watch = { signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
@@ -80,7 +81,7 @@ async function momentsOf(source: VectorSource, frame: Frame, signal: AbortSignal
   const { rows, cols } = source
   const sums = new Float64Array(cols)
   const squares = new Float64Array(cols)
-  for await (const { data } of chunks(source, { signal })) {
+  for await (const { data } of wideChunks(source, { signal })) {
     const framed = intoFrame(data, cols, frame)
     for (let at = 0; at < framed.length; at += cols) {
       for (let j = 0; j < cols; j++) {

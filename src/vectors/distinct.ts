@@ -3,9 +3,9 @@
  * compared in the frame they are clustered in: with cosine, multiples of one row are the same point.
  */
 import { CentroidalError } from '../core/errors.ts'
-import type { VectorData, VectorSource } from '../core/matrix.ts'
+import { readWide, type VectorData, type VectorSource, type WideData } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import { chunks, type Frame, intoFrame, isIdentity, type Watch } from './frame.ts'
+import { type Frame, intoFrame, isIdentity, type Watch, wideChunks } from './frame.ts'
 import { sparseIntoFrame } from './sparse-points.ts'
 
 /** Remembers rows by a 53-bit hash of their numbers; two different rows that collide are one in 10^15. */
@@ -22,13 +22,13 @@ export class RowSet {
   }
 
   /** True if the row was not there yet. */
-  add(row: VectorData): boolean {
+  add(row: WideData): boolean {
     return this.#addFramed(intoFrame(row, row.length, this.#frame))
   }
 
   /** The same for a row of a source, which is read only if it is not sparse. */
   async addFrom(source: VectorSource, index: number): Promise<boolean> {
-    return source.sparse ? this.addSparse(source.sparse, index) : this.add(await source.read(index, index + 1))
+    return source.sparse ? this.addSparse(source.sparse, index) : this.add(await readWide(source, index, index + 1))
   }
 
   addSparse(m: SparseMatrix, index: number): boolean {
@@ -98,7 +98,7 @@ export async function effectivePoints(
 ): Promise<number> {
   const together = new Map<number, number>()
   let total = 0
-  for await (const { first, data } of chunks(source, watch)) {
+  for await (const { first, data } of wideChunks(source, watch)) {
     for (let at = 0, row = first; at < data.length; at += source.cols, row++) {
       const weight = weights ? weights[row] : 1
       const key = hash(intoFrame(data.subarray(at, at + source.cols), source.cols, frame))
@@ -119,7 +119,7 @@ export async function requireDistinct(source: VectorSource, k: number, frame: Fr
     if (rows.size >= k) return
   }
   if (source.sparse) throw tooFew(source, k, rows.size, frame)
-  for await (const { data } of chunks(source, watch)) {
+  for await (const { data } of wideChunks(source, watch)) {
     for (let at = 0; at < data.length; at += source.cols) {
       rows.add(data.subarray(at, at + source.cols))
       if (rows.size >= k) return

@@ -3,12 +3,12 @@
  * would otherwise lose digits or overflow, or brought to length one for cosine. Ordinary data is
  * left exactly as it is. Looking at the data for this also finds NaN, Infinity and rows of zeros.
  */
-import { chunks, type Watch } from '../core/chunks.ts'
+import { chunks, type Watch, wideChunks } from '../core/chunks.ts'
 import { CentroidalError } from '../core/errors.ts'
-import type { ElementType, VectorData, VectorSource } from '../core/matrix.ts'
+import type { ElementType, VectorData, VectorSource, WideData } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
 
-export { chunks, type Watch }
+export { chunks, type Watch, wideChunks }
 
 export interface Frame {
   /** Subtracted first; undefined: nothing. */
@@ -77,7 +77,7 @@ export async function inspectVectors(
     if (unit && known.zeroRow !== undefined) throw noDirection(known.zeroRow, source.name)
     for (let row = 0; row < source.rows && !unit; row += every) moments.add(await source.read(row, row + 1), 0)
   } else {
-    for await (const { first, data } of chunks(source, control)) {
+    for await (const { first, data } of wideChunks(source, control)) {
       largest = Math.max(largest, largestMagnitude(data, first, source))
       if (unit) requireDirections(data, first, source)
       const { cols } = source
@@ -95,7 +95,7 @@ export async function inspectVectors(
 async function largestDeviation(source: VectorSource, shift: Float64Array, control: Watch = {}): Promise<number> {
   const { cols } = source
   let largest = 0
-  for await (const { data } of chunks(source, { signal: control.signal })) {
+  for await (const { data } of wideChunks(source, { signal: control.signal })) {
     for (let at = 0; at < data.length; at++) largest = Math.max(largest, Math.abs(data[at] - shift[at % cols]))
   }
   return largest
@@ -162,8 +162,18 @@ function inspectSparse({ rows, offsets, values }: SparseMatrix, unit: boolean, n
  * Every number is looked at once, by its bits: without the sign they order like magnitudes, with
  * Infinity and NaN on top. Four at a time, this is several times faster than comparing floats.
  */
-export function largestMagnitude(data: VectorData, first: number, source: VectorSource): number {
+export function largestMagnitude(data: WideData, first: number, source: VectorSource): number {
   if (data instanceof Uint8Array) return 255
+  if (data instanceof Float64Array) {
+    let most = 0
+    for (let i = 0; i < data.length; i++) {
+      const size = Math.abs(data[i])
+      // Larger values would be infinite as 32-bit floats, in which centres are given.
+      if (!(size <= LARGEST_FLOAT)) throw notFinite(data, first, source)
+      if (size > most) most = size
+    }
+    return most
+  }
   const bits = new Int32Array(data.buffer, data.byteOffset, data.length)
   const whole = bits.length - (bits.length % 4)
   let a = 0
@@ -182,13 +192,13 @@ export function largestMagnitude(data: VectorData, first: number, source: Vector
   return new Float32Array(Int32Array.of(top).buffer)[0]
 }
 
-function requireDirections(data: VectorData, first: number, source: VectorSource): void {
+function requireDirections(data: WideData, first: number, source: VectorSource): void {
   const row = zeroRowOf(data, source.cols)
   if (row !== undefined) throw noDirection(first + row, source.name)
 }
 
 /** The first row that is all zeros. */
-export function zeroRowOf(data: VectorData, cols: number): number | undefined {
+export function zeroRowOf(data: WideData, cols: number): number | undefined {
   for (let at = 0; at < data.length; at += cols) {
     let column = 0
     while (column < cols && data[at + column] === 0) column++
@@ -204,12 +214,12 @@ function noDirection(row: number, name: string): CentroidalError {
   )
 }
 
-function notFinite(data: VectorData, first: number, source: VectorSource): CentroidalError {
-  const at = data.findIndex((value) => !Number.isFinite(value))
+function notFinite(data: WideData, first: number, source: VectorSource): CentroidalError {
+  const at = data.findIndex((value) => !(Math.abs(value) <= LARGEST_FLOAT))
   const row = first + Math.floor(at / source.cols)
   return new CentroidalError(
     'bad-data',
-    `Row ${row} of ${source.name} holds ${data[at]} in column ${at % source.cols}: drop or mend it, all numbers must be finite.`,
+    `Row ${row} of ${source.name} holds ${data[at]} in column ${at % source.cols}: remove or fix the row, all numbers must be finite 32-bit floats.`,
   )
 }
 
@@ -224,7 +234,7 @@ class Moments {
     this.#squares = new Float64Array(cols)
   }
 
-  add(data: VectorData, at: number): void {
+  add(data: WideData, at: number): void {
     for (let j = 0; j < this.#sums.length; j++) {
       const value = data[at + j]
       this.#sums[j] += value
@@ -248,10 +258,11 @@ class Moments {
 }
 
 /** Rows as the device gets them. */
-export function intoFrame(data: VectorData, cols: number, frame: Frame): VectorData {
+export function intoFrame(data: WideData, cols: number, frame: Frame): VectorData {
   const { shift, scale, unit, type } = frame
   if (type === 'u8' || (shift === undefined && scale === 1 && !unit)) {
-    return type === 'f32' && data instanceof Uint8Array ? Float32Array.from(data) : data
+    if (data instanceof Float64Array || (type === 'f32' && data instanceof Uint8Array)) return Float32Array.from(data)
+    return data
   }
   const out = new Float32Array(data.length)
   for (let at = 0; at < data.length; at += cols) {

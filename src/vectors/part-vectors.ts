@@ -2,7 +2,7 @@
  * The vectors of the parts that one device owns. Where all of them fit the device's memory they stay there; otherwise they
  * are streamed through one buffer, part after part.
  */
-import { elementBytes, type VectorSource } from '../core/matrix.ts'
+import { elementBytes, readWide, type VectorSource } from '../core/matrix.ts'
 import { type BufferScope, type Device, slice } from '../device/contract.ts'
 import {
   allocateRows,
@@ -98,7 +98,7 @@ export class PartVectors {
     for (let row = 0; row < count; row += step) {
       signal?.throwIfAborted()
       const end = Math.min(row + step, count)
-      const data = await this.#source.read(first + row, first + end)
+      const data = await readWide(this.#source, first + row, first + end)
       writeRows(this.#device, to, intoFrame(data, cols, this.#frame), row)
       onProgress?.((first + end) / all)
     }

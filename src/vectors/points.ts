@@ -3,7 +3,15 @@
  * `partBytes`, with the labels and distances that go with them. Vectors that do not fit a device's memory are streamed;
  * labels and distances always stay. Rows are cut as layout.ts says.
  */
-import { elementBytes, matrix, sparseSource, toSource, type VectorData, type VectorSource } from '../core/matrix.ts'
+import {
+  elementBytes,
+  matrix,
+  readWide,
+  sparseSource,
+  toSource,
+  type VectorData,
+  type VectorSource,
+} from '../core/matrix.ts'
 import { pickRows } from '../core/sparse.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { cutRows, type Range, rowsWithin } from '../device/plan.ts'
@@ -214,7 +222,7 @@ export class PointStore {
 
   /** Rows first to end as the device holds them. */
   async read(first: number, end: number): Promise<VectorData> {
-    return intoFrame(await this.source.read(first, end), this.cols, this.frame)
+    return intoFrame(await readWide(this.source, first, end), this.cols, this.frame)
   }
 
   /** Rows as the device holds them, by their numbers. */

@@ -1,4 +1,5 @@
 /** Some rows of the points, in any order, on a device. */
+import { readWide } from '../core/matrix.ts'
 import type { BufferScope, Device } from '../device/contract.ts'
 import { allocateRows, allocateSparseRows, type DeviceRows, writeRows, writeSparseRows } from '../kernels/rows.ts'
 import { intoFrame } from './frame.ts'
@@ -33,7 +34,7 @@ export async function uploadRows(
       rows[rising[end]] - rows[rising[end - 1]] <= 8
     )
       end++
-    const read = await source.read(first, rows[rising[end - 1]] + 1)
+    const read = await readWide(source, first, rows[rising[end - 1]] + 1)
     for (; from < end; from++) {
       const at = (rows[rising[from]] - first) * cols
       data.set(intoFrame(read.subarray(at, at + cols), cols, frame), rising[from] * cols)

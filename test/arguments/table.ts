@@ -152,7 +152,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [
           argument('path', 'none', 'vectors.npy'),
           argument('vectors', 'vectors', vectors, { also: ['NaN in a row'] }),
-          options<WriteOptions>({}, { onProgress: 'callback' }),
+          options<WriteOptions>({}, { onProgress: 'callback', float32: 'flag' }),
         ],
       },
     ],
@@ -162,7 +162,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [
           argument('name', 'none', 'vectors.npy'),
           argument('vectors', 'vectors', vectors, { also: ['NaN in a row'] }),
-          options<WriteOptions>({}, { onProgress: 'callback' }),
+          options<WriteOptions>({}, { onProgress: 'callback', float32: 'flag' }),
         ],
       },
     ],

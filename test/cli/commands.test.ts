@@ -75,7 +75,7 @@ describe('assign', () => {
   test('labels that cannot be written are refused before the work', async () => {
     const ended = await runCli('assign', path('run'), path('vectors.npy'), '--out', path('labels.txt'))
     expect(ended.code).toBe(2)
-    expect(ended.stderr).toMatch(/^".*labels\.txt" has no extension that works here/)
+    expect(ended.stderr).toMatch(/^".*labels\.txt" cannot be written: labels are written as/)
   })
 })
 

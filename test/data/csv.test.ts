@@ -24,7 +24,14 @@ describe('what is read', () => {
     ['Windows line ends', '1,2\r\n3,4\r\n'],
     ['blank lines and comments', '# made by hand\n\n1,2\n   \n  # half-way\n3,4\n\n'],
     ['a header', 'x,y\n1,2\n3,4\n'],
-    ['a header with one number in it', ',1\n1,2\n3,4\n'],
+    ['a header with one number in it', 'x,1\n1,2\n3,4\n'],
+    ['an index without a title', ',x,y\n7,1,2\n8,3,4\n'],
+    ['row names of R, without a title', '"x","y"\n"1",1,2\n"2",3,4\n'],
+    ['names in the first column', 'name,x,y\nant,1,2\nbee,3,4\n'],
+    ['names in the last column, with separators in quotes', 'x,y,name\n1,2,"a, b"\n3,4,"c ""d"""\n'],
+    ['names without a header, as in GloVe', 'the 1 2\n" 3 4\n'],
+    ['the sizes of the table first, as in word2vec', '2 2\nthe 1 2\nof 3 4\n'],
+    ['a header that counts', '0,1\n1,2\n3,4\n'],
     ['a header in quotes, with another separator in it', '"x, in m";"y"\n1;2\n3;4\n'],
     ['a header after comments', '#\n# c\nx y\n\n1 2\n3 4\n'],
     ['cells in quotes', '"1","2"\n"3","4"\n'],
@@ -32,6 +39,26 @@ describe('what is read', () => {
     ['signs, points and exponents', '+1,2.\n.3e1,4.0E+0\n'],
   ])('%s', async (_, text) => {
     expect(await parse(text)).toEqual({ cols: 2, values: [1, 2, 3, 4] })
+  })
+
+  test('a name that looks like a comment is a row, a comment is not', async () => {
+    const table = await openCsv(memorySource('a.txt', 'the 1 2\nof 3 4\n# 5 6\n# made by hand\n'))
+    expect(table.rows).toBe(3)
+    expect(await table.names?.()).toEqual(['the', 'of', '#'])
+    expect([...(await table.read(0, 3))]).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
+  test('data that counts is not a header', async () => {
+    expect((await parse('0,1\n2,3\n')).values).toEqual([0, 1, 2, 3])
+  })
+
+  test('several columns of text: the first names the rows, the others are told', async () => {
+    const table = await openCsv(memorySource('a.csv', 'id,city,x\na,Rome,1\nb,Oslo,2\n'))
+    expect(await table.names?.()).toEqual(['a', 'b'])
+    expect(table.notes).toEqual(['Column "id" holds text and names the rows.', 'Not part of the vectors: "city".'])
+    const chosen = await openCsv(memorySource('a.csv', 'id,city,x\na,Rome,1\nb,Oslo,2\n'), { names: 'city' })
+    expect(await chosen.names?.()).toEqual(['Rome', 'Oslo'])
+    expect([...(await chosen.read(0, 2))]).toEqual([1, 2])
   })
 
   test('one column', async () => {
@@ -136,6 +163,12 @@ describe('errors', () => {
     ['too many cells', '1 2\n4 5 6 7\n', '"a.csv", line 2: expected 2 numbers, as in line 1, found 4.'],
     ['two cells for one', '1\n4 5\n', '"a.csv", line 2: expected 1 number, as in line 1, found 2.'],
     ['a word beyond ASCII', 'é\n1\n 2é', '"a.csv", line 3, column 1: expected a number, found "2é".'],
+    ['a missing number in the first row', 'x,y\n1,NA\n', '"a.csv", line 2, column 2: expected a number, found "NA".'],
+    [
+      'only text',
+      'x,y\na,b\nc,d\n',
+      '"a.csv" has no column of numbers: its columns are 0 to 1. Choose columns with the option columns.',
+    ],
     ['an empty file', '', '"a.csv" is empty: expected lines of numbers.'],
     ['only comments', '# 1\n\n# 2', '"a.csv" is empty: expected lines of numbers.'],
     ['only a header', 'x,y\n', '"a.csv" has a header line but no rows: expected a line of numbers.'],

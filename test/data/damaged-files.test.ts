@@ -1,19 +1,29 @@
 /** Files of every format, damaged at random: the reader gives data, or one CentroidalError whose sentence makes sense. */
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import type { ByteSource } from '../../src/core/bytes.ts'
 import { CentroidalError } from '../../src/core/errors.ts'
 import { createRandom, type Random } from '../../src/core/random.ts'
-import { sparseMatrix } from '../../src/core/sparse.ts'
+import { type SparseMatrix, sparseMatrix } from '../../src/core/sparse.ts'
+import { openArrow } from '../../src/data/arrow.ts'
 import { clutoBytes, readCluto } from '../../src/data/cluto.ts'
 import { readAs } from '../../src/data/convert.ts'
 import { openCsv } from '../../src/data/csv.ts'
+import { gunzipped } from '../../src/data/gzip.ts'
+import { openHdf5 } from '../../src/data/hdf5.ts'
+import { openJsonl } from '../../src/data/jsonl.ts'
 import { npyBytes, npyHeader, openNpy } from '../../src/data/npy.ts'
 import { npzBytes, readNpz } from '../../src/data/npz.ts'
+import { openParquet } from '../../src/data/parquet.ts'
+import { openSafetensors } from '../../src/data/safetensors.ts'
 import type { Table } from '../../src/data/table.ts'
 import { openVecs, vecsEncoder } from '../../src/data/vecs.ts'
 import { fuzzSeed } from './fuzz-seed.ts'
 import { concat, encoded, memorySource } from './memory-source.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
+const path = temporaryFolder()
 const CASES = 300
 const SEED = fuzzSeed('damaged-files.test.ts')
 
@@ -25,10 +35,22 @@ const M = sparseMatrix(
 )
 const floats = Float32Array.from({ length: 24 }, (_, i) => i / 3)
 
-async function readTable(table: Promise<Table>): Promise<void> {
+async function readTable(table: Promise<Table | SparseMatrix>): Promise<void> {
   const opened = await table
+  if (!('read' in opened)) return
   await opened.read(0, opened.rows)
-  await readAs(opened, 'f32', 0, opened.rows)
+  await opened.names?.()
+  await opened.close()
+  await readAs(opened, 'f32', 0, opened.type === 'f64' ? opened.rows : 0)
+}
+
+const golden = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(`golden/${name}`, import.meta.url)))
+
+/** HDF5 is read by a library that opens the file itself. */
+async function readHdf5(source: ByteSource): Promise<void> {
+  const file = path('damaged.h5')
+  await writeFile(file, await source.read(0, source.size))
+  await readTable(openHdf5({ ...source, path: file }))
 }
 
 const FORMATS: Record<string, { files: Uint8Array[]; read(source: ByteSource): Promise<unknown> }> = {
@@ -40,7 +62,10 @@ const FORMATS: Record<string, { files: Uint8Array[]; read(source: ByteSource): P
     ],
     read: (source) => readTable(openNpy(source)),
   },
-  npz: { files: [npzBytes(M)], read: readNpz },
+  npz: {
+    files: [npzBytes(M), golden('sparse-coo.npz'), golden('arrays.npz')],
+    read: (source) => readTable(readNpz(source, { dataset: source.size % 2 ? undefined : 'train' })),
+  },
   fvecs: { files: [encoded(vecsEncoder('fvecs', 4), floats)], read: (source) => readTable(openVecs(source, 'fvecs')) },
   bvecs: {
     files: [encoded(vecsEncoder('bvecs', 3), Uint8Array.of(1, 2, 3, 4, 5, 6))],
@@ -49,6 +74,24 @@ const FORMATS: Record<string, { files: Uint8Array[]; read(source: ByteSource): P
   csv: {
     files: [text('1,2,3\n4,5,6\n'), text('a b\n1 2\n\n# c\n3 4'), text('\ufeffx;y\r\n"1";"2.5e3"\r\nnan;-inf\r\n')],
     read: (source) => readTable(openCsv(source)),
+  },
+  jsonl: {
+    files: [text('[1, 2]\n[3, 4]\n'), golden('embeddings.jsonl')],
+    read: (source) => readTable(openJsonl(source)),
+  },
+  safetensors: { files: [golden('one.safetensors')], read: (source) => readTable(openSafetensors(source)) },
+  parquet: {
+    files: ['polars-snappy', 'polars-zstd', 'duckdb-lists', 'duckdb-groups'].map((name) => golden(`${name}.parquet`)),
+    read: (source) => readTable(openParquet(source)),
+  },
+  arrow: {
+    files: ['polars-long-lz4.arrow', 'polars-zstd.arrow', 'lists.arrow', 'lists.arrows', 'mixed.arrow'].map(golden),
+    read: (source) => readTable(openArrow(source)),
+  },
+  hdf5: { files: [golden('benchmark.hdf5'), golden('chunked.h5')], read: readHdf5 },
+  gz: {
+    files: [golden('npy-float64.npy.gz')],
+    read: async (source) => readTable(openNpy(await gunzipped(source))),
   },
   mat: { files: [clutoBytes(M), text('2 3\n1 2 3\n4 5 6\n')], read: readCluto },
 }
@@ -175,4 +218,21 @@ describe('text that would take far more time or memory than it has bytes', () =>
       /line 2: there are more than 2 numbers/,
     )
   })
+})
+
+describe('files that were cut', () => {
+  test.each(Object.keys(FORMATS).filter((format) => !['csv', 'mat', 'jsonl', 'fvecs', 'bvecs'].includes(format)))(
+    '%s',
+    async (format) => {
+      const { files, read } = FORMATS[format]
+      for (const file of files) {
+        // The last bytes of an Arrow stream only say that it ends.
+        const last = format === 'arrow' ? [] : [file.length - 1]
+        for (const length of [0, 1, 7, Math.floor(file.length / 2), ...last]) {
+          const error: unknown = await read(memorySource('x', file.slice(0, length))).catch((error: unknown) => error)
+          expect(error, `${format}, ${length} of ${file.length} bytes`).toBeInstanceOf(CentroidalError)
+        }
+      }
+    },
+  )
 })

@@ -19,14 +19,14 @@ describe('formatOf', () => {
 
   test('an extension that does not work', async () => {
     expect(await failure(() => formatOf('dir/data.parquet'))).toBe(
-      'bad-file: "dir/data.parquet" has no extension that works here. The formats are known by .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat.',
+      'bad-file: "dir/data.parquet" cannot be written: vectors are written as .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat, each also with .gz.',
     )
-    expect(await failure(() => formatOf('npy'))).toContain('"npy" has no extension')
+    expect(await failure(() => formatOf('npy'))).toContain('"npy" cannot be written')
   })
 
   test('labels in a format for vectors', async () => {
     expect(await failure(() => formatOf('labels.fvecs', 'labels'))).toBe(
-      'bad-file: "labels.fvecs" has no extension that works here. Labels go into .ivecs .npy .csv .tsv.',
+      'bad-file: "labels.fvecs" cannot be written: labels are written as .ivecs .npy .csv .tsv, each also with .gz.',
     )
   })
 

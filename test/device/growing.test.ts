@@ -33,19 +33,16 @@ async function distancesOf(device: Device, rows: number, times: number, signal?:
     const values = Float32Array.from({ length: rows * COLS }, (_, i) => Math.sin(i * i))
     const x = scope.upload(values, 'rows')
     const out = scope.allocate(rows * rows * 4, 'distances')
-    const jobs = (memory: CpuMemory): CpuJob[] =>
-      Array.from({ length: times }, () => ({
-        entry: 'distanceMatrix',
-        items: rows,
-        grain: 3,
-        args: distanceBlock({
-          x: memory.address(x, x.bytes),
-          stride: COLS,
-          centers: memory.address(x, x.bytes),
-          k: rows,
-          out: memory.address(out, out.bytes),
-        }),
-      }))
+    function* jobs(memory: CpuMemory): Generator<CpuJob> {
+      const args = distanceBlock({
+        x: memory.address(x, x.bytes),
+        stride: COLS,
+        centers: memory.address(x, x.bytes),
+        k: rows,
+        out: memory.address(out, out.bytes),
+      })
+      for (let i = 0; i < times; i++) yield { entry: 'distanceMatrix', items: rows, grain: 3, args }
+    }
     await device.run({ name: 'distances', webgpu: () => [], cpu: jobs }, { signal })
     return new Float32Array(await device.read(out))
   } finally {

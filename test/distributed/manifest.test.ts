@@ -47,7 +47,7 @@ describe('a manifest', () => {
       ['inner/2.npy', 40, 12],
     ])
     const source = await openShards(path('shards.json'))
-    const all = (await Promise.all(files().map(readVectors))).flatMap(({ data }) => Array.from(data))
+    const all = (await Promise.all(files().map((file) => readVectors(file)))).flatMap(({ data }) => Array.from(data))
     expect(Array.from(await source.read(0, source.rows))).toEqual(all)
     for (const [start, end] of [
       [0, 1],

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
-import { createGrowWorkspace, growNodes } from '../../src/kernels/partition-tree.ts'
-import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices } from './devices.ts'
+import { createGrowWorkspace, growNodes, growSubtrees } from '../../src/kernels/partition-tree.ts'
+import { DEVICES, DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices } from './devices.ts'
 
 /** Members after one level, for nodes given as [from, to, split]. */
 async function grow(
@@ -116,4 +116,55 @@ describe('growing the nodes of a tree', () => {
       expect(left).toEqual(Array.from({ length: 20 }, (_, i) => i))
     })
   })
+})
+
+/** Where the leaves of a node begin and end: half of the leaves to each side, and of the points in proportion. */
+function leaves(from: number, to: number, cells: number): [number, number][] {
+  if (cells < 2) return [[from, to]]
+  const left = Math.ceil(cells / 2)
+  const middle = from + Math.round(((to - from) * left) / cells)
+  return [...leaves(from, middle, left), ...leaves(middle, to, cells - left)]
+}
+
+describe('growing nodes down to their leaves', () => {
+  onDevices(
+    DEVICES.filter(({ name }) => name.startsWith('cpu')),
+    (opened) => {
+      // The largest node fills its areas of scratch memory. Samples are smaller than it, or as large.
+      test.each([
+        ['f32', 97, 16, 32],
+        ['f32', 33, 5, 64],
+        ['u8', 121, 7, 32],
+        ['u8', 120, 120, 16],
+      ])('on a line of %s, %i points to %i leaves by samples of %i', async (type, size, cells, sample) => {
+        const n = size + 29
+        const random = createRandom(size)
+        const values = Array.from({ length: n }, (_, i) => i)
+        for (let i = n - 1; i > 0; i--) {
+          const j = random.below(i + 1)
+          ;[values[i], values[j]] = [values[j], values[i]]
+        }
+        const table = Uint32Array.of(0, size, cells, size, n, 3)
+        const members = await opened.use(async (buffers) => {
+          const points = buffers.rows(type === 'u8' ? Uint8Array.from(values) : Float32Array.from(values), 1)
+          const start = Uint32Array.from({ length: n }, (_, i) => i)
+          const members = buffers.output(n * 4, start)
+          const workspace = createGrowWorkspace(buffers.device, buffers.scope, points, 2)
+          const args = { points, members: members.buffer, nodes: buffers.upload(table), table, workspace }
+          await growSubtrees(buffers.device, { ...args, sample, steps: 3, seed: 7 }, size)
+          return members.words()
+        })
+        for (const [from, to, count] of [table.subarray(0, 3), table.subarray(3)]) {
+          const inside = Array.from(members.subarray(from, to))
+          expect(inside.slice().sort((a, b) => a - b)).toEqual(Array.from({ length: to - from }, (_, i) => from + i))
+          const sorted = values.slice(from, to).sort((a, b) => a - b)
+          for (const [first, end] of leaves(from, to, count)) {
+            // Values of a leaf follow each other among those of the node.
+            const ranks = Array.from(members.subarray(first, end), (point) => sorted.indexOf(values[point]))
+            expect(Math.max(...ranks) - Math.min(...ranks) + 1).toBe(end - first)
+          }
+        }
+      })
+    },
+  )
 })

@@ -127,6 +127,12 @@ const MOST_BYTES = 2 ** 30
 export async function heldInMemory(source: VectorSource): Promise<VectorSource> {
   const { rows, cols, type, name, sparse } = source
   if (sparse !== undefined || rows * cols * (type === 'u8' ? 1 : 4) > MOST_BYTES) return source
+  if (source.read64) {
+    const wide = await source.read64(0, rows)
+    // Vectors that 32-bit floats can hold are held as such when they are clustered.
+    const read64 = async (start: number, end: number): Promise<Float64Array> => wide.subarray(start * cols, end * cols)
+    return { ...source, read64 }
+  }
   const data = await source.read(0, rows)
   return { rows, cols, type, name, read: async (start, end) => data.subarray(start * cols, end * cols) }
 }

@@ -1,8 +1,9 @@
 /** `centroidal assign`: more vectors to the clusters of a finished run. */
 import type { Command } from 'commander'
-import { loadModel, type ShardedVectors, writeLabels } from '../../index.ts'
-import { openInput } from '../open-input.ts'
-import { tryFile } from '../out-file.ts'
+import { labelBytes, loadModel, type ShardedVectors, writeLabels } from '../../index.ts'
+import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
+import { badValue } from '../option-values.ts'
+import { STDOUT, tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
@@ -18,7 +19,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface AssignFlags extends DeviceFlags, SpeechFlags, MachineFlags {
+interface AssignFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags {
   readonly out?: string
   readonly suffix?: string
 }
@@ -29,27 +30,30 @@ export function addAssignCommand(program: Command, session: Session): void {
     .summary('put more vectors into the clusters of a run')
     .description('Gives every vector of a file the number of the nearest centre of a finished run.')
     .argument('<run>', 'the folder that centroidal cluster wrote')
-    .argument(
-      '<vectors>',
-      'the vectors to assign: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat; a manifest of shards: .json',
+    .argument('<vectors...>', `the vectors to assign: ${VECTOR_FILES}`)
+    .option(
+      '-o, --out <file>',
+      'where the labels go: .npy .ivecs .csv .tsv, or - for standard output; needed without --on',
     )
-    .option('-o, --out <file>', 'where the labels go: .npy .ivecs .csv .tsv; needed without --on')
     .option('--suffix <name>', 'with --on, labels go to files named by their shard and this (default: labels)')
-    .action((run: string, vectors: string, flags: AssignFlags) => assign(session, run, vectors, flags))
+    .action((run: string, vectors: string[], flags: AssignFlags) => assign(session, run, vectors, flags))
     .addHelpText(
       'after',
       '\nExample:\n  centroidal assign run more.npy --out labels.npy\n  centroidal assign run shards.json --on redis://store',
     )
+  addInputOptions(command)
   addMachineOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
 
-async function assign(session: Session, run: string, file: string, flags: AssignFlags): Promise<void> {
+async function assign(session: Session, run: string, files: readonly string[], flags: AssignFlags): Promise<void> {
   const { stdout, stderr } = session
   const began = performance.now()
+  const toStdout = flags.out === STDOUT
+  if (toStdout && flags.json) throw badValue('--out', STDOUT, 'standard output takes the labels or the JSON of --json.')
   const model = await loadModel(run)
-  const source = await openInput(file, flags.on !== undefined)
+  const source = await openInput(session, files, flags)
   if (flags.on !== undefined) {
     return shardWork(session, source as ShardedVectors, flags, 'assigning the vectors', (pool, control) =>
       pool.assign(source as ShardedVectors, model, control),
@@ -59,7 +63,7 @@ async function assign(session: Session, run: string, file: string, flags: Assign
   const signal = session.interruption()
   const view = createProgressView(stderr, flags.quiet === true, signal)
   try {
-    await tryFile(out, (probe) => writeLabels(probe, Uint32Array.of(0)))
+    if (!toStdout) await tryFile(out, (probe) => writeLabels(probe, Uint32Array.of(0)))
     const device = await openChosenDevice(flags)
     try {
       const { labels, distances } = await model.assign(source, {
@@ -67,7 +71,8 @@ async function assign(session: Session, run: string, file: string, flags: Assign
         signal,
         onProgress: (share) => view.show({ label: 'assigning the vectors', share }),
       })
-      await writeLabels(out, labels)
+      if (toStdout) session.stdout.bytes(await labelBytes('labels.csv', labels))
+      else await writeLabels(out, labels)
       view.stop()
       const distortion = mean(distances)
       const seconds = (performance.now() - began) / 1000
@@ -85,7 +90,7 @@ async function assign(session: Session, run: string, file: string, flags: Assign
           deviceReason: reason,
           out,
         })
-      } else if (!flags.quiet) {
+      } else if (!flags.quiet && !toStdout) {
         const sizes = sizesOf(labels, k)
         const { smallest, largest } = summarizeSizes(sizes)
         stdout.line(`Assigned ${count(labels.length, 'vector')} to ${count(k, 'cluster')} in ${duration(seconds)}.`)

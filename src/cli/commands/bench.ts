@@ -1,11 +1,12 @@
 /** `centroidal bench`: which method is best for the vectors of a file. */
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type Device, type MethodName, openVectors, type VectorSource } from '../../index.ts'
+import type { Device, MethodName, VectorSource } from '../../index.ts'
 import { chooseMethods, defaultCount, parseMethods } from '../bench/methods.ts'
 import { heldInMemory, type RaceResult, race, warmUp } from '../bench/race.ts'
 import { textPlot } from '../bench/text-plot.ts'
 import { endWords, judgeRaces, type Verdict } from '../bench/verdict.ts'
+import { addInputOptions, type InputFlags, inputName, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue, oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -22,7 +23,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface BenchFlags extends DeviceFlags, SpeechFlags {
+interface BenchFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly k?: number
   readonly seconds: number
   readonly methods?: readonly MethodName[] | 'all'
@@ -39,8 +40,8 @@ export function addBenchCommand(program: Command, session: Session): void {
     .description(
       `Runs several methods on the vectors of a file, each for the same time, and tells which ends with the lowest distortion and which gets there first. ${FAIRNESS} This measures methods on your data; what the project measures of itself is npm run bench in its repository. Ctrl-C keeps what was reached.`,
     )
-    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
-    .action((vectors: string, flags: BenchFlags) => bench(session, vectors, flags))
+    .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
+    .action((vectors: string[], flags: BenchFlags) => bench(session, vectors, flags))
     .addHelpText(
       'after',
       `
@@ -64,6 +65,7 @@ Example:
       .default('euclidean'),
     new Option('--seed <number>', 'same seed, same starts').argParser(wholeNumber('--seed', '', 0)).default(0),
   ])
+  addInputOptions(command)
   addDeviceOptions(command)
   addOptionGroup(command, 'Results:', [
     new Option(
@@ -84,8 +86,9 @@ function positiveSeconds(text: string): number {
   return value
 }
 
-async function bench(session: Session, file: string, flags: BenchFlags): Promise<void> {
-  const opened = await openVectors(file)
+async function bench(session: Session, files: readonly string[], flags: BenchFlags): Promise<void> {
+  const file = inputName(files)
+  const opened = await openInput(session, files, flags)
   try {
     const k = flags.k ?? defaultCount(opened.rows)
     const methods = chooseMethods(flags.methods, opened, k)

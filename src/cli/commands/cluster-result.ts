@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { ClusterModel } from '../../index.ts'
 import { type MachineReport, machineWords } from '../machine-watch.ts'
+import type { Members } from '../members.ts'
 import type { Output } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
 import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
@@ -24,9 +25,13 @@ export interface ClusterResult {
   readonly out: string
   readonly agreement: Agreement | undefined
   readonly machines?: MachineReport | undefined
+  readonly members: readonly Members[] | undefined
 }
 
-export function resultObject({ model, seconds, out, agreement, machines }: ClusterResult): object {
+/** Clusters whose members are told; the report has more. */
+const MOST_TOLD = 5
+
+export function resultObject({ model, seconds, out, agreement, machines, members }: ClusterResult): object {
   const { method, metric, k, rows, cols, seed, stopped, iterations, device, options, certainty } = model.facts
   return {
     type: 'result',
@@ -52,11 +57,12 @@ export function resultObject({ model, seconds, out, agreement, machines }: Clust
     out,
     ...(machines && { machines }),
     ...agreement,
+    ...(members && { members }),
   }
 }
 
 export function tellResult(stdout: Output, result: ClusterResult): void {
-  const { model, seconds, out, agreement, machines } = result
+  const { model, seconds, out, agreement, machines, members } = result
   const { facts, sizes } = model
   const { bold, dim } = stdout.colors
   const { smallest, median, largest, empty } = summarizeSizes(sizes)
@@ -87,6 +93,9 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
     row('classes', purityWords(agreement))
     row('', nmiWords(agreement))
     row('', entropyWords(agreement))
+  }
+  for (const [i, { cluster, names }] of (members ?? []).slice(0, MOST_TOLD).entries()) {
+    row(i === 0 ? 'members' : '', `${number(cluster)}: ${names.join(', ')}`.slice(0, 100))
   }
   const mixture = model.sigmas ? ['weights.npy', 'sigmas.npy'] : []
   row(

@@ -1,9 +1,9 @@
 /** `centroidal cluster`: from a file of vectors to a folder with centres, labels and a report. */
-import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { type ClusterModel, clusterSteps, type VectorSource } from '../../index.ts'
+import { inputName, inputTitle, openInput, typedInput, VECTOR_FILES } from '../input-files.ts'
 import { type MachineReport, MachineWatch } from '../machine-watch.ts'
-import { openInput } from '../open-input.ts'
+import { membersOf } from '../members.ts'
 import { OutFolder } from '../out-folder.ts'
 import { ClusterProgress } from '../progress/cluster-progress.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -26,11 +26,8 @@ export function addClusterCommand(program: Command, session: Session): void {
     .description(
       'Groups vectors into k clusters around their means, and writes centres, labels and a report with pictures into a folder. Ctrl-C saves what was reached; --resume goes on from there.',
     )
-    .argument(
-      '<vectors>',
-      'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat; a manifest of shards: .json',
-    )
-    .action((vectors: string, flags: ClusterFlags) => clusterFile(session, vectors, flags))
+    .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
+    .action((vectors: string[], flags: ClusterFlags) => clusterFiles(session, vectors, flags))
     .addHelpText(
       'after',
       `
@@ -42,14 +39,17 @@ Example:
   centroidal cluster digits.npy -k 64 --truth classes.npy --image 28x28 --out run
   centroidal cluster vectors.npy -k 1000 --method canopy --canopy-radius 0.8
   centroidal cluster vectors.npy -k auto --out run
+  centroidal cluster part-*.parquet -k 1000 --columns embedding --out run
+  centroidal cluster table.csv -k 10 --columns height,weight
+  gunzip -c words.vec.gz | centroidal cluster - -k 100
   centroidal cluster vectors.npy --resume run --iterations 300
   centroidal cluster shards.json -k 100000 --on redis://store --out run`,
     )
   addClusterOptions(command)
 }
 
-export async function clusterFile(session: Session, file: string, flags: ClusterFlags): Promise<void> {
-  const source = await openInput(file, flags.on !== undefined)
+export async function clusterFiles(session: Session, files: readonly string[], flags: ClusterFlags): Promise<void> {
+  const source = await openInput(session, files, flags)
   try {
     const inputs = await readInputs(flags, source)
     const out = await OutFolder.claim(flags.out ?? flags.resume ?? 'run')
@@ -60,20 +60,22 @@ export async function clusterFile(session: Session, file: string, flags: Cluster
     const interrupted = session.interrupted
     const { truth } = inputs
     const agreed = truth && agreement(model.labels, truth)
-    const { title = basename(file), image } = flags
+    const { title = inputTitle(files), image } = flags
+    const file = inputName(files)
+    const members = await membersOf(source, model)
     await saveRun(out, model, async () => {
       const confusion = truth && confusionOf(model.labels, truth, model.facts.k)
       const notes: RunNotes = {
         ...defined({ image, confusion, agreement: agreed, sparseEntries: source.sparse?.values.length }),
-        ...defined({ mixture: await circles.drawn() }),
+        ...defined({ mixture: await circles.drawn(), members }),
         ...{ title, file, commandLine: session.commandLine, elements: source.type, seconds },
       }
       return { notes, page: await clusterPage(title, clusterRun(out.path, model, notes)) }
     })
-    const result = { model, seconds, out: out.path, agreement: agreed, machines }
+    const result = { model, seconds, out: out.path, agreement: agreed, machines, members }
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
-    if (interrupted) throw savedInterruption(model, file, out)
+    if (interrupted) throw savedInterruption(model, files, out)
   } finally {
     await source.close?.()
   }
@@ -127,9 +129,9 @@ async function run(
   }
 }
 
-function savedInterruption(model: ClusterModel, file: string, out: OutFolder): Interrupted {
+function savedInterruption(model: ClusterModel, files: readonly string[], out: OutFolder): Interrupted {
   const rounds = count(model.facts.iterations.length, 'round')
   return new Interrupted(
-    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${quoted(file)} --resume ${quoted(out.path)}`,
+    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${typedInput(files)} --resume ${quoted(out.path)}`,
   )
 }

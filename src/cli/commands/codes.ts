@@ -1,7 +1,7 @@
 /** `centroidal encode` and `centroidal decode`: vectors to codes and back. */
 import type { Command } from 'commander'
 import { loadQuantizer, matrix, readVectors, type ShardedVectors, writeVectors } from '../../index.ts'
-import { openInput } from '../open-input.ts'
+import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
@@ -17,11 +17,11 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface CodeFlags extends DeviceFlags, SpeechFlags {
+interface CodeFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly out: string
 }
 
-interface EncodeFlags extends DeviceFlags, SpeechFlags, MachineFlags {
+interface EncodeFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags {
   readonly out?: string
   readonly suffix?: string
 }
@@ -32,10 +32,12 @@ export function addCodeCommands(program: Command, session: Session): void {
     .summary('turn vectors into codes')
     .description('Writes every vector of a file as the few bytes that a quantizer makes of it.')
     .argument('<quantizer>', 'the folder that centroidal quantize wrote')
-    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; a manifest of shards: .json')
+    .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
     .option('-o, --out <file>', 'where the codes go, one row of bytes a vector: .npy .bvecs; needed without --on')
     .option('--suffix <name>', 'with --on, codes go to files named by their shard and this (default: codes)')
-    .action((quantizer: string, vectors: string, flags: EncodeFlags) => encodeFile(session, quantizer, vectors, flags))
+    .action((quantizer: string, vectors: string[], flags: EncodeFlags) =>
+      encodeFile(session, quantizer, vectors, flags),
+    )
     .addHelpText('after', '\nExample:\n  centroidal encode quantizer base.bvecs --out codes.npy')
   const decode = program
     .command('decode')
@@ -46,14 +48,20 @@ export function addCodeCommands(program: Command, session: Session): void {
     .requiredOption('-o, --out <file>', 'where the vectors go: .npy .fvecs .csv .tsv')
     .action((quantizer: string, codes: string, flags: CodeFlags) => decodeFile(session, quantizer, codes, flags))
     .addHelpText('after', '\nExample:\n  centroidal decode quantizer codes.npy --out near.npy')
+  addInputOptions(encode)
   addMachineOptions(encode)
   for (const command of [encode, decode]) addSpeechOptions(addDeviceOptions(command))
 }
 
-async function encodeFile(session: Session, folder: string, file: string, flags: EncodeFlags): Promise<void> {
+async function encodeFile(
+  session: Session,
+  folder: string,
+  files: readonly string[],
+  flags: EncodeFlags,
+): Promise<void> {
   const began = performance.now()
   const quantizer = await loadQuantizer(folder)
-  const source = await openInput(file, flags.on !== undefined)
+  const source = await openInput(session, files, flags)
   if (flags.on !== undefined) {
     return shardWork(session, source as ShardedVectors, flags, 'encoding the vectors', (pool, control) =>
       pool.encode(source as ShardedVectors, quantizer, control),

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { CentroidalError, ImageIndex, loadIndex, loadModel, openVectors } from '../../index.ts'
+import { CentroidalError, ImageIndex, loadIndex, loadModel } from '../../index.ts'
+import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -17,7 +18,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface IndexFlags extends DeviceFlags, SpeechFlags {
+interface IndexFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly images?: string
   readonly remove?: readonly number[]
   readonly out?: string
@@ -31,7 +32,7 @@ export function addIndexCommand(program: Command, session: Session): void {
       'Gives every descriptor the word it is nearest to, and keeps for every word the images that have it. With an index in place of a vocabulary, images are added to it or taken out of it.',
     )
     .argument('<from>', 'the folder of a vocabulary (or of any centroidal cluster), or of an index to change')
-    .argument('[vectors]', 'the descriptors of the images to put in: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('[vectors]', `the descriptors of the images to put in: ${VECTOR_FILES}`)
     .option('--images <file>', 'the image number of each descriptor, one a row')
     .option('--remove <numbers>', 'images to take out first, such as 3,17', readNumbers)
     .option('-o, --out <folder>', 'where the index goes (default: index, or the index that is changed)')
@@ -46,6 +47,7 @@ Example:
   centroidal index index more.npy --images more-images.npy
   centroidal index index --remove 3,17`,
     )
+  addInputOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
@@ -108,7 +110,7 @@ async function addVectors(session: Session, index: ImageIndex, file: string, fla
       'Option --images is missing: name the file with the image number of each descriptor.',
     )
   }
-  const source = await openVectors(file)
+  const source = await openInput(session, file, flags)
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   try {

@@ -1,5 +1,5 @@
 /** `centroidal quantize`: from vectors to a quantizer in a folder. */
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
   QUANTIZER_TYPES,
@@ -11,7 +11,7 @@ import {
   trainQuantizer,
   type VectorInput,
 } from '../../index.ts'
-import { openInput } from '../open-input.ts'
+import { addInputOptions, type InputFlags, inputName, inputTitle, openInput, VECTOR_FILES } from '../input-files.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -31,7 +31,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface QuantizeFlags extends DeviceFlags, SpeechFlags, MachineFlags {
+interface QuantizeFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags {
   readonly sample?: number
   readonly type: QuantizerType
   readonly m?: number
@@ -52,13 +52,10 @@ export function addQuantizeCommand(program: Command, session: Session): void {
     .description(
       'Learns from vectors how to write others as a few bytes each, and writes a folder for centroidal encode, decode and search. Ctrl-C saves what was reached.',
     )
-    .argument(
-      '<vectors>',
-      'the vectors to learn from: .npy .fvecs .bvecs .ivecs .csv .tsv; a manifest of shards: .json',
-    )
+    .argument('<vectors...>', `the vectors to learn from: ${VECTOR_FILES}`)
     .requiredOption('-o, --out <folder>', 'gets books.npy, rotation.npy, model.json and report.html')
     .option('--title <text>', 'heading of the report (default: the name of the file)')
-    .action((vectors: string, flags: QuantizeFlags) => quantize(session, vectors, flags))
+    .action((vectors: string[], flags: QuantizeFlags) => quantize(session, vectors, flags))
     .addHelpText(
       'after',
       `
@@ -106,19 +103,21 @@ Example:
       'of a manifest of shards, learn from this many vectors drawn by the seed (default: 1000000)',
     ).argParser(wholeNumber('--sample', 'vectors', 1)),
   ])
+  addInputOptions(command)
   addMachineOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
 
-async function quantize(session: Session, file: string, flags: QuantizeFlags): Promise<void> {
-  const source = await openInput(file, flags.on !== undefined)
+async function quantize(session: Session, files: readonly string[], flags: QuantizeFlags): Promise<void> {
+  const file = inputName(files)
+  const source = await openInput(session, files, flags)
   try {
     const out = await OutFolder.claim(flags.out)
     const began = performance.now()
     const quantizer = await train(session, await trainingVectors(session, source, flags), flags)
     const seconds = (performance.now() - began) / 1000
-    const { title = basename(file) } = flags
+    const { title = inputTitle(files) } = flags
     await saveRun(out, quantizer, async () => {
       const notes = { title, file, commandLine: session.commandLine, elements: source.type, seconds }
       const page = await quantizerPage(title, { kind: 'quantizer', name: out.path, quantizer, notes })

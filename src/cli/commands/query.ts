@@ -1,6 +1,7 @@
 /** `centroidal query`: which images of an index are most like given ones. */
 import type { Command } from 'commander'
-import { loadIndex, openVectors, type QueryRanking } from '../../index.ts'
+import { loadIndex, type QueryRanking } from '../../index.ts'
+import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { realNumber, wholeNumber } from '../option-values.ts'
 import { createProgressView } from '../progress/view.ts'
 import { claimRankings } from '../rankings.ts'
@@ -15,7 +16,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface QueryFlags extends DeviceFlags, SpeechFlags {
+interface QueryFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly images?: string
   readonly words?: number
   readonly sigma?: number
@@ -35,7 +36,7 @@ export function addQueryCommand(program: Command, session: Session): void {
       'Ranks the images of an index by the cosine of their words with those of the images asked about, rare words weighing more (tf-idf).',
     )
     .argument('<index>', 'the folder that centroidal index wrote')
-    .argument('<vectors>', 'descriptors of the images to ask about: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('<vectors>', `descriptors of the images to ask about: ${VECTOR_FILES}`)
     .option('--images <file>', 'the image number of each descriptor (default: all are of one image, number 0)')
     .option(
       '--words <count>',
@@ -61,6 +62,7 @@ Example:
   centroidal query index descriptors.npy --top 5
   centroidal query index queries.npy --images query-images.npy --words 3 --out rankings.jsonl`,
     )
+  addInputOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }
@@ -103,7 +105,7 @@ async function rank(
   file: string,
   { images: numbers, words, sigma, top, ...flags }: QueryFlags,
 ): Promise<QueryRanking[]> {
-  const source = await openVectors(file)
+  const source = await openInput(session, file, flags)
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   try {

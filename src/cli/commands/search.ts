@@ -12,6 +12,7 @@ import {
   writeNeighbors,
   writeVectors,
 } from '../../index.ts'
+import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { oneOf, wholeNumber } from '../option-values.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
@@ -27,7 +28,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface SearchFlags extends DeviceFlags, SpeechFlags {
+interface SearchFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly nearest: number
   readonly distance?: CodeDistance
   readonly rerank?: string
@@ -46,7 +47,7 @@ export function addSearchCommand(program: Command, session: Session): void {
     )
     .argument('<quantizer>', 'the folder that centroidal quantize wrote')
     .argument('<codes>', 'what centroidal encode wrote: .npy .bvecs')
-    .argument('<queries>', 'the vectors to look for: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('<queries>', `the vectors to look for: ${VECTOR_FILES}`)
     .addOption(
       new Option('-n, --nearest <count>', 'how many to find for each query')
         .argParser(wholeNumber('--nearest', 'neighbours', 1))
@@ -78,6 +79,7 @@ Example:
   centroidal search quantizer codes.npy queries.bvecs --nearest 10 --rerank base.bvecs --out found.ivecs
   centroidal evaluate neighbours found.ivecs --truth groundtruth.ivecs`,
     )
+  addInputOptions(command)
   addSpeechOptions(addDeviceOptions(command))
 }
 
@@ -90,7 +92,7 @@ async function search(
 ): Promise<void> {
   const began = performance.now()
   const index = new CodeIndex(await loadQuantizer(folder), await readVectors(file))
-  const queries = await openVectors(asked)
+  const queries = await openInput(session, asked, flags)
   let originals: VectorSource | undefined
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)

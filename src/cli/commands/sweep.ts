@@ -7,7 +7,6 @@ import {
   METHODS,
   type MethodName,
   type MethodOptions,
-  openVectors,
   SWEEP_DEFAULTS,
   type SweepOptions,
   type SweepResult,
@@ -16,11 +15,12 @@ import {
   type VectorSource,
 } from '../../index.ts'
 import { heldInMemory } from '../bench/race.ts'
+import { addInputOptions, type InputFlags, inputName, openInput, typedInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue, oneOf, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
 import { type SweepFacts, sweepPage } from '../report/sweep-page.ts'
-import { Interrupted, type Output, quoted, type Session } from '../session.ts'
+import { Interrupted, type Output, type Session } from '../session.ts'
 import { parseCounts } from '../sweep/counts.ts'
 import { SCORES, scoreText } from '../sweep/score-names.ts'
 import { stepPlot } from '../sweep/step-plot.ts'
@@ -35,7 +35,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface SweepFlags extends DeviceFlags, SpeechFlags, MethodOptions {
+interface SweepFlags extends DeviceFlags, InputFlags, SpeechFlags, MethodOptions {
   readonly k?: SweepOptions['k']
   readonly steps?: number
   readonly method: 'auto' | MethodName
@@ -67,8 +67,8 @@ export function addSweepCommand(program: Command, session: Session): void {
     .description(
       'Clusters vectors with several numbers of clusters and scores each clustering: distortion, BIC, silhouette, Davies-Bouldin, Calinski-Harabasz, and how far different seeds agree. One sentence says which number fits. Each clustering begins from the one with fewer clusters, so that it takes few rounds. Ctrl-C keeps the numbers that are done.',
     )
-    .argument('<vectors>', 'the vectors: .npy .fvecs .bvecs .ivecs .csv .tsv; sparse: .npz .mat')
-    .action((vectors: string, flags: SweepFlags) => sweepFile(session, vectors, flags))
+    .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
+    .action((vectors: string[], flags: SweepFlags) => sweepFile(session, vectors, flags))
     .addHelpText(
       'after',
       `
@@ -77,6 +77,7 @@ Example:
   centroidal sweep vectors.npy --k 2..30 --steps 29 --method gmm
   centroidal sweep vectors.npy --k 10,20,50,100 --seeds 1 --out trial`,
     )
+  addInputOptions(command)
   addOptionGroup(command, 'What is tried:', [
     new Option(
       '-k, --k <numbers>',
@@ -111,9 +112,10 @@ Example:
   addSpeechOptions(command)
 }
 
-async function sweepFile(session: Session, file: string, flags: SweepFlags): Promise<void> {
+async function sweepFile(session: Session, files: readonly string[], flags: SweepFlags): Promise<void> {
   const k = countsOf(flags)
-  const opened = await openVectors(file)
+  const file = inputName(files)
+  const opened = await openInput(session, files, flags)
   try {
     const most = 'from' in k ? k.to : Math.max(...k)
     if (most > opened.rows) {
@@ -125,7 +127,7 @@ async function sweepFile(session: Session, file: string, flags: SweepFlags): Pro
       const began = performance.now()
       const result = await run(session, await heldInMemory(opened), k, flags, device)
       const seconds = (performance.now() - began) / 1000
-      await tellAll({ session, file, flags, source: opened, device, out, result, seconds })
+      await tellAll({ session, file, typed: typedInput(files), flags, source: opened, device, out, result, seconds })
     } finally {
       await device.close()
     }
@@ -191,6 +193,8 @@ function stepObject(step: SweepStep): Record<string, unknown> {
 interface Done {
   readonly session: Session
   readonly file: string
+  /** The files, as they are typed in a command. */
+  readonly typed: string
   readonly flags: SweepFlags
   readonly source: VectorSource
   readonly device: Device
@@ -227,7 +231,7 @@ async function tellAll(done: Done): Promise<void> {
   }
 }
 
-function tell(stdout: Output, { file, source, result, seconds, out }: Done): void {
+function tell(stdout: Output, { file, typed, source, result, seconds, out }: Done): void {
   const { bold, dim } = stdout.colors
   const { steps, best, elbow, advice, advised, next, silhouetteForm } = result
   const form = silhouetteForm === 'simplified' ? 'silhouette is the simplified one; ' : ''
@@ -257,9 +261,8 @@ function tell(stdout: Output, { file, source, result, seconds, out }: Done): voi
   for (const text of plot) stdout.line(`  ${text}`)
   stdout.line('')
   stdout.line(bold(advice))
-  if (next) stdout.line(`  next    centroidal sweep ${quoted(file)} --k ${next.from}..${next.to}`)
-  else if (advised !== undefined && advised > 1)
-    stdout.line(`  next    centroidal cluster ${quoted(file)} -k ${advised}`)
+  if (next) stdout.line(`  next    centroidal sweep ${typed} --k ${next.from}..${next.to}`)
+  else if (advised !== undefined && advised > 1) stdout.line(`  next    centroidal cluster ${typed} -k ${advised}`)
   stdout.line(`  report  ${bold(join(out.path, 'report.html'))}`)
 }
 

@@ -1,9 +1,10 @@
 /** `centroidal vocabulary`: clusters descriptors, so that the clusters can serve as the words of images. */
 import { type Command, Option } from 'commander'
 import { METHODS } from '../../index.ts'
+import { addInputOptions, VECTOR_FILES } from '../input-files.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import type { Session } from '../session.ts'
-import { clusterFile } from './cluster.ts'
+import { clusterFiles } from './cluster.ts'
 import type { ClusterFlags } from './cluster-options.ts'
 import { METHOD_NAMES } from './method-flags.ts'
 import { addDeviceOptions, addSpeechOptions } from './shared-options.ts'
@@ -22,7 +23,7 @@ export function addVocabularyCommand(program: Command, session: Session): void {
     .description(
       'Clusters local descriptors of images; each cluster is a word that images are found by. This is centroidal cluster with fewer options: any folder which that wrote is a vocabulary too.',
     )
-    .argument('<vectors>', 'the descriptors: .npy .fvecs .bvecs .ivecs .csv .tsv')
+    .argument('<vectors...>', `the descriptors: ${VECTOR_FILES}`)
     .addOption(
       new Option('--words <count>', 'size of the vocabulary')
         .argParser(wholeNumber('--words', 'words', 1))
@@ -54,13 +55,14 @@ export function addVocabularyCommand(program: Command, session: Session): void {
       ),
     )
     .option('-o, --out <folder>', 'where the vocabulary goes; an earlier one in it is replaced', 'vocabulary')
-    .action((vectors: string, { words, ...flags }: VocabularyFlags) =>
-      clusterFile(session, vectors, { ...flags, k: words }),
+    .action((vectors: string[], { words, ...flags }: VocabularyFlags) =>
+      clusterFiles(session, vectors, { ...flags, k: words }),
     )
     .addHelpText(
       'after',
       '\nExample:\n  centroidal vocabulary descriptors.npy --words 10000 --out vocabulary\n  centroidal index vocabulary descriptors.npy --images images.npy --out index',
     )
+  addInputOptions(command)
   addDeviceOptions(command)
   addSpeechOptions(command)
 }

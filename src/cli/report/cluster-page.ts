@@ -1,4 +1,5 @@
 /** report.html of a clustering. */
+import type { Members } from '../members.ts'
 import type { ClusterRun } from '../run-folder.ts'
 import { type Agreement, type Confusion, nmiWords, reachWords } from '../truth.ts'
 import { candidatesVary, methodReason, number, percent, repeatWords, settingsWords, startWords } from '../words.ts'
@@ -42,6 +43,7 @@ ${mixture && mixtureSection(mixture, drawing)}
 ${clusterSection(run, drawing)}
 ${image && order && gallery(run, image, order)}
 ${confusion && sizes && classSection(confusion, notes.agreement, sizes, drawing)}
+${notes.members && memberSection(notes.members)}
 ${sizes && order && numbers(run, sizes, order)}
 ${howItWasMade(made, commandLine)}`,
     image && order && galleryStyle(image, order.length),
@@ -79,6 +81,15 @@ function clusterSection({ sizes, centers }: ClusterRun, drawing: Drawing): Marku
 ${sorted && card('Cluster sizes', sizeChart(drawing, sorted), 'Points of each cluster.')}
 ${map && card('Map of the centres', map.pictures[0], map.caption)}
 </div></section>`
+}
+
+function memberSection(members: readonly Members[]): Markup {
+  const rows = members.map(
+    ({ cluster, size, names }) =>
+      html`<tr><td>${number(cluster)}</td><td>${number(size)}</td><td class="text">${names.join(', ')}${size > names.length ? ', ...' : ''}</td></tr>`,
+  )
+  return html`<section><h2>Members by name</h2><p>The first rows of the largest clusters.</p>
+<table><thead><tr><th>Cluster</th><th>Points</th><th>Names</th></tr></thead><tbody>${rows}</tbody></table></section>`
 }
 
 function classSection(

@@ -12,6 +12,9 @@ export interface InputFlags {
   readonly header?: boolean
 }
 
+/** A manifest of shards. */
+const MANIFEST = /\.json$/i
+
 /** Standard input, where a file is expected. */
 export const STDIN = '-'
 

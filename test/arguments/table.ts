@@ -189,8 +189,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
       },
     ],
     listDevices: 'internal',
-    // It measures for seconds on a software adapter: see test/vectors/tuning.test.ts.
-    tune: 'internal',
+    tune: 'internal', // it measures for seconds on a software adapter: see test/vectors/tuning.test.ts
     openDevice: [
       {
         call: async (o) => (await library.openDevice(o)).close(),

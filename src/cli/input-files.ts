@@ -55,7 +55,7 @@ export async function openInput(
   noRows = false,
 ): Promise<VectorSource> {
   const paths = typeof files === 'string' ? [files] : files
-  if (paths.length === 1 && /\.json$/i.test(paths[0])) return openShards(paths[0])
+  if (paths.length === 1 && MANIFEST.test(paths[0])) return openShards(paths[0])
   if (flags.on !== undefined) return openShards(paths)
   const options: ReadOptions = {
     columns: flags.columns,

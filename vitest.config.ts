@@ -41,6 +41,11 @@ const onlyInNode = [
   'test/clustering/sweep*.test.ts',
   'test/clustering/sweep/samples.test.ts',
   'test/clustering/contract/{abort,data,resume,shards,weights}.test.ts',
+  // Logic of the host, the same everywhere.
+  'test/clustering/{count-search,leaf-order,method-choice,mixture-bic,options,partial,purge}.test.ts',
+  'test/clustering/relocation/pairs.test.ts',
+  'test/kernels/declared-function.test.ts',
+  'test/quantize/{extreme-data,procrustes,training}.test.ts',
 ]
 
 /** By default long files of few lines come last on a clean checkout, and the other workers wait for them. */

@@ -40,9 +40,9 @@ export async function openFilledWebGpu(fill: number, options: WebGpuDeviceOption
  * reads what nobody wrote shows. The checked one also stops a kernel that touches anything but what its
  * job states.
  */
-export const DEVICES: readonly TestDevice[] = [
+const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })[] = [
   // More threads than most test machines have cores, so that slices are taken in a different order each time.
-  { name: 'cpu with 3 threads', runs: 20, open: () => openDevice({ kind: 'cpu', threads: 3 }) },
+  { name: 'cpu with 3 threads', runs: 20, inPages: true, open: () => openDevice({ kind: 'cpu', threads: 3 }) },
   { name: 'cpu with 1 thread', runs: 12, open: () => openDevice({ kind: 'cpu', threads: 1 }) },
   {
     name: 'cpu with checked kernels and filled memory',
@@ -52,6 +52,7 @@ export const DEVICES: readonly TestDevice[] = [
   {
     name: 'cpu in place with filled memory',
     runs: 12,
+    inPages: true,
     open: () => openCpuDevice({ shared: false, checks: { fill: 0xff } }),
   },
   {
@@ -59,14 +60,27 @@ export const DEVICES: readonly TestDevice[] = [
     runs: 12,
     open: () => openCpuDevice({ threads: 2, relaxed: false, checks: { fill: 0x7f } }),
   },
-  { name: 'webgpu in blocks with filled memory', runs: 12, open: () => openFilledWebGpu(0xff, { tiled: false }) },
-  { name: 'webgpu in tiles', runs: 6, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
+  {
+    name: 'webgpu in blocks with filled memory',
+    runs: 12,
+    inPages: true,
+    open: () => openFilledWebGpu(0xff, { tiled: false }),
+  },
+  { name: 'webgpu in tiles', runs: 6, inPages: true, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
   {
     name: 'webgpu with small limits and filled memory',
     runs: 10,
     open: () => openFilledWebGpu(0x7f, { tiled: false, limits: SMALL_LIMITS }),
   },
 ]
+
+/**
+ * A page has the same WebAssembly engine as Node. It is tested there with shared memory and without, and with both kinds of
+ * WebGPU kernels; builds, checks and limits are the same everywhere and are tested in Node.
+ */
+export const DEVICES: readonly TestDevice[] = ALL_DEVICES.filter(
+  ({ inPages }) => platform.name === 'node' || inPages === true,
+)
 
 /** Kernels for hardware where grids fold early and new memory is not zero: for kernels with a hardware form of their own. */
 export const TILES_WITH_SMALL_LIMITS: TestDevice = {

@@ -4,7 +4,7 @@ import type { Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
 import { expectSame } from '../tolerance.ts'
-import { DEVICES, onDevices, unpadded, useBuffers } from './devices.ts'
+import { ALL_DEVICES, DEVICES, onDevices, unpadded, useBuffers } from './devices.ts'
 import { sumsByLabel } from './oracles.ts'
 import { points, weights, wholeNumbers } from './vectors.ts'
 
@@ -87,7 +87,7 @@ describe('accumulate gives the same bits', () => {
     }
     const results = []
     for (const name of [reference, ...others]) {
-      const device = await DEVICES.find((entry) => entry.name === name)!.open()
+      const device = await ALL_DEVICES.find((entry) => entry.name === name)!.open()
       results.push(await run(device, input))
       await device.close()
     }

@@ -40,7 +40,7 @@ export async function openFilledWebGpu(fill: number, options: WebGpuDeviceOption
  * reads what nobody wrote shows. The checked one also stops a kernel that touches anything but what its
  * job states.
  */
-const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })[] = [
+export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })[] = [
   // More threads than most test machines have cores, so that slices are taken in a different order each time.
   { name: 'cpu with 3 threads', runs: 20, inPages: true, open: () => openDevice({ kind: 'cpu', threads: 3 }) },
   { name: 'cpu with 1 thread', runs: 12, open: () => openDevice({ kind: 'cpu', threads: 1 }) },

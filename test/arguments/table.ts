@@ -351,10 +351,7 @@ function rankingLists(call: typeof library.nsScore): Call {
     call: (ranked, relevant) => call([ranked], [relevant]),
     arguments: [
       argument('ranked', 'whole numbers', [1]),
-      argument('relevant', 'none', [1], {
-        also: call === library.nsScore ? ['empty array', 'map'] : [],
-        ...ENDLESS,
-      }),
+      argument('relevant', 'none', [1], { also: call === library.nsScore ? ['empty array', 'map'] : [], ...ENDLESS }),
     ],
   }
 }

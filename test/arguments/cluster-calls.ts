@@ -35,7 +35,15 @@ export function clusterCall({ device, vectors }: Fixtures, kind: keyof typeof AS
         { ...asked, device },
         {
           ...others,
-          ...(closures ? { leafSize: 'none', visits: 'none', growth: 'share', batch: 'none', fast: 'flag' } : {}),
+          ...(closures
+            ? {
+                leafSize: 'none',
+                visits: 'none',
+                growth: 'share',
+                batch: { place: 'none', also: ['zero'] },
+                fast: 'flag',
+              }
+            : {}),
           ...(asked.method === 'agm' ? { checks: { place: 'none', also: ['zero'] } } : {}),
           ...(kind === 'overlap' ? { lambda: 'share', tau: 'share' } : {}),
           ...(mixture

@@ -154,7 +154,7 @@ describe('codes', () => {
     expect(lone.code).toBe(2)
     expect(lone.stderr).toMatch(/--truth/)
     const file = await runCli('encode', path('ck'), path('vectors.npy'), '--out', path('codes.txt'))
-    expect(file.stderr).toMatch(/^".*codes\.txt" has no extension that works here/)
+    expect(file.stderr).toMatch(/^".*codes\.txt" cannot be written: vectors are written as \.fvecs/)
     const none = await runCli('decode', path('nowhere'), path('bits.npy'), '--out', path('x.npy'))
     expect(none).toMatchObject({ code: 2, stdout: '' })
   })

@@ -274,7 +274,9 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
 export function uncalled(calls: readonly Call[]): string[] {
   const names = calls.map(({ name }) => name.replace(/^new /, '').split(/[ .]/)[0].toLowerCase())
   // tune measures for seconds and remembers what it found for the user: test/vectors/tuning.test.ts calls it.
-  const elsewhere = ['centroidalerror', 'clustermodel', 'quantizer', 'listdevices', 'tune']
+  // Shards and stores have tests of their own in test/distributed, and their arguments in test/arguments.
+  const machines = ['connect', 'work', 'openshards', 'writeshards', 'samplerows']
+  const elsewhere = ['centroidalerror', 'clustermodel', 'quantizer', 'listdevices', 'tune', ...machines]
   return Object.entries(library)
     .filter(([, value]) => typeof value === 'function')
     .map(([name]) => name)

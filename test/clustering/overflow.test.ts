@@ -102,7 +102,7 @@ describe('overflow', () => {
     [{ iterations: 1e10 }, /iterations is 10000000000: give a whole number from 1 to 1000000000/],
     [{ iterations: Number.POSITIVE_INFINITY }, /iterations is Infinity/],
     [{ restarts: 1e6 }, /restarts is 1000000: give a whole number from 1 to 10000/],
-    [{ method: 'sharp', batch: 1e9 }, /batch is 1000000000: sharp needs a whole number, 1 to 1000000/],
+    [{ method: 'sharp', batch: 1e9 }, /batch is 1000000000: sharp needs a whole number, 0 to 1000000/],
     [{ method: 'closures', leafSize: 1e9 }, /leafSize/],
     [{ method: 'hkm', nodeRounds: 1e9 }, /nodeRounds/],
     [{ method: 'gmm', sigma: Number.POSITIVE_INFINITY }, /sigma is Infinity/],

@@ -101,14 +101,6 @@ export const rankProductsShader = (type: ElementType) =>
     body: () => wgsl`
 ${distanceDeclarations}
 ${rowFunctions}
-fn leftPart(row: u32, t: u32) -> vec4f {
-  let at = min(t, params.quads - 1u);
-  return select(vec4f(), leftRaw(row, at) - shift[at], t < params.quads);
-}
-fn rightPart(row: u32, t: u32) -> vec4f {
-  let at = min(t, params.quads - 1u);
-  return select(vec4f(), rightRaw(row, at) - shift[at], t < params.quads);
-}
 
 ${main} {
 ${beginTile}

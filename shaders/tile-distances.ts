@@ -51,11 +51,21 @@ var<workgroup> pairs: array<u32, ${MOST_PAIRS}>;  // left row * ${ROWS} + right 
 const TRUSTED_OFFSET = 20.0f;
 const LEAST = ${2 ** -80}f;
 const MOST = 1e38f;
+
+// Shifted rows, zero past the last columns. The kernel defines leftRaw(row, t) and rightRaw(row, t).
+fn leftPart(row: u32, t: u32) -> vec4f {
+  let at = min(t, params.quads - 1u);
+  return select(vec4f(), leftRaw(row, at) - shift[at], t < params.quads);
+}
+fn rightPart(row: u32, t: u32) -> vec4f {
+  let at = min(t, params.quads - 1u);
+  return select(vec4f(), rightRaw(row, at) - shift[at], t < params.quads);
+}
 `
 
 /**
  * The whole of a tile. Needs what `tileLoop` needs, and `tile`, `lefts` and `rights`, the numbers of rows on both sides. `emit(left, right, distance)`
- * is called once for each pair unless the tile is marked. `leftPart` and `rightPart` must be shifted.
+ * is called once for each pair unless the tile is marked.
  */
 export const tileDistances = `
   var squaresLeft = vec4f();

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { chromiumLaunchOptions } from './scripts/chromium.mjs'
 import { driverVariables } from './test/driver-variables.ts'
+import { chooseTestSeed } from './test/test-seed.ts'
 
 /**
  * The same tests of kernels and methods run in Node and in a real Chromium; the rest needs Node. What a method achieves
@@ -66,6 +67,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const { seed, origin } = chooseTestSeed()
+console.info(`Generated cases: CENTROIDAL_TEST_SEED=${seed} (${origin})`)
+const provide = { testSeed: seed }
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -75,6 +80,7 @@ export default defineConfig({
       {
         test: {
           name: 'node',
+          provide,
           include: ['test/**/*.test.ts'],
           exclude: ['test/browser/**'],
           pool: 'forks',
@@ -90,6 +96,7 @@ export default defineConfig({
         },
         test: {
           name: 'chromium',
+          provide,
           include: [...everywhere, 'test/browser/**/*.test.ts'],
           exclude: onlyInNode,
           testTimeout: 240_000,

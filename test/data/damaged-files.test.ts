@@ -1,7 +1,7 @@
 /** Files of every format, damaged at random: the reader gives data, or one CentroidalError whose sentence makes sense. */
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import type { ByteSource } from '../../src/core/bytes.ts'
 import { CentroidalError } from '../../src/core/errors.ts'
 import { createRandom, type Random } from '../../src/core/random.ts'
@@ -19,13 +19,12 @@ import { openParquet } from '../../src/data/parquet.ts'
 import { openSafetensors } from '../../src/data/safetensors.ts'
 import type { Table } from '../../src/data/table.ts'
 import { openVecs, vecsEncoder } from '../../src/data/vecs.ts'
-import { fuzzSeed } from './fuzz-seed.ts'
 import { concat, encoded, memorySource } from './memory-source.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const path = temporaryFolder()
 const CASES = 300
-const SEED = fuzzSeed('damaged-files.test.ts')
+const SEED = inject('testSeed')
 
 const text = (content: string): Uint8Array => new TextEncoder().encode(content)
 const M = sparseMatrix(

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { applyGivenMoves, moveBatches } from '../../src/kernels/apply-moves.ts'
 import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame, expectSameBits, UNIT } from '../tolerance.ts'
 import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices, unpadded } from './devices.ts'
 import { expectProposals, placesOf, prepareCase } from './move-cases.ts'

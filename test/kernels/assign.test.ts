@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { VectorData } from '../../src/core/matrix.ts'
 import { assign, assignWorkspaceBytes, MOST_NEAREST } from '../../src/kernels/assign.ts'
+import { fc } from '../properties.ts'
 import {
   type Choice,
   distanceBound,

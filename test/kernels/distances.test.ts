@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { distances } from '../../src/kernels/distances.ts'
+import { fc } from '../properties.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
 import { DEVICES, type OpenedDevice, onDevices, withForms } from './devices.ts'
 import { distanceMatrix, type Rows } from './oracles.ts'

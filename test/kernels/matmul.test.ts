@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gram, matmul } from '../../src/kernels/matmul.ts'
 import { paddedCols } from '../../src/kernels/rows.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame, expectSameBits, sumBound } from '../tolerance.ts'
 import { DEVICES, type OpenedDevice, onDevices, unpadded, withForms } from './devices.ts'
 import { columnProducts, countOf, type Rows, rowProducts } from './oracles.ts'

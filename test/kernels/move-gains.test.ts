@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
+import { fc } from '../properties.ts'
 import { expectSame } from '../tolerance.ts'
 import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices } from './devices.ts'
 import { expectProposals, heldInGroups, placesOf, prepareCase } from './move-cases.ts'

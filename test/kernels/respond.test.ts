@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { respondAll, respondLists } from '../../src/kernels/respond.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame } from '../tolerance.ts'
 import { DEVICES, type OpenedDevice, onDevices, SMALL_LIMITS, withForms } from './devices.ts'
 import { allOf, bestAnswers, laidOut, logSumExp, type MixtureCase, makeMixture, rankOf } from './mixtures.ts'

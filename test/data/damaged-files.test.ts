@@ -37,17 +37,22 @@ const floats = Float32Array.from({ length: 24 }, (_, i) => i / 3)
 async function readTable(table: Promise<Table | SparseMatrix>): Promise<void> {
   const opened = await table
   if (!('read' in opened)) return
-  await opened.read(0, opened.rows)
-  await opened.names?.()
-  await opened.close()
+  try {
+    await opened.read(0, opened.rows)
+    await opened.names?.()
+  } finally {
+    await opened.close()
+  }
   await readAs(opened, 'f32', 0, opened.type === 'f64' ? opened.rows : 0)
 }
 
 const golden = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(`golden/${name}`, import.meta.url)))
 
-/** HDF5 is read by a library that opens the file itself. */
+let files = 0
+
+/** HDF5 is read by a library that opens the file itself. It may keep a damaged file open and find it again by its name. */
 async function readHdf5(source: ByteSource): Promise<void> {
-  const file = path('damaged.h5')
+  const file = path(`damaged-${files++}.h5`)
   await writeFile(file, await source.read(0, source.size))
   await readTable(openHdf5({ ...source, path: file }))
 }

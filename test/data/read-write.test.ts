@@ -30,7 +30,12 @@ describe('vectors', () => {
         fc.float32Array({ minLength: rows * cols, maxLength: rows * cols }).map((data) => matrix(data, rows, cols)),
       )
     await fc.assert(
-      fc.asyncProperty(shaped, async (vectors) => {
+      fc.asyncProperty(shaped, async (shape) => {
+        const { rows, cols, data } = shape
+        // Text is read as 64-bit numbers, and refused where 32 bits would lose differences: here columns spread far.
+        const spread = [...Array(cols).fill(3e38), ...Array(cols).fill(-3e38)]
+        const isText = extension === 'csv' || extension === 'tsv'
+        const vectors = isText ? matrix(Float32Array.from([...spread, ...data]), rows + 2, cols) : shape
         await writeVectors(file, vectors)
         expect(await readVectors(file)).toEqual(vectors)
       }),

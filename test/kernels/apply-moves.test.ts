@@ -265,7 +265,8 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
       [120, 513],
       [400, 700],
     ])('the same bits as one call for each move, %i clusters and %i moves', async (k, n) => {
-      for (const kind of KINDS) {
+      // Each kind with two or three of the sizes.
+      for (const kind of KINDS.filter((_, i) => (i + k) % 2 === 0)) {
         const given = makeMoves({ flavour: 'unit', n, k, d: 4, seed: k, ...kind })
         const targets = wholeNumbers(n, k, 21)
         // Some places have nothing to apply.

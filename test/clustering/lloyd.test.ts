@@ -16,9 +16,9 @@ import {
 } from '../../src/index.ts'
 import { fc } from '../properties.ts'
 import { normal, ROUNDING } from './clouds.ts'
-import { CLUSTERING_DEVICES } from './devices.ts'
+import { CLUSTERING_DEVICES_IN_PAGES } from './devices.ts'
 
-for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
+for (const { name, options: deviceOptions } of CLUSTERING_DEVICES_IN_PAGES) {
   describe(`lloyd on ${name}`, () => {
     let device: Device
     beforeAll(async () => {

@@ -31,65 +31,104 @@ const onlyInNode = [
 
 /** By default long files of few lines come last on a clean checkout, and the other workers wait for them. */
 const longest = [
-  'fuzz/areas',
-  'docs/code-blocks',
-  'clustering/mixtures',
+  'distributed/engine',
   'demos/playground',
+  'kernels/apply-moves',
+  'kernels/assign',
+  'kernels/fallback',
+  'kernels/respond',
+  'clustering/mixtures',
+  'clustering/hardware-kernels',
+  'kernels/move-gains',
+  'docs/code-blocks',
+  'fuzz/areas',
+  'kernels/matmul',
+  'kernels/tile-distances',
+  'kernels/distances',
   'clustering/contract/shards',
 ]
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const isLong = ({ moduleId }: TestSpecification) =>
-      longest.some((file) => moduleId.endsWith(`/test/${file}.test.ts`))
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = longest.findIndex((file) => moduleId.endsWith(`/test/${file}.test.ts`))
+      return at < 0 ? longest.length : at
+    }
+    return sorted.sort((a, b) => rank(a) - rank(b))
   }
 }
 
 const { seed, origin } = chooseTestSeed()
 console.info(`Generated cases: CENTROIDAL_TEST_SEED=${seed} (${origin})`)
-const provide = { testSeed: seed }
 
-export default defineConfig({
-  test: {
-    sequence: { sequencer: LongestFirst },
-    // By default one core would be left to Vitest itself, which has little to do.
-    maxWorkers: availableParallelism(),
-    projects: [
-      {
-        test: {
-          name: 'node',
-          provide,
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**'],
-          pool: 'forks',
-          env: driverVariables(),
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-        },
-      },
-      {
-        server: {
-          // Threads share memory only on cross-origin isolated pages.
-          headers: { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' },
-        },
-        test: {
-          name: 'chromium',
-          provide,
-          include: [...everywhere, 'test/browser/**/*.test.ts'],
-          exclude: onlyInNode,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
-          browser: {
-            enabled: true,
-            headless: true,
-            screenshotFailures: false,
-            provider: playwright({ launchOptions: await chromiumLaunchOptions() }),
-            instances: [{ browser: 'chromium' }],
+/** Host logic, and kernels and methods on the CPU device. */
+const quickly = [
+  'test/{core,data,kernels,math,metrics,trees,vectors}/**/*.test.ts',
+  'test/clustering/{count-search,leaf-order,lloyd,method-choice,mixture-bic,options,partial,purge}.test.ts',
+  'test/clustering/contract/weights.test.ts',
+  'test/device/{declared-shader,forms,heap,pacer,plan,pool}.test.ts',
+  'test/structure/rooms.test.ts',
+]
+
+/** Kernels on WebGPU alone, and what takes long. */
+const notQuickly = [
+  'test/data/folder-*.test.ts',
+  'test/kernels/{accumulate-large,assign-bytes,fallback,form-bits,limits,row-heaps,scan,tile-distances}.test.ts',
+  'test/vectors/{device-choice,tuning}.test.ts',
+]
+
+const inNode = {
+  pool: 'forks',
+  env: driverVariables(),
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+} as const
+
+export default defineConfig(async ({ mode }) => {
+  const quick = mode === 'quick'
+  const provide = { testSeed: seed, quick }
+  return {
+    test: {
+      sequence: { sequencer: LongestFirst },
+      // By default one core would be left to Vitest itself, which has little to do.
+      maxWorkers: availableParallelism(),
+      projects: [
+        {
+          test: {
+            ...inNode,
+            name: 'node',
+            provide,
+            include: quick ? quickly : ['test/**/*.test.ts'],
+            exclude: ['test/browser/**', ...(quick ? notQuickly : [])],
           },
         },
-      },
-    ],
-  },
+        ...(quick ? [] : [await inChromium(provide)]),
+      ],
+    },
+  }
 })
+
+async function inChromium(provide: { testSeed: number; quick: boolean }) {
+  return {
+    server: {
+      // Threads share memory only on cross-origin isolated pages.
+      headers: { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' },
+    },
+    test: {
+      name: 'chromium',
+      provide,
+      include: [...everywhere, 'test/browser/**/*.test.ts'],
+      exclude: onlyInNode,
+      testTimeout: 240_000,
+      hookTimeout: 240_000,
+      browser: {
+        enabled: true,
+        headless: true,
+        screenshotFailures: false,
+        provider: playwright({ launchOptions: await chromiumLaunchOptions() }),
+        instances: [{ browser: 'chromium' as const }],
+      },
+    },
+  }
+}

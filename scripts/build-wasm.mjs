@@ -4,8 +4,11 @@
  *
  * A fifth build is for tests alone and goes to a module of its own, which nothing in src imports: it has
  * assertions, and checks every access to memory (wasm/checked.ts).
+ *
+ * Nothing is compiled where neither the sources nor the flags changed since the last time.
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 import { ASSEMBLY_ENTRY, writeArguments } from './wasm-arguments.mjs'
@@ -74,12 +77,31 @@ async function write(file, modules) {
   await writeFile(`${root}/wasm/build/${file}.d.ts`, types.join(''))
 }
 
+/** Of all that the compiler gets, and of what it made. */
+async function digestOfBuild() {
+  const hash = createHash('sha256').update(asc.version)
+  const sources = (await readdir(`${root}/wasm`, { recursive: true })).filter((name) => name.endsWith('.ts')).sort()
+  const files = [...sources.map((name) => `wasm/${name}`), 'scripts/build-wasm.mjs', 'scripts/wasm-arguments.mjs']
+  for (const name of [...files, 'wasm/build/modules.js', 'wasm/build/checked.js']) {
+    hash.update(name).update(await readFile(`${root}/${name}`).catch(() => ''))
+  }
+  return hash.digest('hex')
+}
+
+async function build() {
+  const modules = []
+  for (const [name, flags] of Object.entries(variants)) {
+    modules.push([name, await compile(name, ['-O3', '--noAssert', ...flags])])
+  }
+  await write('modules', modules)
+  const checkedBuild = await compile('checked', ['-O2', ...relaxed, ...threads], { readFile: readChecked })
+  await write('checked', [['checked', checkedBuild]])
+}
+
 await mkdir(`${root}/wasm/build`, { recursive: true })
 await writeArguments(root)
-const modules = []
-for (const [name, flags] of Object.entries(variants)) {
-  modules.push([name, await compile(name, ['-O3', '--noAssert', ...flags])])
+const stamp = `${root}/wasm/build/digest.txt`
+if ((await readFile(stamp, 'utf8').catch(() => '')) !== (await digestOfBuild())) {
+  await build()
+  await writeFile(stamp, await digestOfBuild())
 }
-await write('modules', modules)
-const checkedBuild = await compile('checked', ['-O2', ...relaxed, ...threads], { readFile: readChecked })
-await write('checked', [['checked', checkedBuild]])

@@ -5,6 +5,8 @@ import { inject } from 'vitest'
 declare module 'vitest' {
   interface ProvidedContext {
     readonly testSeed: number
+    /** The tests of `npm run test:quick`. */
+    readonly quick: boolean
   }
 }
 

@@ -2,7 +2,7 @@
  * The devices every kernel is tested on, and the buffers of one test case. Runs in Node and in a
  * page, so nothing here may import from node:.
  */
-import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject } from 'vitest'
 import { platform } from '#platform'
 import { CentroidalError } from '../../src/core/errors.ts'
 import type { VectorData } from '../../src/core/matrix.ts'
@@ -75,13 +75,17 @@ export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })
   },
 ]
 
+/** `npm run test:quick` runs kernels on one device. */
+const isQuick = inject('quick')
+const QUICK_DEVICE = 'cpu with 3 threads'
+
 /**
  * A page has the same WebAssembly engine as Node and the same compiler of shaders. Kernels are tested there with threads and
  * with the WebGPU kernels that software adapters run; builds, checks, limits and kernels for hardware are the same everywhere
  * and are tested in Node. `test/browser/hardware-kernels.test.ts` compiles those for hardware in a page.
  */
 export const DEVICES: readonly TestDevice[] = ALL_DEVICES.filter(
-  ({ inPages }) => platform.name === 'node' || inPages === true,
+  ({ inPages, name }) => (platform.name === 'node' || inPages === true) && (!isQuick || name === QUICK_DEVICE),
 )
 
 /** For kernels that are tested with each of their forms for hardware by name. */
@@ -130,7 +134,7 @@ export function withForms(forms: KernelForms, limits?: Partial<DeviceLimits>): T
  */
 export function onDevices(devices: readonly TestDevice[], define: (opened: OpenedDevice) => void): void {
   for (const entry of devices) {
-    if (entry.hardware && platform.name !== 'node') continue
+    if (entry.hardware && (isQuick || platform.name !== 'node')) continue
     describe(entry.name, () => {
       let device: Device | undefined
       beforeAll(async () => {

@@ -3,6 +3,7 @@ import type { PartialSums } from '../clustering/partial.ts'
 import { list, optional, real, record, type Schema, whole, wrongValue } from '../data/schema.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkSumsDelta, fromStore, type Payload, type RunBlob, typed } from './messages.ts'
+import { checkPieces } from './reductions.ts'
 
 export interface AnswerContext {
   readonly blob: RunBlob
@@ -40,10 +41,10 @@ function answerOf(name: Payload['task']['name'], { blob, groups, like }: AnswerC
   const shardOf = whole(0, run.layout.shards.length - 1)
   const squares = list(record({ shard: shardOf, value: real(0) }))
   const sums: Schema<unknown> = (given, at) => {
-    const delta = checkSumsDelta(given, at)
+    const { delta, pieces } = record({ delta: checkSumsDelta, pieces: checkPieces })(given, at)
     const fits = like === undefined || delta.exact.every(({ words }, i) => like.exact[i]?.length === words)
     if (!fits) throw wrongValue(at, delta.exact.length, 'sums of the same shape as before')
-    return delta
+    return { delta, pieces }
   }
   const round = record({ squares, moved: whole(0, rows), looked: real(0) })
   switch (name) {

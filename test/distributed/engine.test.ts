@@ -92,6 +92,7 @@ describe.each(ENGINES)('$name', { timeout: 180_000 }, ({ start }) => {
     const events: ClusterEvent[] = []
     const traffic: RoundTraffic[] = []
     const on = await connect(store.url, {
+      reduce: 64,
       ...more,
       lock: LOCK,
       onEvent: (event) => events.push(event),

@@ -217,7 +217,9 @@ export class RemoteRun implements RemoteOwners {
   /** Between rounds, where the commands take more room than the labels, or others are about to take over shards. */
   #mayForget(rebalancing: boolean): boolean {
     const { run } = this.#blob
-    if (METHODS[run.method].pointBytes || this.#centers === undefined) return false
+    // Points of a mixture with lists remember more than labels.
+    const remembers = METHODS[run.method].pointBytes !== undefined && run.settings.memory !== undefined
+    if (remembers || this.#centers === undefined) return false
     const last = this.#notes[this.#notes.length - 1]
     const bytes = this.#log.reduce((sum, each) => sum + Math.abs(each), 0)
     return last?.name === 'settled' && (rebalancing || bytes > this.#history)

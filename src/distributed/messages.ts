@@ -104,7 +104,7 @@ export function keptKey(seq: number, group: number): string {
   return `k-${seq}-${group}`
 }
 
-const NOTES = ['centers', 'follow', 'settled', 'labels', 'restore', 'undo', 'kept'] as const
+const NOTES = ['centers', 'follow', 'settled', 'labels', 'relabel', 'restore', 'undo', 'kept'] as const
 const TASKS = [
   'choose',
   'take',
@@ -113,6 +113,7 @@ const TASKS = [
   'measure',
   'nearest',
   'approach',
+  'farthest',
   'labels',
   'distances',
   'lists',
@@ -311,6 +312,8 @@ export function checkTask(name: TaskName, args: unknown, { cols, most }: RunSize
       if (Number.isInteger(count) && count > 0 && own.chosen.every(Number.isFinite)) return own
       throw wrongValue(at, own.chosen.length, `rows of ${cols} numbers`)
     }
+    case 'farthest':
+      return record({ count: whole(1) })(args, at)
     case 'retreat':
     case 'squares':
     case 'measure':
@@ -332,6 +335,15 @@ export function checkNote(name: NoteName, note: unknown, { rows, most }: RunSize
       return roundSchema(note, at)
     case 'labels':
       return record({ labels: optional(checkLabels(rows, most)) })(note, at) as OwnerNotes['labels']
+    case 'relabel': {
+      const own = record({ rows: typed(Float64Array), labels: typed(Uint32Array) })(note, at)
+      const fits =
+        own.rows.length === own.labels.length &&
+        own.rows.every((row) => Number.isInteger(row) && row >= 0 && row < rows) &&
+        own.labels.every((label) => label < most)
+      if (fits) return own
+      throw wrongValue(at, own.rows.length, `rows below ${rows} and labels below ${most}`)
+    }
     case 'restore': {
       const { arrays } = record({ arrays: plainObject })(note, at)
       for (const [key, values] of Object.entries(arrays)) {

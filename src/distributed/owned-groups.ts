@@ -212,7 +212,7 @@ export class OwnedGroups {
 }
 
 /** Who takes over does not have to repeat these. */
-const READ_ONLY = new Set<string>(['measure', 'labels', 'distances', 'lists', 'keep', 'none'])
+const READ_ONLY = new Set<string>(['measure', 'farthest', 'labels', 'distances', 'lists', 'keep', 'none'])
 
 export async function readPayload(traffic: Traffic, place: Place): Promise<Payload> {
   return fromStore(checkPayload, await traffic.get(place, 'a command'), 'a command')

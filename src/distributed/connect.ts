@@ -9,11 +9,12 @@ import { EXACT_BLOCK } from '../kernels/exact-sums.ts'
 import { type ClusterModel, clusterModel } from '../models/model.ts'
 import { type Quantizer, trainedQuantizer } from '../quantize/quantizer.ts'
 import type { RemoteTraining, TrainingMachines } from '../quantize/trainer.ts'
-import { RemoteRun, type RoundTraffic } from './coordinator.ts'
+import { RemoteRun } from './coordinator.ts'
 import { type Lease, PROTOCOL, type RunBlob } from './messages.ts'
 import { assignShards, encodeShards, type JobContext, readSample, type ShardWorkOptions } from './pool-jobs.ts'
 import { Queues } from './queues.ts'
 import { RemoteTrainingRun } from './remote-training.ts'
+import type { RoundTraffic } from './round-traffic.ts'
 import { type ClusterEvent, RunShards } from './run-shards.ts'
 import type { ShardOutput } from './shard-jobs.ts'
 import type { ShardedVectors } from './shard-source.ts'
@@ -106,7 +107,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     reduce = DEFAULT_REDUCE,
     onEvent = () => {},
     onTraffic = () => {},
-    expire,
+    expire = DEFAULT_EXPIRE,
     lock,
     wait,
   } = optionsOf<ConnectOptions>('connect', options, {
@@ -123,10 +124,10 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const { store, queues, address } = connection
   /** Workers may take the shards of a run. */
   const offer = async (blob: Pick<RunBlob, 'groups'>, purpose: Lease['purpose']): Promise<RunShards> => {
-    await removeIdle(connection, expire ?? DEFAULT_EXPIRE)
+    await removeIdle(connection, expire)
     const run = randomId()
     const groups = blob.groups.length
-    const shards = new RunShards(store, queues, run, groups, onEvent)
+    const shards = new RunShards(store, queues, { run, groups, onEvent, expire })
     try {
       const description = await shards.traffic.put('run', blob, true)
       await shards.open({ protocol: PROTOCOL, version: VERSION, run, groups, description, purpose })
@@ -136,7 +137,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       throw error
     }
   }
-  const jobs: JobContext = { store, queues, onEvent, newId: randomId, groupShards }
+  const jobs: JobContext = { store, queues, expire, onEvent, newId: randomId, groupShards }
   return {
     address,
     assign: (source, model, asked = {}) => assignShards(jobs, source, clusterModel(model, 'the model'), asked),
@@ -150,7 +151,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     },
     async beginTraining(source, training, signal): Promise<RemoteTraining> {
       const blob = { training, ...shardsOf(source) }
-      return new RemoteTrainingRun(await offer(blob, 'train'), blob, signal)
+      return new RemoteTrainingRun(await offer(blob, 'train'), blob, signal, onTraffic)
     },
     close: () => connection.close(),
   }

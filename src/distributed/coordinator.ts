@@ -14,24 +14,9 @@ import { checkAnswer } from './answers.ts'
 import { addBlocks, applySums, centerDelta, sumsDelta } from './deltas.ts'
 import { commandKey, keptKey, type Payload, type Place, type Report, type RunBlob } from './messages.ts'
 import { gatherPieces, misfit, readPiece, type SentSums } from './reductions.ts'
+import { RoundMeter, type RoundTraffic } from './round-traffic.ts'
 import type { RunShards } from './run-shards.ts'
 import type { Traffic } from './traffic.ts'
-
-/** Bytes that went through the store for a round. */
-export interface RoundTraffic {
-  /** From 1. */
-  readonly round: number
-  /** Bytes that this process wrote to the store. */
-  readonly sent: number
-  /** Bytes that it read. */
-  readonly received: number
-  /** Bytes that workers wrote to the store. */
-  readonly workersSent: number
-  /** Bytes that they read. */
-  readonly workersReceived: number
-  /** Time since the round before. */
-  readonly seconds: number
-}
 
 type Answers = readonly unknown[]
 type Note = Payload['notes'][number]
@@ -57,7 +42,7 @@ export class RemoteRun implements RemoteOwners {
   readonly #blob: RunBlob
   readonly #control: RunControl
   readonly #traffic: Traffic
-  readonly #onRound: (traffic: RoundTraffic) => void
+  readonly #meter: RoundMeter
   /** Bytes of commands that are kept at the most. */
   readonly #history: number
   #seq = 0
@@ -76,14 +61,13 @@ export class RemoteRun implements RemoteOwners {
   #keptBytes: readonly { key: string; bytes: number }[] = []
   /** Answers that are not needed any more when their command is done. */
   #places: Place[] = []
-  #round = { began: Date.now(), sent: 0, received: 0, before: { written: 0, read: 0 } }
 
   constructor(shards: RunShards, blob: RunBlob, control: RunControl, { onRound, history }: RemoteRunOptions) {
     this.#shards = shards
     this.#blob = blob
     this.#control = control
     this.#traffic = shards.traffic
-    this.#onRound = onRound
+    this.#meter = new RoundMeter(shards, onRound)
     const labels = 4 * blob.rows
     const centers = 4 * blob.run.most * blob.cols
     this.#history = history ?? Math.max(labels, KEPT_CENTERS * Math.min(centers, MOST_KEPT_CENTERS), LEAST_KEPT)
@@ -110,7 +94,7 @@ export class RemoteRun implements RemoteOwners {
       }
       case 'settled':
         this.#rounds.push(note as OwnerNotes['settled'])
-        this.#endRound(note as OwnerNotes['settled'])
+        this.#meter.end((note as OwnerNotes['settled']).iteration)
     }
     this.#notes.push({ name, note: note as Note['note'] })
   }
@@ -256,21 +240,6 @@ export class RemoteRun implements RemoteOwners {
     this.#sums = undefined
     this.#keptBytes = sizes.map((size, group) => ({ key: keptKey(kept, group), bytes: size }))
     await this.#shards.removeBlobs([...old, ...older])
-  }
-
-  #endRound({ iteration }: OwnerNotes['settled']): void {
-    const { written, read } = this.#traffic
-    const workers = this.#shards.workerBytes
-    const { began, sent, received, before } = this.#round
-    this.#onRound({
-      round: iteration,
-      sent: written - sent,
-      received: read - received,
-      workersSent: workers.written - before.written,
-      workersReceived: workers.read - before.read,
-      seconds: (Date.now() - began) / 1000,
-    })
-    this.#round = { began: Date.now(), sent: written, received: read, before: workers }
   }
 }
 

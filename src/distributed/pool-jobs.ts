@@ -26,6 +26,7 @@ export interface ShardWorkOptions {
 export interface JobContext {
   readonly store: BlobStore
   readonly queues: Queues
+  readonly expire: number
   readonly onEvent: (event: ClusterEvent) => void
   readonly newId: () => string
   readonly groupShards: (rows: readonly number[]) => number[][]
@@ -113,13 +114,13 @@ function files(answers: readonly JobAnswer[]): ShardOutput[] {
 
 /** In the order of the groups. */
 async function runJob(
-  { store, queues, onEvent, newId, groupShards }: JobContext,
+  { store, queues, expire, onEvent, newId, groupShards }: JobContext,
   given: JobWithoutGroups,
   { signal, onProgress }: ShardWorkOptions,
 ): Promise<JobAnswer[]> {
   const run = newId()
   const job: ShardJob = { ...given, groups: groupShards(given.shards.map(({ rows }) => rows)) }
-  const shards = new RunShards(store, queues, run, job.groups.length, onEvent)
+  const shards = new RunShards(store, queues, { run, groups: job.groups.length, onEvent, expire })
   // Groups that were not begun go to workers that come later.
   shards.onIdle = () => {
     shards.rebalance().catch(() => {})

@@ -1,6 +1,6 @@
 /** Blobs in PostgreSQL, in a schema of their own. */
 import type { Pool, PoolClient } from 'pg'
-import { optionalPackage } from './optional-package.ts'
+import { optionalPackage } from '../data/optional-package.ts'
 import { type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 /** BullMQ keeps a connection for each queue that is listened to. */
@@ -23,8 +23,12 @@ const TABLES = `
 `
 
 export async function openPostgres(url: string, connecting: Patience, working: Patience): Promise<BlobStore> {
-  const { default: pg } = await optionalPackage<typeof import('pg')>('pg', 'A store in PostgreSQL')
-  const { createPostgresBackend, runMigrations } = await optionalPackage<typeof import('bullmq')>('bullmq', 'A store')
+  const { default: pg } = await optionalPackage<typeof import('pg')>('pg', 'A store in PostgreSQL', 'bullmq pg')
+  const { createPostgresBackend, runMigrations } = await optionalPackage<typeof import('bullmq')>(
+    'bullmq',
+    'A store in PostgreSQL',
+    'bullmq pg',
+  )
   const common = { connectionString: url, keepAlive: true, max: MOST_CONNECTIONS, connectionTimeoutMillis: 10_000 }
   // BullMQ loads pg itself only where there is `require`, so it gets pools, which have to name its schema.
   const queues = new pg.Pool({ ...common, options: '-c search_path=bullmq' })

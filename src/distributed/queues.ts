@@ -1,6 +1,6 @@
 /** Queues of BullMQ, as they are used here: messages to one receiver, and leases that a living process holds. */
 import type { ConnectionOptions, Job, Queue, Worker } from 'bullmq'
-import { optionalPackage } from './optional-package.ts'
+import { optionalPackage } from '../data/optional-package.ts'
 import { type BlobStore, type Patience, patiently } from './store.ts'
 
 type BullMq = typeof import('bullmq')
@@ -46,7 +46,7 @@ export class Queues {
   readonly #senders = new Map<string, Queue>()
 
   static async open(store: BlobStore, patience: Patience, times: LockTimes): Promise<Queues> {
-    const bullmq = await optionalPackage<BullMq>('bullmq', 'Working on several machines')
+    const bullmq = await optionalPackage<BullMq>('bullmq', 'Work on several machines', 'bullmq')
     return new Queues(bullmq, store, patience, times)
   }
 
@@ -114,6 +114,16 @@ export class Queues {
     for (const id of ids) await sender.remove(id).catch(() => {})
   }
 
+  /** Waits until the receiver of a queue has taken all messages; gives up after some time. */
+  async drained(queue: string, milliseconds: number): Promise<void> {
+    const end = Date.now() + milliseconds
+    while (Date.now() < end) {
+      const { wait = 0, active = 0 } = await this.#sender(queue).getJobCounts('wait', 'active')
+      if (wait + active === 0) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
   /** Removes a queue with all that is in it. */
   async remove(queue: string): Promise<void> {
     await this.#sender(queue)
@@ -132,7 +142,9 @@ export class Queues {
     let queue = this.#senders.get(name)
     if (queue === undefined) {
       const { connection, factory } = this.#store.backend
-      queue = new this.#bullmq.Queue(name, { connection: connection as ConnectionOptions }, factory as never)
+      // Without metadata, which a queue writes when it likes: also after it was removed.
+      const options = { connection: connection as ConnectionOptions, skipMetasUpdate: true }
+      queue = new this.#bullmq.Queue(name, options, factory as never)
       queue.on('error', () => {})
       this.#senders.set(name, queue)
     }

@@ -1,6 +1,6 @@
 /** Blobs in Redis or Valkey. Keys expire, so that nothing stays even if no process is left to clean up. */
 import type { Redis } from 'ioredis'
-import { optionalPackage } from './optional-package.ts'
+import { optionalPackage } from '../data/optional-package.ts'
 import { type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 const RUNS = 'centroidal:runs'
@@ -13,7 +13,11 @@ export async function openRedis(
   connecting: Patience,
   working: Patience,
 ): Promise<BlobStore> {
-  const { Redis: Client } = await optionalPackage<typeof import('ioredis')>('ioredis', 'A store in Redis')
+  const { Redis: Client } = await optionalPackage<typeof import('ioredis')>(
+    'ioredis',
+    'A store in Redis',
+    'bullmq ioredis',
+  )
   let lastError: Error | undefined
   const open = (retries: number | null): Redis => {
     const options = { maxRetriesPerRequest: retries, lazyConnect: true, connectTimeout: 10_000 }

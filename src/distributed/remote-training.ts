@@ -1,6 +1,7 @@
 /** The training of a quantizer whose shards other processes own, as the leading process sees it. */
 import type { RemoteTraining, TrainingTask, TrainingTasks } from '../quantize/trainer.ts'
 import { commandKey, type Payload, type Place, type Report } from './messages.ts'
+import { RoundMeter, type RoundTraffic } from './round-traffic.ts'
 import type { RunShards } from './run-shards.ts'
 import { checkTrainingAnswer, type TrainingBlob } from './training-messages.ts'
 
@@ -8,12 +9,20 @@ export class RemoteTrainingRun implements RemoteTraining {
   readonly #shards: RunShards
   readonly #blob: TrainingBlob
   readonly #signal: AbortSignal | undefined
+  readonly #meter: RoundMeter
   #seq = 0
+  #rounds = 0
 
-  constructor(shards: RunShards, blob: TrainingBlob, signal: AbortSignal | undefined) {
+  constructor(
+    shards: RunShards,
+    blob: TrainingBlob,
+    signal: AbortSignal | undefined,
+    onRound: (traffic: RoundTraffic) => void,
+  ) {
     this.#shards = shards
     this.#blob = blob
     this.#signal = signal
+    this.#meter = new RoundMeter(shards, onRound)
   }
 
   async ask<N extends TrainingTask>(
@@ -42,6 +51,7 @@ export class RemoteTrainingRun implements RemoteTraining {
     await this.#shards.run(command, collect, { signal, onShare: onProgress, patience: undefined })
     signal?.throwIfAborted()
     this.#shards.discard(places.map(({ inline: _, ...place }) => place))
+    if (name === 'sums') this.#meter.end(++this.#rounds)
     return answers
   }
 

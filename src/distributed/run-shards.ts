@@ -76,6 +76,9 @@ const MOST_FAILURES = 3
 /** If all that try refuse a group, the run ends after this time. */
 const REFUSAL_PATIENCE = 6_000
 const STOP_PATIENCE = 20_000
+/** Workers are waited for at the end of a run. */
+const END_PATIENCE = 2000
+/** Milliseconds between two signs of life, at most; a run without any expires. */
 const TOUCH_INTERVAL = 5_000
 
 interface Pending {
@@ -98,12 +101,21 @@ interface Reducing {
   fail(error: unknown): void
 }
 
+export interface RunShardsOptions {
+  readonly run: string
+  readonly groups: number
+  readonly onEvent: (event: ClusterEvent) => void
+  /** Seconds after which a run whose coordinator is gone is removed. */
+  readonly expire: number
+}
+
 export class RunShards {
   readonly traffic: Traffic
   readonly #store: BlobStore
   readonly #queues: Queues
   readonly #run: string
   readonly #groups: number
+  readonly #touchInterval: number
   readonly #onEvent: (event: ClusterEvent) => void
   readonly #owners = new Map<number, string>()
   readonly #workers = new Map<string, { name: string; device: string }>()
@@ -126,12 +138,13 @@ export class RunShards {
   #closed = false
   #failure: unknown
 
-  constructor(store: BlobStore, queues: Queues, run: string, groups: number, onEvent: (event: ClusterEvent) => void) {
+  constructor(store: BlobStore, queues: Queues, { run, groups, onEvent, expire }: RunShardsOptions) {
     this.#store = store
     this.#queues = queues
     this.#run = run
     this.#groups = groups
     this.#onEvent = onEvent
+    this.#touchInterval = Math.min(TOUCH_INTERVAL, (expire * 1000) / 4)
     this.traffic = new Traffic(store, run)
   }
 
@@ -142,7 +155,7 @@ export class RunShards {
     this.#timers.push(
       setInterval(() => {
         this.#store.touch(this.#run, []).catch((error: unknown) => this.#fail(error))
-      }, TOUCH_INTERVAL),
+      }, this.#touchInterval),
       setInterval(() => this.#lookForRefusals(), 1000),
     )
     for (let group = 0; group < this.#groups; group++) {
@@ -273,15 +286,22 @@ export class RunShards {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#gathering)
     await this.#receiver?.close()
-    const workers = [...this.#workers.keys()]
-    const end = { run: this.#run, kind: 'end', seq: 0, groups: [] }
-    for (const worker of workers) await this.#queues.send(commandsOf(this.#run, worker), end).catch(() => {})
+    await Promise.all([...this.#workers.keys()].map((worker) => this.#endWorker(worker).catch(() => {})))
     const leases = Array.from({ length: this.#groups }, (_, group) => `${this.#run}-${group}`)
     await this.#queues.withdraw(LEASES, leases)
     await this.#discarding
     await this.#queues.remove(answersOf(this.#run))
     await this.#queues.remove(reductionsOf(this.#run))
     await this.#store.forget(this.#run)
+  }
+
+  /** Those that are there remove their queue themselves; for those that have died it is done here. */
+  async #endWorker(worker: string): Promise<void> {
+    const queue = commandsOf(this.#run, worker)
+    const owns = [...this.#owners.values()].includes(worker)
+    await this.#queues.send(queue, { run: this.#run, kind: 'end', seq: 0, groups: [] })
+    await this.#queues.drained(queue, owns ? END_PATIENCE : END_PATIENCE / 4)
+    await this.#queues.remove(queue)
   }
 
   async #heard(data: unknown): Promise<void> {

@@ -141,8 +141,13 @@ export class WorkerRun {
   async end(): Promise<void> {
     this.#ended = true
     for (const lease of this.#leases.values()) await lease.complete().catch(() => {})
-    await this.#context.queues.remove(commandsOf(this.run, this.#context.worker))
     await this.close()
+    // After its receivers are closed, which would bring it back.
+    const { queues, worker } = this.#context
+    await queues.remove(commandsOf(this.run, worker))
+    // A late report may have brought back the queue of a coordinator that is gone.
+    await queues.remove(answersOf(this.run))
+    if (this.#reducer) await queues.remove(reductionsOf(this.run))
   }
 
   async close(): Promise<void> {

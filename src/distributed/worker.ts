@@ -144,7 +144,7 @@ class LeaseHolder {
         resolve(undefined)
       }
       // It fails if the store was away for too long.
-      sweeping = setInterval(() => this.#sweep().catch(lose), SWEEP_INTERVAL)
+      sweeping = setInterval(() => this.#sweep().catch(lose), Math.min(SWEEP_INTERVAL, this.#expire * 1000))
       if (signal?.aborted) resolve(undefined)
       signal?.addEventListener('abort', () => resolve(undefined), { once: true })
     })
@@ -198,6 +198,10 @@ class LeaseHolder {
       await run.hold(lease.group, held)
       this.#context.onEvent(`took group ${lease.group} of run ${lease.run}`)
     } catch (error) {
+      if (!(await this.#exists(lease.run))) {
+        await held.complete().catch(() => {})
+        return
+      }
       this.#refused.add(key)
       const { message } = error as Error
       this.#context.onEvent(`cannot take group ${lease.group} of run ${lease.run}: ${message}`)
@@ -238,8 +242,21 @@ class LeaseHolder {
   }
 
   async #renew(): Promise<void> {
-    for (const run of this.#runs.values()) await (await run).renew()
+    let lost = false
+    for (const run of this.#runs.values()) {
+      const { groups } = await run
+      await (await run).renew()
+      lost ||= groups.length > 0 && (await run).groups.length === 0
+    }
     await this.#count()
+    // The run may have ended while this process did not answer.
+    if (lost) await this.#sweep()
+  }
+
+  /** If the store cannot tell, it does. */
+  async #exists(run: string): Promise<boolean> {
+    const runs = await this.#context.store.runs().catch(() => undefined)
+    return runs === undefined || runs.some((each) => each.run === run)
   }
 
   /** All shards are taken: coordinators may take some from workers that have many. */

@@ -326,3 +326,18 @@ describe('the prior of variances', () => {
     expect(regularizedVariances(Float64Array.of(0, 9), variances, 0.1)[0]).toBe(1)
   })
 })
+
+test('two components without weight become one, with finite numbers', () => {
+  const mixture: HostMixture = {
+    means: Float32Array.of(1, 0, 0, 1, 0.6, 0.8),
+    weights: Float64Array.of(0, 0, 1),
+    variances: Float64Array.of(2, 4, 1),
+  }
+  const size = { points: 10, cols: 2 }
+  expect(allPairs(mixture, size).map(({ loss }) => Number.isFinite(loss))).toEqual([true, true, true])
+  const { merged } = mergePairs(mixture, [{ i: 0, j: 1, loss: 0 }], true)
+  expect([...merged.weights]).toEqual([0, 1])
+  // Both count alike: the middle of the means, brought to length one, and the spread about it.
+  expect([...merged.means]).toEqual([...Float32Array.of(Math.SQRT1_2, Math.SQRT1_2, 0.6, 0.8)])
+  expect([...merged.variances]).toEqual([3.25, 1])
+})

@@ -142,7 +142,7 @@ export interface GpuTarget {
   readonly features: ShaderFeatures
   /** Hardware wants tiles in workgroup memory; a software adapter is many times faster without barriers. */
   readonly tiled: boolean
-  /** Kernels that a software adapter runs in tiles all the same, see forms.ts. */
+  /** Kernels that a software adapter runs in their form for hardware all the same, see forms.ts. */
   readonly softwareTiles: readonly TiledKernel[]
   /** Forms chosen by name, by a test or by tuning. */
   readonly forms: KernelForms

@@ -132,7 +132,7 @@ export interface ScratchArea {
 export interface Work {
   /** Named in errors and traces. */
   readonly name: string
-  /** Called more than once for one run, see webgpu/usable-target.ts: it changes nothing but what it yields. */
+  /** May be called more than once for one run, see webgpu/usable-target.ts: it changes nothing but what it yields. */
   webgpu(gpu: GpuTarget): Iterable<ComputePass>
   cpu(memory: CpuMemory): Iterable<CpuJob>
 }

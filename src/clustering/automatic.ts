@@ -9,14 +9,15 @@ import { badOption } from '../core/errors.ts'
 import { elementBytes, matrix, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { sampleDistinct } from '../core/random.ts'
 import { stream } from '../core/streams.ts'
+import { type DeviceSpeed, speedWords } from '../device/speed.ts'
 import type { CountCertainty } from '../models/certainty.ts'
 import type { ClusterModel } from '../models/model.ts'
 import { chunks, wideChunks } from '../vectors/frame.ts'
+import { CHEAP_ROUND, secondsWords } from './method-choice.ts'
+import { UNKNOWN_SPEED } from './method-task.ts'
 import type { ClusterOptions } from './options.ts'
 import { METHODS, type MethodName } from './presets.ts'
 
-/** Below this many numbers compared in a round, every vector looks at every component. */
-const SMALL = 2e9
 const STABLE = 0.75
 const RUNS = 2
 /** Fewer vectors than this cannot be halved. */
@@ -24,10 +25,14 @@ const LEAST_ROWS = 40
 /** Vectors of a further run, and vectors whose clusters are compared. */
 const MOST_ROWS = 20_000
 
-/** The method and the reason for it, in place of `k: 'auto'`. */
+/**
+ * The method and the reason for it, in place of `k: 'auto'`: every vector is compared with every component if a round of
+ * that takes no noticeable time on the device. `speed`: of the device, once it is open.
+ */
 export function automaticOptions(
   options: ClusterOptions,
   { rows, cols, sparse, name }: VectorSource,
+  { exact }: DeviceSpeed = UNKNOWN_SPEED,
 ): { readonly options: ClusterOptions; readonly reason: string } {
   const { method = 'auto', resume, k: _, ...rest } = options
   if (sparse) {
@@ -44,12 +49,13 @@ export function automaticOptions(
     return { options: { ...rest, resume, method: same }, reason: 'chosen by auto when the run began' }
   }
   const start = METHODS.egm.startCount?.({ criterion: 'bic' }, rows) ?? rows
-  const small = rows * start * cols <= SMALL
+  const seconds = (2 * rows * start * cols) / (exact.gflops * 1e9)
+  const small = seconds <= CHEAP_ROUND
+  const how = small ? 'exactly' : 'approximately'
+  const round = `an exact round ${small ? 'takes' : 'would take'} ${secondsWords(seconds)}`
   return {
     options: { ...rest, method: small ? 'egm' : 'agm' },
-    reason: small
-      ? 'chosen by auto: finds the number of clusters, exactly, because there are few vectors'
-      : 'chosen by auto: finds the number of clusters, approximately, because there are many vectors',
+    reason: `chosen by auto: finds the number of clusters, ${how}; ${speedWords(exact)}: ${round}`,
   }
 }
 

@@ -8,6 +8,7 @@ import { effectivePoints, requireDistinct } from '../vectors/distinct.ts'
 import { inspectVectors, largestInFrame, widenFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { automaticOptions, certaintyOf } from './automatic.ts'
+import { jointSpeed } from './method-choice.ts'
 import { resolveOnDevices } from './method-on-device.ts'
 import { type ClusterOptions, readOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
@@ -68,11 +69,17 @@ async function* stepsWithoutCount(
   source: VectorSource,
   given: ClusterOptions,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
-  const { options: found, reason } = automaticOptions(given, source)
-  const { devices, release } = await acquireDevices(found, [source])
+  // Wrong options are refused before a device is opened.
+  automaticOptions(given, source)
+  const { devices, release } = await acquireDevices(given, [source])
   const [device] = devices
-  const { device: _device, devices: _devices, ...options } = found
   try {
+    const { options: found, reason } = automaticOptions(
+      given,
+      source,
+      jointSpeed(devices.map(({ info }) => info.speed)),
+    )
+    const { device: _device, devices: _devices, ...options } = found
     const model = yield* stepsWithCount(source, { ...options, devices }, reason)
     if (options.signal?.aborted) return model
     const { signal, onProgress, weights, checkpoint: _, onIteration: __, resume: ___, start: ____, ...same } = options

@@ -4,9 +4,11 @@
  *
  * The model, for n points of d columns and k clusters, in operations per point and round:
  *
- *   lloyd            2 k d + 13,000 + 190 d    the products, then sorting and summing
- *   closures-sharp   29,000 + 450 d            does not depend on k: a point looks at about a dozen candidates
+ *   lloyd            1.7 k (d + 24) + 7,000 + 180 d    the products, then sorting and summing
+ *   closures-sharp   40,000 + 450 d                    does not depend on k: a point looks at about a dozen candidates
  *
+ * Comparing a product with the best one so far takes as long as 24 columns of it. The speed of exact assignment counts
+ * 2 k d operations and is measured with 128 columns, where 1.7 k (d + 24) is as much. *
  * Each is divided by a speed of the device (`DeviceSpeed`): that of exact assignment, and that of closures-sharp. The
  * constants are fitted to rounds of both methods on the CPU device, where the two speeds are the same by definition
  * (`npm run bench -- choice` compares them with measured rounds). On a GPU the second is far lower, because dense products
@@ -41,13 +43,13 @@ export interface Task {
 }
 
 const MANY_CLUSTERS = 100
-/** Seconds of a round that nobody notices: 2 billion operations on two threads. */
-const CHEAP_ROUND = 1 / 32
+/** Seconds of a round that nobody notices. */
+export const CHEAP_ROUND = 1 / 32
 /** A round of lloyd must be so many times as fast as one of closures-sharp. */
 const CLEARLY = 2
 
-const LLOYD = { point: 13_000, column: 190 }
-const CLOSURES = { point: 29_000, column: 450 }
+const LLOYD = { point: 7000, column: 180, pair: 1.7, pairColumns: 24 }
+const CLOSURES = { point: 40_000, column: 450 }
 
 /** Seconds of a round of each method. */
 export function roundSeconds(
@@ -56,7 +58,7 @@ export function roundSeconds(
 ): { lloyd: number; closures: number } {
   const seconds = (perPoint: number, { gflops }: Speed): number => (rows * perPoint) / (gflops * 1e9)
   return {
-    lloyd: seconds(2 * k * cols + LLOYD.point + LLOYD.column * cols, exact),
+    lloyd: seconds(LLOYD.pair * k * (cols + LLOYD.pairColumns) + LLOYD.point + LLOYD.column * cols, exact),
     closures: seconds(CLOSURES.point + CLOSURES.column * cols, closures),
   }
 }
@@ -70,9 +72,9 @@ export function chooseMethod(task: Task, speed: DeviceSpeed): MethodChoice {
   const known = settled(task)
   if (known) return known
   const { lloyd, closures } = roundSeconds(task, speed)
-  const fast = `chosen by auto: ${speedWords(speed.exact)}: an exact round takes ${seconds(lloyd)}`
+  const fast = `chosen by auto: ${speedWords(speed.exact)}: an exact round takes ${secondsWords(lloyd)}`
   if (lloyd < CHEAP_ROUND) return { method: 'lloyd', reason: fast, cheap: true }
-  const other = `one of closures-sharp ${seconds(closures)}${doubt(speed.closures, speed.exact)}`
+  const other = `one of closures-sharp ${secondsWords(closures)}${doubt(speed.closures, speed.exact)}`
   return { method: lloyd * CLEARLY <= closures ? 'lloyd' : 'closures-sharp', reason: `${fast}, ${other}` }
 }
 
@@ -101,7 +103,7 @@ export function jointSpeed(speeds: readonly DeviceSpeed[]): DeviceSpeed {
 }
 
 /** "about 0.4 s", "about 25 ms" */
-function seconds(value: number): string {
+export function secondsWords(value: number): string {
   const short = value < 0.1
   const number = Number((short ? value * 1000 : value).toPrecision(2))
   return short && number < 1 ? 'less than 1 ms' : `about ${number.toLocaleString('en')} ${short ? 'ms' : 's'}`

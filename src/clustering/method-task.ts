@@ -15,7 +15,7 @@ export interface Shape {
 }
 
 /** Speed of the device where it is not known yet: options are checked before a device is opened. */
-const UNKNOWN_SPEED = /* @__PURE__ */ assumedSpeed('cpu', 2)
+export const UNKNOWN_SPEED = /* @__PURE__ */ assumedSpeed('cpu', 2)
 /** Methods that `auto` chooses from. */
 const AUTOMATIC: readonly string[] = ['lloyd', 'closures-sharp'] satisfies MethodName[]
 

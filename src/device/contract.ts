@@ -132,7 +132,7 @@ export interface ScratchArea {
 export interface Work {
   /** Named in errors and traces. */
   readonly name: string
-  /** Called more than once for one run, see webgpu/usable-target.ts: it changes nothing but what it yields. */
+  /** May be called more than once for one run, see webgpu/usable-target.ts: it changes nothing but what it yields. */
   webgpu(gpu: GpuTarget): Iterable<ComputePass>
   cpu(memory: CpuMemory): Iterable<CpuJob>
 }
@@ -142,7 +142,7 @@ export interface GpuTarget {
   readonly features: ShaderFeatures
   /** Hardware wants tiles in workgroup memory; a software adapter is many times faster without barriers. */
   readonly tiled: boolean
-  /** Kernels that a software adapter runs in tiles all the same, see forms.ts. */
+  /** Kernels that a software adapter runs in their form for hardware all the same, see forms.ts. */
   readonly softwareTiles: readonly TiledKernel[]
   /** Forms chosen by name, by a test or by tuning. */
   readonly forms: KernelForms

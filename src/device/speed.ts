@@ -37,7 +37,7 @@ export function speedClass(gflops: number, before?: number): number {
 }
 
 /** One thread with 128-bit SIMD instructions, and one that emulates a GPU. */
-const CPU_THREAD = 32
+const CPU_THREAD = 64
 const SOFTWARE_THREAD = 1
 /** A modest GPU, which clearly beats most CPUs. */
 const HARDWARE = 2048

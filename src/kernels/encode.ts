@@ -82,6 +82,9 @@ export function errorBytes(n: number, m: number): number {
   return n * codeStride(m)
 }
 
+/** A software adapter takes up to seconds to compile the form in registers: it is for calls of so many operations there. */
+const REPAYS_COMPILING = 1e9
+
 export async function encode(device: Device, args: EncodeArgs, control?: RunControl): Promise<void> {
   const { points, ranges, books, codewords, codes, errors } = args
   const m = ranges.length - 1
@@ -98,7 +101,9 @@ export async function encode(device: Device, args: EncodeArgs, control?: RunCont
         const words = codeStride(m) / 4
         const type = denseType(points)
         const wide = codewords > 256
-        const registers = gpu.tiled && quads <= MOST_REGISTER_QUADS
+        const large = 3 * codewords * points.stride * points.rows >= REPAYS_COMPILING
+        const suited = gpu.tiled || (gpu.softwareTiles.includes('encode') && large)
+        const registers = suited && quads <= MOST_REGISTER_QUADS
         const shader = registers
           ? encodeRegisters(type, quads, wide, errors !== undefined)
           : encodeShader(type, wide, errors !== undefined)

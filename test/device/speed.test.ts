@@ -32,8 +32,8 @@ describe('the class of a measurement', () => {
 
 describe('what is assumed', () => {
   test('goes by threads on the CPU device and on software adapters', () => {
-    expect(assumedSpeed('cpu', 1).exact).toEqual({ gflops: 32, source: 'assumed' })
-    expect(assumedSpeed('cpu', 12).exact.gflops).toBe(512)
+    expect(assumedSpeed('cpu', 1).exact).toEqual({ gflops: 64, source: 'assumed' })
+    expect(assumedSpeed('cpu', 12).exact.gflops).toBe(1024)
     expect(assumedSpeed('software', 8).exact.gflops).toBe(8)
     expect(assumedSpeed('hardware', 8).exact.gflops).toBe(assumedSpeed('hardware', 1).exact.gflops)
   })
@@ -58,13 +58,13 @@ describe('auto', () => {
     [
       measured(8192),
       true,
-      /^auto takes the hardware GPU: about 8 TFLOP\/s measured, against about 512 GFLOP\/s assumed on the CPU device$/,
+      /^auto takes the hardware GPU: about 8 TFLOP\/s measured, against about 1 TFLOP\/s assumed on the CPU device$/,
     ],
-    [measured(512), true, /hardware GPU/],
+    [measured(1024), true, /hardware GPU/],
     [
       measured(256),
       false,
-      /^auto takes the CPU device: about 512 GFLOP\/s assumed, against about 256 GFLOP\/s measured on the GPU, slow GPU$/,
+      /^auto takes the CPU device: about 1 TFLOP\/s assumed, against about 256 GFLOP\/s measured on the GPU, slow GPU$/,
     ],
   ])('compares %j with the CPU device', (gpu, taken, reason) => {
     const found = compareSpeeds(gpu, cpu, 'slow GPU')

@@ -1,17 +1,18 @@
 /** Which forms software adapters use, for kernels that some of them run faster in tiles. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ComputePass, Device, Work } from '../../src/device/contract.ts'
-import { softwareTiles } from '../../src/device/forms.ts'
+import { softwareTiles, type TiledKernel } from '../../src/device/forms.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { distances } from '../../src/kernels/distances.ts'
+import { encode } from '../../src/kernels/encode.ts'
 import { gram, matmul } from '../../src/kernels/matmul.ts'
 import { respondAll } from '../../src/kernels/respond.ts'
 import { allocateRows, type DeviceRows } from '../../src/kernels/rows.ts'
 import { type CaseBuffers, useBuffers, withRun } from './devices.ts'
 
 test('are fixed for each driver', () => {
-  expect(softwareTiles('google swiftshader SwiftShader driver 5.0.0')).toEqual(['gram', 'respond'])
-  expect(softwareTiles('mesa software llvmpipe: Mesa 25.0.7')).toEqual(['distances', 'respond'])
+  expect(softwareTiles('google swiftshader SwiftShader driver 5.0.0')).toEqual(['gram', 'respond', 'encode'])
+  expect(softwareTiles('mesa software llvmpipe: Mesa 25.0.7')).toEqual(['distances', 'respond', 'encode'])
   expect(softwareTiles('another adapter')).toEqual([])
 })
 
@@ -24,7 +25,14 @@ const rows = ({ scope }: CaseBuffers, n: number, d: number): DeviceRows => ({
   rows: n,
 })
 
-const CALLS: Record<'matmul' | 'gram' | 'distances' | 'respond', Call> = {
+const CALLS: Record<TiledKernel, Call> = {
+  // d codewords of 8 columns.
+  encode: (buffers, device, n, k, d) =>
+    encode(device, {
+      points: rows(buffers, n, k),
+      ranges: Array.from({ length: k / 8 + 1 }, (_, i) => 8 * i),
+      ...{ codewords: d, books: buffers.output(4).buffer, codes: buffers.output(4).buffer },
+    }),
   matmul: (buffers, device, n, k, d) =>
     matmul(device, { a: rows(buffers, n, d), b: rows(buffers, k, d), out: rows(buffers, n, k) }),
   gram: (buffers, device, n, k, d) =>
@@ -50,7 +58,7 @@ async function shadersOf(device: Device, call: Call, shape: readonly [number, nu
   return passes.map(({ shader }) => shader.name)
 }
 
-const isInTiles = (names: readonly string[]): boolean => names.some((name) => name.includes('tiles'))
+const isInTiles = (names: readonly string[]): boolean => names.some((name) => /tiles|encode-registers/.test(name))
 
 describe('on this adapter', () => {
   let device: Device
@@ -77,7 +85,9 @@ describe('on this adapter', () => {
       const shape = kernel === 'gram' ? ([k, k, d === 32 ? d : n] as const) : ([n, k, d] as const)
       expect(isInTiles(await shadersOf(plain, call, shape)), kernel).toBe(false)
       if (!device.info.software) continue
-      expect(isInTiles(await shadersOf(device, call, shape)), kernel).toBe(suited && tiled.includes(kernel as never))
+      // Registers need no shape but a large call.
+      const fits = kernel === 'encode' ? n * k * d > 1e9 : suited
+      expect(isInTiles(await shadersOf(device, call, shape)), kernel).toBe(fits && tiled.includes(kernel as never))
     }
   })
 })

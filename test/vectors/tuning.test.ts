@@ -312,9 +312,9 @@ describe('auto', () => {
       [
         2 ** 20,
         'webgpu',
-        /^auto takes the hardware GPU: about 1,020 TFLOP\/s measured, against about 32 GFLOP\/s assumed/,
+        /^auto takes the hardware GPU: about 1,020 TFLOP\/s measured, against about 64 GFLOP\/s assumed/,
       ],
-      [1, 'cpu', /^auto takes the CPU device: about 32 GFLOP\/s assumed, against about 1 GFLOP\/s measured on the GPU/],
+      [1, 'cpu', /^auto takes the CPU device: about 64 GFLOP\/s assumed, against about 1 GFLOP\/s measured on the GPU/],
     ] as const) {
       if (exact !== undefined) await rememberTuning(name, { exact })
       const device = await openPlainDevice({ threads: 1 })

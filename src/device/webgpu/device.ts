@@ -34,7 +34,7 @@ import { PipelineCache } from './pipelines.ts'
 import { CommandRecorder, type NativePart } from './recorder.ts'
 import { type ReadBatch, StagingPool } from './staging.ts'
 import { UniformRing } from './uniforms.ts'
-import { compile, usableTarget } from './usable-target.ts'
+import { compile, type UsableTarget, usableTarget } from './usable-target.ts'
 
 export type { WebGpuDeviceOptions } from './adapter.ts'
 
@@ -246,7 +246,7 @@ class WebGpuDevice implements Device, GpuTarget {
     await this.#targetOf(work)
   }
 
-  #targetOf(work: Work): Promise<GpuTarget> {
+  #targetOf(work: Work): Promise<UsableTarget> {
     return usableTarget(this, work, this.#pipelines, ({ name }, { message }) => {
       this.#note(`${name} cannot be used on this GPU: ${message.split('\n')[0]}`)
     })
@@ -255,8 +255,11 @@ class WebGpuDevice implements Device, GpuTarget {
   async #runNow(work: Work, { signal, onProgress }: RunControl): Promise<void> {
     await this.#behind
     this.requireOpen()
-    const target = await this.#targetOf(work)
+    const { target, longest } = await this.#targetOf(work)
     this.requireOpen()
+    // Work that fits one pass need not be cut, and asking for its passes again would take a noticeable share of its time.
+    const total = longest.reduce((sum, pass) => sum + (pass.operations ?? 0), 0)
+    const passes = total <= this.operationsPerPass ? longest : work.webgpu(target)
     let group: ComputePass[] = []
     let operations = 0
     const flush = async (submit: boolean): Promise<void> => {
@@ -274,7 +277,7 @@ class WebGpuDevice implements Device, GpuTarget {
       signal?.throwIfAborted()
       if (share !== undefined) onProgress?.(share)
     }
-    for (const pass of work.webgpu(target)) {
+    for (const pass of passes) {
       group.push(pass)
       operations += pass.operations ?? 0
       const enough = this.#recorder.operations + operations >= this.#pacer.operations

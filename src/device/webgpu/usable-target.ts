@@ -12,19 +12,26 @@ import type { PipelineCache } from './pipelines.ts'
 /** Passes are listed to see their shaders only: few and long ones do. */
 const ANY_LENGTH = 2 ** 52
 
-/** The target for which to ask the work for its passes. `onFailure` is told of shaders that could not be compiled. */
+export interface UsableTarget {
+  /** The target for which to ask the work for its passes. */
+  readonly target: GpuTarget
+  /** The passes, as few and as long as they can be. */
+  readonly longest: readonly ComputePass[]
+}
+
+/** `onFailure` is told of shaders that could not be compiled. */
 export async function usableTarget(
   gpu: GpuTarget,
   work: Work,
   pipelines: PipelineCache,
   onFailure: (shader: Shader, failure: Error) => void,
-): Promise<GpuTarget> {
+): Promise<UsableTarget> {
   for (let target = gpu; ; ) {
     const passes = [...work.webgpu(changed(target, { operationsPerPass: ANY_LENGTH }))]
     const known = new Set(passes.filter(({ shader }) => !gpu.usable(shader)).map(({ shader }) => shader.name))
     await compile(passes, pipelines)
     const failed = passes.find(({ shader }) => !gpu.usable(shader))
-    if (failed === undefined) return target
+    if (failed === undefined) return { target, longest: passes }
     const failure = pipelines.failure(failed.shader) as Error
     onFailure(failed.shader, failure)
     // Asked again, a kernel may do without shaders that it did not know about.

@@ -1,6 +1,6 @@
 /** More clusters from fewer: what a step of a sweep begins with. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { extendClusters, THOROUGH } from '../../src/clustering/sweep/extension.ts'
+import { extendClusters } from '../../src/clustering/sweep/extension.ts'
 import { toSource } from '../../src/core/matrix.ts'
 import {
   adjustedRandIndex,
@@ -45,7 +45,9 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const points = await PointStore.open(device, source, await inspectVectors(source, 'euclidean'))
       try {
         const random = createRandom(1)
-        return (await extendClusters(device, points, labels, { k, random, unit: false, effort: THOROUGH })).labels
+        return (
+          await extendClusters(device, points, labels, { k, random, unit: false, effort: { waves: 3, passes: 12 } })
+        ).labels
       } finally {
         points.free()
       }

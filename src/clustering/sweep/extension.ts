@@ -31,8 +31,7 @@ export interface ExtensionEffort {
   readonly passes: number
 }
 
-export const THOROUGH: ExtensionEffort = { waves: 3, passes: 12 }
-/** For samples: swaps and the rounds that follow correct what a single wave misses. */
+/** Swaps and the rounds that follow correct what a single wave misses. */
 export const BRIEF: ExtensionEffort = { waves: 1, passes: 12 }
 
 /** A swap has to gain at least this share of the squares that a cluster has on average. */

@@ -12,7 +12,7 @@ import { isNarrow, projectRows, sketchBasis } from '../../vectors/sketch.ts'
 /** Points of fewer numbers than this are clustered faster than they are reduced. */
 const LEAST_NUMBERS = 2 ** 19
 /** The share of the spread that the columns must hold: otherwise clusters of them say little about clusters of the points. */
-const LEAST_HELD = 0.5
+const LEAST_HELD = 0.7
 
 const FRAME: Frame = { shift: undefined, scale: 1, unit: false, type: 'u8' }
 

@@ -8,16 +8,19 @@
  *
  * - overhead: rounds over 12 shards that hold next to nothing, with 3 workers: what a round costs besides its work.
  * - workers: seconds of a round for 1, 2 and 4 workers that divide the threads of this machine among them.
- * - bytes: what the coordinator sends and receives in a round, for several numbers of clusters, with 3 workers: in the first
- *   round that moves centres, and in the last.
+ * - bytes: what the coordinator and all workers send and receive in a round, for several numbers of clusters, with 3 workers:
+ *   in the first round, which moves all centres, and in the last.
  * - recovery: the time that a run takes longer when one of 3 workers is killed (lock: 2 s).
  * - prediction: seconds of a round for up to 64 workers and 10^9 vectors, from the measured figures. Not measured.
+ *
+ * Rows that a call does not measure again stay in bench/results/cluster.json.
  */
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { measureBytes, measureOverhead, measureRecovery, measureWorkers } from './distributed/measurements.ts'
 import { predict } from './distributed/prediction.ts'
 import { openBenchStore } from './distributed/stores.ts'
-import { keepResults, printTable } from './table.ts'
+import { type Cell, keepResults, printTable } from './table.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -29,10 +32,24 @@ const { values: flags } = parseArgs({
   },
 })
 const parts = flags.parts.split(',')
-const results: Record<string, unknown[]> = {}
-const keep = (name: string, rows: readonly Record<string, string | number>[], title: string): void => {
-  results[name] = [...(results[name] ?? []), ...rows]
+type Row = Record<string, Cell>
+const results: Record<string, Row[]> = earlier()
+/** What is measured again replaces what was measured before of the same store and size. */
+const keep = (name: string, rows: readonly Row[], title: string): void => {
+  const same = (row: Row): boolean => rows.some((own) => own.store === row.store && own.k === row.k)
+  results[name] = [...(results[name] ?? []).filter((row) => !same(row)), ...rows]
   printTable(title, rows)
+  keepResults('cluster', results)
+}
+
+function earlier(): Record<string, Row[]> {
+  try {
+    const known = JSON.parse(readFileSync('bench/results/cluster.json', 'utf8')) as Record<string, unknown>
+    const parts = Object.entries(known).filter(([, rows]) => Array.isArray(rows))
+    return Object.fromEntries(parts) as Record<string, Row[]>
+  } catch {
+    return {}
+  }
 }
 
 for (const kind of flags.stores.split(',')) {
@@ -51,7 +68,7 @@ for (const kind of flags.stores.split(',')) {
     }
     if (parts.includes('bytes')) {
       for (const k of flags.ks.split(',').map(Number)) {
-        keep('bytes', [await measureBytes(kind, store.url, k)], `${kind}: bytes of a round, 128 dimensions, 3 workers`)
+        keep('bytes', await measureBytes(kind, store.url, k), `${kind}: bytes of a round, 128 dimensions, 3 workers`)
       }
     }
     if (parts.includes('recovery')) {
@@ -62,8 +79,9 @@ for (const kind of flags.stores.split(',')) {
   }
 }
 if (parts.includes('prediction')) {
-  const rows = predict('cluster-prediction')
-  keep('prediction', rows, 'Predicted, not measured: n = 10^9, d = 128 bytes, k = 100,000, one store on 10 GbE')
+  const rows = predict('cluster-prediction', results, { rows: Number(flags.rows), cols: 64, k: 1000 })
+  const title = 'Predicted, not measured: n = 10^9, d = 128 bytes, k = 100,000, one store on 10 GbE'
+  if (rows) keep('prediction', rows, title)
+  else console.log('\nNo prediction: measure overhead, workers and bytes first')
 }
-keepResults('cluster', results)
 process.exit(0)

@@ -1,57 +1,76 @@
 /**
- * Seconds of a round with more workers than there are here. Assumptions, all in the table below: bytes of a round grow with
- * k d and the number of workers; all of them pass through one store with the bandwidth of its network; computing is divided
- * evenly. A prediction, not a measurement.
+ * Seconds of a round with more workers than there are here. Taken from measurements in bench/results/cluster.json: the time of an
+ * empty round, the bytes that a number of a centre costs the store, and the multiplications of a worker on this machine.
+ * Assumed: all bytes pass through one store with the bandwidth of its network, computing is divided evenly, and a GPU does
+ * 10^13 multiplications in a second. A prediction, not a measurement.
  */
-import { readFileSync } from 'node:fs'
 import { writePlot } from '../curves.ts'
 import type { Cell } from '../table.ts'
 
 const [N, D, K] = [1e9, 128, 1e5]
 /** Bytes in a second: 10 GbE. */
 const BANDWIDTH = 1.25e9
-/** Multiplications in a second of one worker with a GPU, as bench/results/gpu.json or the vendor says; here 10 T. */
-const OPERATIONS = 1e13
+/** Assumed, of one worker with a GPU. */
+const GPU_OPERATIONS = 1e13
 /** Centres a point looks at in a closure round. */
 const CANDIDATES = 60
-/** What a round costs besides, in seconds: measured by the part `overhead`, or 0.05. */
-const OVERHEAD = measuredOverhead()
 
-/** Centres as 4 bytes a number, sums as 8 (the lowest of three words of byte sums is zero and not sent). */
-const [CENTER_BYTES, SUM_BYTES] = [4 * K * D, 8 * K * D]
+type Rows = readonly Record<string, Cell>[]
 
-function measuredOverhead(): number {
-  try {
-    const { overhead } = JSON.parse(readFileSync('bench/results/cluster.json', 'utf8')) as {
-      overhead?: { 'median ms': number }[]
-    }
-    return (overhead?.[0]['median ms'] ?? 50) / 1000
-  } catch {
-    return 0.05
+interface Figures {
+  /** Seconds of an empty round. */
+  readonly overhead: number
+  /** Bytes that each worker moves for a number of a centre, and those of the coordinator, in a round that moves all. */
+  readonly workerBytes: number
+  readonly coordinatorBytes: number
+  /** Multiplications of one worker in a second. */
+  readonly cpuOperations: number
+}
+
+/** Workers of the part `bytes`, dimensions there, and the size of the part `workers`. */
+const [WORKERS, COLS] = [3, 128]
+
+function figuresFrom(results: Record<string, Rows>, size: { rows: number; cols: number; k: number }): Figures {
+  const largest = [...(results.bytes ?? [])]
+    .filter(({ round }) => round === 1)
+    .sort((a, b) => Number(b.k) - Number(a.k))[0]
+  const numbers = Number(largest?.k ?? 1) * COLS
+  const bytesOf = (...names: string[]): number =>
+    names.reduce((sum, name) => sum + Number(largest?.[name] ?? 0), 0) * 1e6
+  const alone = (results.workers ?? []).find(({ workers }) => workers === 1)
+  const seconds = Number(alone?.['seconds of a round'] ?? Number.NaN)
+  return {
+    overhead: Number(results.overhead?.[0]?.['median ms'] ?? Number.NaN) / 1000,
+    workerBytes: bytesOf('workers sent MB', 'workers received MB') / WORKERS / numbers,
+    coordinatorBytes: bytesOf('coordinator sent MB', 'received MB') / numbers,
+    cpuOperations: (size.rows * size.cols * size.k) / seconds,
   }
 }
 
-function secondsOf(workers: number, candidates: number, changed: number): { compute: number; network: number } {
-  const compute = (N * D * candidates) / (OPERATIONS * workers)
-  const network = (changed * workers * (CENTER_BYTES + SUM_BYTES)) / BANDWIDTH
-  return { compute, network }
-}
-
 const CASES = [
-  { name: 'lloyd, everything changed', candidates: K, changed: 1 },
-  { name: 'closures, everything changed', candidates: CANDIDATES, changed: 1 },
-  { name: 'closures, 5 % changed', candidates: CANDIDATES, changed: 0.05 },
+  { name: 'lloyd, GPU (assumed), everything changed', gpu: true, candidates: K, changed: 1 },
+  { name: 'closures, GPU (assumed), everything changed', gpu: true, candidates: CANDIDATES, changed: 1 },
+  { name: 'closures, GPU (assumed), 5 % changed', gpu: true, candidates: CANDIDATES, changed: 0.05 },
+  { name: 'closures, this CPU (measured), 5 % changed', gpu: false, candidates: CANDIDATES, changed: 0.05 },
 ]
 
-/** A table, and a picture of it. */
-export function predict(picture: string): Record<string, Cell>[] {
+/** A table, and a picture of it. Undefined if something was not measured yet. */
+export function predict(
+  picture: string,
+  results: Record<string, Rows>,
+  size: { rows: number; cols: number; k: number },
+): Record<string, Cell>[] | undefined {
+  const { overhead, workerBytes, coordinatorBytes, cpuOperations } = figuresFrom(results, size)
+  if (![overhead, workerBytes, coordinatorBytes, cpuOperations].every((value) => value > 0)) return undefined
   const counts = [1, 2, 4, 8, 16, 32, 64]
   const rows: Record<string, Cell>[] = []
-  const curves = CASES.map(({ name, candidates, changed }) => ({
+  const curves = CASES.map(({ name, gpu, candidates, changed }) => ({
     name,
     points: counts.map((workers) => {
-      const { compute, network } = secondsOf(workers, candidates, changed)
-      const seconds = OVERHEAD + compute + network
+      const compute = (N * D * candidates) / ((gpu ? GPU_OPERATIONS : cpuOperations) * workers)
+      const bytes = changed * K * D * (workers * workerBytes + coordinatorBytes)
+      const network = bytes / BANDWIDTH
+      const seconds = overhead + compute + network
       rows.push({ rounds: name, workers, 'compute s': compute, 'store s': network, 'seconds of a round': seconds })
       return [workers, seconds] as const
     }),

@@ -21,7 +21,7 @@ export class MachineWatch {
 
   /** Undefined if the flags ask for no other machines. */
   static async open(
-    { on, lock, json }: MachineFlags & SpeechFlags,
+    { on, lock, wait, json }: MachineFlags & SpeechFlags,
     session: Session,
     tell: (text: string, workers: string) => void,
   ): Promise<MachineWatch | undefined> {
@@ -30,6 +30,7 @@ export class MachineWatch {
     const state = { workers: [] as readonly WorkerFacts[], told: '' }
     const pool = await connect(on, {
       ...(lock === undefined ? {} : { lock }),
+      ...(wait === undefined ? {} : { wait }),
       onTraffic: (traffic) => rounds.push(traffic),
       onEvent: (event) => {
         if (event.kind === 'workers') state.workers = event.workers
@@ -69,13 +70,19 @@ export class MachineWatch {
 function eventWords(event: ClusterEvent): string | undefined {
   switch (event.kind) {
     case 'waiting':
-      return `waiting for workers to take ${count(event.groups, 'group')} of shards`
+      return `waiting for workers to take ${count(event.groups, 'group')} of shards; start some with centroidal worker if there are none`
     case 'workers': {
       const groups = event.workers.reduce((sum, worker) => sum + worker.groups.length, 0)
       // While shards are taken there would be a line for each.
       if (groups < event.total) return undefined
       return event.workers.map(({ name, groups: own }) => `${name}: ${count(own.length, 'group')}`).join(', ')
     }
+    case 'unreachable':
+      return `${event.why} Trying again for ${event.seconds} seconds.`
+    case 'rebalanced':
+      return `shards are divided anew for ${event.idle.join(', ')}`
+    case 'mixed':
+      return `warning: workers compute on different devices (${event.devices.join(', ')}), so that results may differ in the last digits from run to run: start all of them with the same --device`
     default:
       return `worker ${event.name} ${event.kind === 'left' ? 'left' : `${event.kind}: ${event.why ?? ''}`}`
   }

@@ -17,6 +17,7 @@ import { type Shape, ShapeError } from './json-shape.ts'
 import type { Members } from './members.ts'
 import type { ImageShape } from './option-values.ts'
 import type { OutFolder } from './out-folder.ts'
+import type { MachineNotes } from './report/machines.ts'
 import type { MixtureRounds } from './report/mixture.ts'
 import { clusteringFacts, MOST_COUNTS, type NotedModel, quantizerFacts, runNotes } from './run-schema.ts'
 import { readTextFile } from './text-file.ts'
@@ -39,6 +40,8 @@ export interface RunNotes {
   readonly mixture?: MixtureRounds
   /** Names of rows in the largest clusters, where rows have names. */
   readonly members?: readonly Members[]
+  /** Workers, where the work was done on other machines. */
+  readonly machines?: MachineNotes
 }
 
 export interface ClusterRun {

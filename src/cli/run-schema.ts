@@ -15,6 +15,7 @@ import {
 } from './json-shape.ts'
 import type { Members } from './members.ts'
 import type { ImageShape } from './option-values.ts'
+import type { MachineNotes } from './report/machines.ts'
 import type { MixtureRounds } from './report/mixture.ts'
 import type { RunNotes } from './run-folder.ts'
 import { type Agreement, type Confusion, majorityOf } from './truth.ts'
@@ -94,6 +95,9 @@ const clusteringFields = object<ModelFacts & Saved>({
   device,
   stopped: oneOf('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
   startSeconds: optional(number(0, Number.MAX_VALUE)),
+  sample: optional(object<NonNullable<ModelFacts['sample']>>({ rows: size, rounds: whole(1) })) as Shape<
+    NonNullable<ModelFacts['sample']>
+  >,
   iterations: list(round, 1, MOST_ROUNDS),
   certainty: optional(
     object<NonNullable<ModelFacts['certainty']>>({
@@ -214,6 +218,18 @@ function confusionOf({ k, sizes }: NotedModel): Shape<Confusion> {
   }
 }
 
+const byteCount = whole(0, 2 ** 53 - 1)
+
+const machines = object<MachineNotes>({
+  store: line(10_000),
+  workers: list(object<MachineNotes['workers'][number]>({ name, device: name, groups: whole(0) }), 0, 10_000),
+  sent: byteCount,
+  received: byteCount,
+  workersSent: byteCount,
+  workersReceived: byteCount,
+  rounds: whole(0),
+})
+
 /** run.json of a model. */
 export function runNotes(model: NotedModel): Shape<RunNotes> {
   const { rows, cols } = model
@@ -229,5 +245,6 @@ export function runNotes(model: NotedModel): Shape<RunNotes> {
     confusion: optional(confusionOf(model)),
     mixture: optional(mixture),
     members: optional(list(object<Members>({ cluster: whole(0), size, names: list(line(1000), 0, 1000) }), 0, 10_000)),
+    machines: optional(machines),
   }) as Shape<RunNotes>
 }

@@ -249,7 +249,7 @@ async function refill(
   options: LoopOptions,
 ): Promise<{ readonly gain: number; readonly refilled: number }> {
   if (empty === 0 || options.empty !== 'farthest') return { gain, refilled: 0 }
-  const { clusters, squares } = await refillEmpty(crew.team.lead, options.weights)
+  const { clusters, squares } = await refillEmpty(crew.team.lead, empty, options.weights)
   if (clusters === 0) return { gain, refilled: 0 }
   // The second update moves centres from where the first left them, so the gains add up.
   return { gain: gain + squares + (await updateFromLabels(crew)).gain, refilled: clusters }

@@ -4,13 +4,10 @@
  * are there and then added in the order of the shards. So the result has the same bits for any number of devices, whatever
  * order their answers come in.
  */
+import type { ShardValue } from '../core/shard-values.ts'
 import { mergeExact } from '../kernels/exact-sums.ts'
 
-/** One number of one shard. */
-export interface ShardValue {
-  readonly shard: number
-  readonly value: number
-}
+export { type ShardValue, sumOf } from '../core/shard-values.ts'
 
 export interface PartialSums {
   /** Words of exact sums. */
@@ -38,9 +35,4 @@ export function mergeSums(a: PartialSums, b: PartialSums): PartialSums {
 
 export function mergeRounds(a: PartialRound, b: PartialRound): PartialRound {
   return { squares: [...a.squares, ...b.squares], moved: a.moved + b.moved, looked: a.looked + b.looked }
-}
-
-/** The sum in the order of the shards. */
-export function sumOf(values: readonly ShardValue[]): number {
-  return [...values].sort((a, b) => a.shard - b.shard).reduce((sum, { value }) => sum + value, 0)
 }

@@ -13,36 +13,155 @@ export interface Refill {
   readonly squares: number
 }
 
-/** Changes labels and centres; the caller then updates once more. */
-export async function refillEmpty(state: RunState, weights?: Float32Array): Promise<Refill> {
-  const { points, k } = state
+/** Changes labels and centres; the caller then updates once more. `count` is the number of empty clusters. */
+export async function refillEmpty(state: RunState, count: number, weights?: Float32Array): Promise<Refill> {
+  const { points, team } = state
+  const chosen = team.remote ? await chooseRemote(state, count) : await chooseHere(state, weights)
+  const centers = await readCenters(state)
+  const rows = await points.gather(chosen.rows)
+  const { cols } = points
+  let squares = 0
+  chosen.rows.forEach((point, i) => {
+    const row = rows.subarray(i * cols, (i + 1) * cols)
+    let squared = 0
+    for (let j = 0; j < cols; j++) squared += (row[j] - centers[chosen.left[i] * cols + j]) ** 2
+    squares += squared * (weights ? weights[point] : 1)
+  })
+  chosen.rows.forEach((_, i) => {
+    centers.set(rows.subarray(i * cols, (i + 1) * cols), chosen.taken[i] * cols)
+  })
+  chosen.relabel()
+  writeCenters(state, centers)
+  await team.shareCenters()
+  return { clusters: chosen.rows.length, squares }
+}
+
+/** Points that become centres. */
+interface Chosen {
+  readonly rows: readonly number[]
+  /** The clusters they leave. */
+  readonly left: readonly number[]
+  /** The empty clusters they go to. */
+  readonly taken: readonly number[]
+  relabel(): void
+}
+
+async function chooseHere({ points, k }: RunState, weights: Float32Array | undefined): Promise<Chosen> {
   const labels = await points.readLabels()
   const sizes = new Uint32Array(k)
   labels.forEach((label, point) => {
     if (weights === undefined || weights[point] > 0) sizes[label]++
   })
   const distances = await points.readDistances()
+  const empty = emptyOf(sizes)
+  const rows = farthestPoints(distances, labels, sizes, empty.length, weights)
+  return {
+    rows,
+    left: rows.map((point) => labels[point]),
+    taken: empty.slice(0, rows.length),
+    relabel() {
+      rows.forEach((point, i) => {
+        labels[point] = empty[i]
+      })
+      points.writeLabels(labels)
+    },
+  }
+}
+
+/** The farthest points of one owner, by falling distance, and the sizes of clusters there. */
+export interface FarPoints {
+  readonly rows: Float64Array
+  readonly distances: Float32Array
+  readonly labels: Uint32Array
+  /** There are more, which are not farther. */
+  readonly more: boolean
+  readonly sizes: Uint32Array
+}
+
+/** Other processes send as many of their farthest points as may be needed, instead of all labels. */
+async function chooseRemote({ team, k }: RunState, count: number): Promise<Chosen> {
+  for (let most = 2 * count + 64; ; most *= 8) {
+    const answers = await team.ask('farthest', { count: most })
+    const sizes = new Uint32Array(k)
+    for (const answer of answers) for (let j = 0; j < k; j++) sizes[j] += answer.sizes[j]
+    const empty = emptyOf(sizes)
+    const found = firstOfAll(answers)
+    const order = chooseInOrder(found.points, sizes, empty.length)
+    // Points beyond the shortest list may come before those that are left.
+    if (order.length < empty.length && found.more) continue
+    const rows = order.map(({ row }) => row)
+    const taken = empty.slice(0, rows.length)
+    const relabel = (): void => team.note('relabel', { rows: Float64Array.from(rows), labels: Uint32Array.from(taken) })
+    return { rows, left: order.map(({ label }) => label), taken, relabel }
+  }
+}
+
+interface FarPoint {
+  readonly row: number
+  readonly distance: number
+  readonly label: number
+}
+
+function byDistance(a: FarPoint, b: FarPoint): number {
+  return b.distance - a.distance || a.row - b.row
+}
+
+/** The points of all owners in one order, as far as it is certain. */
+function firstOfAll(answers: readonly FarPoints[]): { points: FarPoint[]; more: boolean } {
+  const points: FarPoint[] = []
+  const ends: FarPoint[] = []
+  for (const { rows, distances, labels, more } of answers) {
+    const own = Array.from(rows, (row, i) => ({ row, distance: distances[i], label: labels[i] }))
+    points.push(...own)
+    if (more && own.length > 0) ends.push(own[own.length - 1])
+  }
+  points.sort(byDistance)
+  const [end] = ends.sort(byDistance)
+  return end ? { points: points.filter((point) => byDistance(point, end) <= 0), more: true } : { points, more: false }
+}
+
+function chooseInOrder(order: readonly FarPoint[], sizes: Uint32Array, count: number): FarPoint[] {
+  const left = sizes.slice()
+  const chosen: FarPoint[] = []
+  for (const point of order) {
+    if (chosen.length === count) break
+    if (left[point.label] <= 1) continue
+    left[point.label]--
+    chosen.push(point)
+  }
+  return chosen
+}
+
+function emptyOf(sizes: Uint32Array): number[] {
   const empty: number[] = []
-  for (let j = 0; j < k; j++) if (sizes[j] === 0) empty.push(j)
-  const chosen = farthestPoints(distances, labels, sizes, empty.length, weights)
-  const centers = await readCenters(state)
-  const rows = await points.gather(chosen)
-  const { cols } = points
-  let squares = 0
-  chosen.forEach((point, i) => {
-    const row = rows.subarray(i * cols, (i + 1) * cols)
-    let squared = 0
-    for (let j = 0; j < cols; j++) squared += (row[j] - centers[labels[point] * cols + j]) ** 2
-    squares += squared * (weights ? weights[point] : 1)
-    labels[point] = empty[i]
-  })
-  chosen.forEach((_, i) => {
-    centers.set(rows.subarray(i * cols, (i + 1) * cols), empty[i] * cols)
-  })
-  points.writeLabels(labels)
-  writeCenters(state, centers)
-  await state.team.shareCenters()
-  return { clusters: chosen.length, squares }
+  for (let j = 0; j < sizes.length; j++) if (sizes[j] === 0) empty.push(j)
+  return empty
+}
+
+/** What an owner answers: up to `count` of its points. */
+export async function ownFarthest({ parts, device, k }: RunState, count: number): Promise<FarPoints> {
+  const sizes = new Uint32Array(k)
+  let points: FarPoint[] = []
+  let more = false
+  for (const part of parts) {
+    const labels = new Uint32Array(await device.read(part.labels)).subarray(0, part.count)
+    const distances = new Float32Array(await device.read(part.distances)).subarray(0, part.count)
+    for (const label of labels) if (label < k) sizes[label]++
+    const { order } = topByDistance(distances, count)
+    more ||= order.length > count
+    const own = order.slice(0, count)
+    points.push(...own.map((i) => ({ row: part.first + i, distance: distances[i], label: labels[i] })))
+    points.sort(byDistance)
+    more ||= points.length > count
+    points = points.slice(0, count)
+  }
+  return {
+    rows: Float64Array.from(points, ({ row }) => row),
+    distances: Float32Array.from(points, ({ distance }) => distance),
+    labels: Uint32Array.from(points, ({ label }) => label),
+    more,
+    sizes,
+  }
 }
 
 /** Up to `count` points by falling distance (ties: lowest number first), never the last one of a cluster. */
@@ -53,30 +172,36 @@ export function farthestPoints(
   count: number,
   weights?: Float32Array,
 ): number[] {
-  const left = sizes.slice()
-  const order = topByDistance(distances, count, weights)
-  const chosen: number[] = []
-  for (const point of order) {
-    if (chosen.length === count) break
-    if (left[labels[point]] <= 1) continue
-    left[labels[point]]--
-    chosen.push(point)
+  const choose = (order: readonly number[]): number[] => {
+    const points = order.map((row) => ({ row, distance: distances[row], label: labels[row] }))
+    return chooseInOrder(points, sizes, count).map(({ row }) => row)
   }
-  return chosen
+  const { order, all } = topByDistance(distances, count, weights)
+  const chosen = choose(order)
+  // Many of the farthest may be the last of their clusters.
+  return all || chosen.length === count ? chosen : choose(topByDistance(distances, distances.length, weights).order)
 }
 
-/** Candidates sorted by falling distance: all points with weight that are not at their centre. */
-function topByDistance(distances: Float32Array, count: number, weights?: Float32Array): number[] {
+/**
+ * Points with weight that are not at their centre, by falling distance: all of them, or at least twice `count`, where no other
+ * is farther.
+ */
+function topByDistance(
+  distances: Float32Array,
+  count: number,
+  weights?: Float32Array,
+): { readonly order: number[]; readonly all: boolean } {
   // Most points can never be chosen: a threshold found on a sample of the distances keeps the sort short.
   const usable = (i: number): boolean => distances[i] > 0 && (weights === undefined || weights[i] > 0)
   const threshold = thresholdFor(distances, count * 4 + 1000)
   let candidates: number[] = []
   for (let i = 0; i < distances.length; i++) if (distances[i] >= threshold && usable(i)) candidates.push(i)
-  if (candidates.length < count * 2) {
+  const all = candidates.length < count * 2 || threshold <= 0
+  if (all) {
     candidates = []
     for (let i = 0; i < distances.length; i++) if (usable(i)) candidates.push(i)
   }
-  return candidates.sort((a, b) => distances[b] - distances[a] || a - b)
+  return { order: candidates.sort((a, b) => distances[b] - distances[a] || a - b), all }
 }
 
 function thresholdFor(distances: Float32Array, wanted: number): number {

@@ -13,6 +13,7 @@ import type { RowLayout } from '../vectors/layout.ts'
 import type { Settings } from './method-options.ts'
 import type { PartialRound, PartialSums, ShardValue } from './partial.ts'
 import type { MethodName } from './presets.ts'
+import type { FarPoints } from './refill.ts'
 import type { Round } from './run-state.ts'
 
 /** Which sums of the points are taken: those of the method's update, or plain means. */
@@ -54,6 +55,8 @@ export interface OwnerTasks {
   nearest: { args: Record<string, never>; result: null }
   /** Distances to the nearest of the rows chosen for a start. */
   approach: { args: { readonly chosen: Float32Array; readonly firstLabel: number }; result: null }
+  /** Points that lie farthest from their centres, for empty clusters. */
+  farthest: { args: { readonly count: number }; result: FarPoints }
   labels: { args: Record<string, never>; result: readonly RowValues<Uint32Array>[] }
   distances: { args: Record<string, never>; result: readonly RowValues<Float32Array>[] }
   /** What points remember besides labels. */
@@ -70,6 +73,8 @@ export interface OwnerNotes {
   settled: Round
   /** Undefined: no point has a label. */
   labels: { readonly labels: Uint32Array | undefined }
+  /** Some points go to other clusters. */
+  relabel: { readonly rows: Float64Array; readonly labels: Uint32Array }
   /** What a resumed run had saved. */
   restore: { readonly arrays: ResumeArrays }
   /** The round before was stopped: labels are those from before it. */

@@ -13,6 +13,7 @@ import { type Member, takeByLabels } from './members.ts'
 import { assignNearest } from './mixture/count-step.ts'
 import type { PartialSums } from './partial.ts'
 import { METHODS } from './presets.ts'
+import { ownFarthest } from './refill.ts'
 import type {
   NoteName,
   OwnerNotes,
@@ -139,6 +140,7 @@ export class ShardOwner {
         }
         return null
       },
+      farthest: ({ count }) => ownFarthest(state, count),
       labels: () => read(async (part) => new Uint32Array(await device.read(part.labels)).slice(0, part.count)),
       distances: () => read(async (part) => new Float32Array(await device.read(part.distances)).slice(0, part.count)),
       lists: async () => (await update.remembered?.(state)) ?? [],
@@ -164,6 +166,12 @@ export class ShardOwner {
       labels: ({ labels }) => {
         if (labels === undefined) this.#points.forgetLabels()
         else for (const part of parts) device.write(part.labels, labels.subarray(part.first, part.first + part.count))
+      },
+      relabel: ({ rows, labels }) => {
+        rows.forEach((row, i) => {
+          const part = parts.find(({ first, count }) => row >= first && row < first + count)
+          if (part) device.write(part.labels, labels.slice(i, i + 1), (row - part.first) * 4)
+        })
       },
       restore: ({ arrays }) => {
         candidates.restore?.(state, arrays)

@@ -1,4 +1,4 @@
-/** Packages that only some formats need: installed by those who use them, loaded when such a file is opened. */
+/** Packages that only some formats and stores need: installed by those who use them, loaded when they are needed. */
 import { platform } from '#platform'
 import { CentroidalError } from '../core/errors.ts'
 

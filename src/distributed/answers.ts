@@ -1,8 +1,9 @@
 /** Answers of workers, checked: shapes, ranges, and that they are about the shards that were asked for. */
 import type { PartialSums } from '../clustering/partial.ts'
-import { list, optional, real, record, type Schema, whole, wrongValue } from '../data/schema.ts'
+import { choice, list, optional, real, record, type Schema, whole, wrongValue } from '../data/schema.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkSumsDelta, fromStore, type Payload, type RunBlob, typed } from './messages.ts'
+import { checkPieces } from './reductions.ts'
 
 export interface AnswerContext {
   readonly blob: RunBlob
@@ -40,10 +41,10 @@ function answerOf(name: Payload['task']['name'], { blob, groups, like }: AnswerC
   const shardOf = whole(0, run.layout.shards.length - 1)
   const squares = list(record({ shard: shardOf, value: real(0) }))
   const sums: Schema<unknown> = (given, at) => {
-    const delta = checkSumsDelta(given, at)
+    const { delta, pieces } = record({ delta: checkSumsDelta, pieces: checkPieces })(given, at)
     const fits = like === undefined || delta.exact.every(({ words }, i) => like.exact[i]?.length === words)
     if (!fits) throw wrongValue(at, delta.exact.length, 'sums of the same shape as before')
-    return delta
+    return { delta, pieces }
   }
   const round = record({ squares, moved: whole(0, rows), looked: real(0) })
   switch (name) {
@@ -57,6 +58,25 @@ function answerOf(name: Payload['task']['name'], { blob, groups, like }: AnswerC
       return squares
     case 'measure':
       return record({ type: (given) => given, longest: real(0) })
+    case 'farthest':
+      return (given, at) => {
+        const own = record({
+          rows: typed(Float64Array),
+          distances: typed(Float32Array),
+          labels: typed(Uint32Array),
+          more: choice(true, false),
+          sizes: typed(Uint32Array),
+        })(given, at)
+        const count = own.rows.length
+        const fits =
+          own.distances.length === count &&
+          own.labels.length === count &&
+          own.sizes.length <= run.most &&
+          own.labels.every((label) => label < own.sizes.length) &&
+          own.rows.every((row) => Number.isInteger(row) && row >= 0 && row < rows)
+        if (fits) return own
+        throw wrongValue(at, count, 'points with distances and labels')
+      }
     case 'labels':
       return rowsOf(blob, groups, (given, at, count) => {
         const labels = typed(Uint32Array, count)(given, at)

@@ -1,20 +1,24 @@
 /** The way to a store, and from there to the workers that have joined it. */
 import { platform } from '#platform'
-import type { Machines, RemoteOwners, RunDescription } from '../clustering/remote-owners.ts'
-import { callback, optionsOf, real } from '../core/arguments.ts'
+import type { Machines, RemoteOwners } from '../clustering/remote-owners.ts'
+import { callback, optionsOf, real, whole } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import type { RunControl } from '../device/contract.ts'
+import { EXACT_BLOCK } from '../kernels/exact-sums.ts'
 import { type ClusterModel, clusterModel } from '../models/model.ts'
 import { type Quantizer, trainedQuantizer } from '../quantize/quantizer.ts'
-import { RemoteRun, type RoundTraffic } from './coordinator.ts'
-import { PROTOCOL, type RunBlob } from './messages.ts'
+import type { RemoteTraining, TrainingMachines } from '../quantize/trainer.ts'
+import { RemoteRun } from './coordinator.ts'
+import { type Lease, PROTOCOL, type RunBlob } from './messages.ts'
 import { assignShards, encodeShards, type JobContext, readSample, type ShardWorkOptions } from './pool-jobs.ts'
 import { Queues } from './queues.ts'
+import { RemoteTrainingRun } from './remote-training.ts'
+import type { RoundTraffic } from './round-traffic.ts'
 import { type ClusterEvent, RunShards } from './run-shards.ts'
 import type { ShardOutput } from './shard-jobs.ts'
 import type { ShardedVectors } from './shard-source.ts'
-import type { BlobStore } from './store.ts'
+import { type BlobStore, type OnUnreachable, PATIENCE } from './store.ts'
 import { MOST_GROUPS, removeRun } from './sweep-runs.ts'
 import { VERSION } from './version.ts'
 
@@ -24,11 +28,18 @@ export interface ConnectOptions {
   readonly expire?: number
   /** Seconds after which a worker that does not answer loses its shards. Default 15; all processes should have the same. */
   readonly lock?: number
+  /** Seconds for which a store that cannot be reached is tried again when connecting. Default 5; later it is a minute. */
+  readonly wait?: number
   /**
    * Bytes of commands that are kept in the store for workers that take over shards. Beyond, workers write the labels of their
    * shards to the store, and older commands are removed. Default: 32 MiB, or as many as all labels take.
    */
   readonly history?: number
+  /**
+   * Sums of more numbers than this (clusters times dimensions) are added up by workers, in ranges of so many numbers; smaller
+   * ones by this process. Default 262,144.
+   */
+  readonly reduce?: number
   /** Called when workers join, leave, fail or refuse shards. Optional. */
   readonly onEvent?: (event: ClusterEvent) => void
   /** Called after every round with the bytes that went through the store. Optional. */
@@ -36,7 +47,7 @@ export interface ConnectOptions {
 }
 
 /** Workers behind a store: what {@link connect} returns. */
-export interface MachinePool extends Machines {
+export interface MachinePool extends Machines, TrainingMachines {
   /** The address without its password. */
   readonly address: string
   /** Labels of the vectors of all shards, by the clusters of a model. Workers write them next to the shards. */
@@ -64,6 +75,8 @@ export interface Connection {
 
 const DEFAULT_EXPIRE = 300
 const DEFAULT_LOCK = 15
+const DEFAULT_WAIT = 5
+const DEFAULT_REDUCE = 2 ** 18
 
 /**
  * Connects to a store that workers have joined (`centroidal worker <url>`), so that {@link cluster} can divide its work among
@@ -91,20 +104,40 @@ const DEFAULT_LOCK = 15
 export async function connect(url: string, options: ConnectOptions = {}): Promise<MachinePool> {
   const {
     history,
+    reduce = DEFAULT_REDUCE,
     onEvent = () => {},
     onTraffic = () => {},
-    expire,
+    expire = DEFAULT_EXPIRE,
     lock,
+    wait,
   } = optionsOf<ConnectOptions>('connect', options, {
     expire: real(1),
     lock: real(0.1),
+    wait: real(0),
     history: real(1),
+    reduce: whole(EXACT_BLOCK, 2 ** 32),
     onEvent: callback,
     onTraffic: callback,
   })
-  const connection = await connectStore(url, { expire, lock })
+  const onUnreachable: OnUnreachable = (why, seconds) => onEvent({ kind: 'unreachable', why, seconds })
+  const connection = await connectStore(url, { expire, lock, wait, onUnreachable })
   const { store, queues, address } = connection
-  const jobs: JobContext = { store, queues, onEvent, newId: randomId, groupShards }
+  /** Workers may take the shards of a run. */
+  const offer = async (blob: Pick<RunBlob, 'groups'>, purpose: Lease['purpose']): Promise<RunShards> => {
+    await removeIdle(connection, expire)
+    const run = randomId()
+    const groups = blob.groups.length
+    const shards = new RunShards(store, queues, { run, groups, onEvent, expire })
+    try {
+      const description = await shards.traffic.put('run', blob, true)
+      await shards.open({ protocol: PROTOCOL, version: VERSION, run, groups, description, purpose })
+      return shards
+    } catch (error) {
+      await shards.close().catch(() => {})
+      throw error
+    }
+  }
+  const jobs: JobContext = { store, queues, expire, onEvent, newId: randomId, groupShards }
   return {
     address,
     assign: (source, model, asked = {}) => assignShards(jobs, source, clusterModel(model, 'the model'), asked),
@@ -112,19 +145,13 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       encodeShards(jobs, source, trainedQuantizer(quantizer, 'the quantizer'), asked),
     sample: (source, count, seed, asked = {}) => readSample(jobs, source, count, seed, asked),
     async begin(source, run, control): Promise<RemoteOwners> {
-      await removeIdle(connection, expire ?? DEFAULT_EXPIRE)
-      const blob = describe(source, run)
-      const id = randomId()
-      const shards = new RunShards(store, queues, id, blob.groups.length, onEvent)
-      try {
-        const description = await shards.traffic.put('run', blob, true)
-        const groups = blob.groups.length
-        await shards.open({ protocol: PROTOCOL, version: VERSION, run: id, groups, description, purpose: 'cluster' })
-      } catch (error) {
-        await shards.close().catch(() => {})
-        throw error
-      }
+      const blob = { run, ...shardsOf(source), range: reduce }
+      const shards = await offer(blob, 'cluster')
       return new RemoteRun(shards, blob, control as RunControl, { onRound: onTraffic, history })
+    },
+    async beginTraining(source, training, signal): Promise<RemoteTraining> {
+      const blob = { training, ...shardsOf(source) }
+      return new RemoteTrainingRun(await offer(blob, 'train'), blob, signal, onTraffic)
     },
     close: () => connection.close(),
   }
@@ -137,13 +164,13 @@ async function removeIdle({ store, queues }: Connection, expire: number): Promis
   }
 }
 
-function describe(source: VectorSource, run: RunDescription): RunBlob {
+function shardsOf(source: VectorSource): Pick<RunBlob, 'cols' | 'type' | 'rows' | 'shards' | 'groups'> {
   const { manifest } = source as Partial<ShardedVectors>
   if (manifest === undefined) {
     throw new CentroidalError('bad-option', 'Other machines read shards themselves: give what openShards() returned.')
   }
   const { cols, type, shards } = manifest
-  return { run, cols, type, rows: source.rows, shards, groups: groupShards(shards.map(({ rows }) => rows)) }
+  return { cols, type, rows: source.rows, shards, groups: groupShards(shards.map(({ rows }) => rows)) }
 }
 
 /** Shards in their order, in groups of about as many rows as the others. */
@@ -163,24 +190,30 @@ export function groupShards(rows: readonly number[], most = MOST_GROUPS): number
   return groups
 }
 
+interface StoreOptions {
+  readonly expire?: number | undefined
+  readonly lock?: number | undefined
+  readonly wait?: number | undefined
+  readonly onUnreachable?: OnUnreachable
+}
+
 export async function connectStore(
   url: string,
-  {
-    expire = DEFAULT_EXPIRE,
-    lock = DEFAULT_LOCK,
-  }: { readonly expire?: number | undefined; readonly lock?: number | undefined },
+  { expire = DEFAULT_EXPIRE, lock = DEFAULT_LOCK, wait = DEFAULT_WAIT, onUnreachable = () => {} }: StoreOptions,
 ): Promise<Connection> {
   const { disk } = platform
   if (disk === undefined) throw new CentroidalError('bad-option', 'A page cannot connect to a store: use Node.')
   const address = parseAddress(url)
   // Loaded here, so that a page that never connects is built without them.
   const times = { lockDuration: lock * 1000, stalledInterval: Math.max(200, (lock * 1000) / 2) }
+  const connecting = { name: address.shown, patience: wait * 1000, onUnreachable }
+  const working = { ...connecting, patience: Math.max(wait * 1000, PATIENCE) }
   const store =
     address.kind === 'redis'
-      ? await (await import('./redis-store.ts')).openRedis(url, address.shown, Math.ceil(20 * expire))
-      : await (await import('./postgres-store.ts')).openPostgres(url, address.shown)
+      ? await (await import('./redis-store.ts')).openRedis(url, Math.ceil(20 * expire), connecting, working)
+      : await (await import('./postgres-store.ts')).openPostgres(url, connecting, working)
   try {
-    const queues = await Queues.open(store, address.shown, times)
+    const queues = await Queues.open(store, working, times)
     const { pid, host } = await disk.self()
     return {
       store,

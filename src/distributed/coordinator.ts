@@ -11,28 +11,21 @@ import type { NoteName, OwnerNotes, OwnerTasks, RemoteOwners, TaskName } from '.
 import { CentroidalError } from '../core/errors.ts'
 import type { RunControl } from '../device/contract.ts'
 import { checkAnswer } from './answers.ts'
-import { applySums, centerDelta, sumsDelta } from './deltas.ts'
+import { addBlocks, applySums, centerDelta, sumsDelta } from './deltas.ts'
 import { commandKey, keptKey, type Payload, type Place, type Report, type RunBlob } from './messages.ts'
+import { gatherPieces, misfit, readPiece, type SentSums } from './reductions.ts'
+import { RoundMeter, type RoundTraffic } from './round-traffic.ts'
 import type { RunShards } from './run-shards.ts'
 import type { Traffic } from './traffic.ts'
-
-/** Bytes that went through the store for a round. */
-export interface RoundTraffic {
-  /** From 1. */
-  readonly round: number
-  /** Bytes that this process wrote to the store. */
-  readonly sent: number
-  /** Bytes that it read. */
-  readonly received: number
-  /** Time since the round before. */
-  readonly seconds: number
-}
 
 type Answers = readonly unknown[]
 type Note = Payload['notes'][number]
 
 /** Commands of fewer bytes than this are kept, however small the labels are. */
 const LEAST_KEPT = 32 * 2 ** 20
+/** State is saved at most every so many rounds in which all centres moved: with it, all centres are written once more. */
+const KEPT_CENTERS = 3
+const MOST_KEPT_CENTERS = 2 ** 28
 /** When a run was stopped, workers that do not answer are left alone after this time. */
 const STOP_PATIENCE = 20_000
 /** Tasks whose results are wanted even when the run was stopped. */
@@ -40,7 +33,7 @@ const FINAL: readonly string[] = ['labels', 'distances', 'lists']
 
 export interface RemoteRunOptions {
   readonly onRound: (traffic: RoundTraffic) => void
-  /** Bytes. Default: as many as labels take, or LEAST_KEPT. */
+  /** Bytes. Default: as many as labels, or as centres a few times take, or LEAST_KEPT. */
   readonly history: number | undefined
 }
 
@@ -49,7 +42,7 @@ export class RemoteRun implements RemoteOwners {
   readonly #blob: RunBlob
   readonly #control: RunControl
   readonly #traffic: Traffic
-  readonly #onRound: (traffic: RoundTraffic) => void
+  readonly #meter: RoundMeter
   /** Bytes of commands that are kept at the most. */
   readonly #history: number
   #seq = 0
@@ -66,15 +59,18 @@ export class RemoteRun implements RemoteOwners {
   /** Sums of all shards, to which differences are added. */
   #sums: PartialSums | undefined
   #keptBytes: readonly { key: string; bytes: number }[] = []
-  #round = { began: Date.now(), sent: 0, received: 0 }
+  /** Answers that are not needed any more when their command is done. */
+  #places: Place[] = []
 
   constructor(shards: RunShards, blob: RunBlob, control: RunControl, { onRound, history }: RemoteRunOptions) {
     this.#shards = shards
     this.#blob = blob
     this.#control = control
     this.#traffic = shards.traffic
-    this.#onRound = onRound
-    this.#history = history ?? Math.max(4 * blob.rows, LEAST_KEPT)
+    this.#meter = new RoundMeter(shards, onRound)
+    const labels = 4 * blob.rows
+    const centers = 4 * blob.run.most * blob.cols
+    this.#history = history ?? Math.max(labels, KEPT_CENTERS * Math.min(centers, MOST_KEPT_CENTERS), LEAST_KEPT)
   }
 
   note<N extends NoteName>(name: N, note: OwnerNotes[N]): void {
@@ -98,16 +94,20 @@ export class RemoteRun implements RemoteOwners {
       }
       case 'settled':
         this.#rounds.push(note as OwnerNotes['settled'])
-        this.#endRound(note as OwnerNotes['settled'])
+        this.#meter.end((note as OwnerNotes['settled']).iteration)
     }
     this.#notes.push({ name, note: note as Note['note'] })
   }
 
   async ask<N extends TaskName>(name: N, args: OwnerTasks[N]['args']): Promise<readonly OwnerTasks[N]['result'][]> {
-    if (this.#mayForget()) await this.#keepState()
+    const rebalancing = this.#shards.surplus.size > 0
+    if (this.#mayForget(rebalancing)) await this.#keepState()
+    if (rebalancing) await this.#shards.rebalance()
     const whole = this.#sums === undefined || name === 'take'
     const answers = await this.#command(name, args, whole)
-    const results = this.#merged(name, answers, whole) as readonly OwnerTasks[N]['result'][]
+    const results = (await this.#merged(name, answers, whole)) as readonly OwnerTasks[N]['result'][]
+    this.#shards.discard(this.#places)
+    this.#places = []
     // Plain means may be of another shape than the sums of the update.
     if (name === 'take' && (args as OwnerTasks['take']['args']).kind !== 'update') this.#sums = undefined
     return results
@@ -131,6 +131,7 @@ export class RemoteRun implements RemoteOwners {
     const collect = async (report: Report): Promise<void> => {
       const what = `the answer of ${report.name}`
       const value = await this.#traffic.get(report.answer as Place, what)
+      this.#places.push(report.answer as Place)
       answers.push(checkAnswer(name, value, what, { blob: this.#blob, groups: report.groups, like: this.#sums }))
     }
     const onShare = name === 'choose' ? onProgress : undefined
@@ -151,17 +152,13 @@ export class RemoteRun implements RemoteOwners {
   }
 
   /** What comes from several workers becomes one result where it is sums, as differences have to be added up first. */
-  #merged(name: TaskName, answers: Answers, whole: boolean): Answers {
+  async #merged(name: TaskName, answers: Answers, whole: boolean): Promise<Answers> {
     if (name !== 'choose' && name !== 'take' && name !== 'retreat') return answers
-    const given = answers as readonly {
-      round?: PartialRound
-      squares?: unknown[]
-      sums: Parameters<typeof applySums>[0]
-    }[]
+    const given = answers as readonly { round?: PartialRound; squares?: unknown[]; sums: SentSums }[]
     let sums = whole ? undefined : this.#sums
     const values: PartialSums['values'][number][] = []
-    for (const answer of given) {
-      const next = applySums(answer.sums, sums)
+    for (const { sums: sent } of given) {
+      const next = applySums(sent.delta, sums)
       if (next === undefined) {
         throw new CentroidalError('bad-data', 'Workers answered with sums of different shapes: start the run again.')
       }
@@ -169,6 +166,10 @@ export class RemoteRun implements RemoteOwners {
       sums = next
     }
     if (sums === undefined) throw new CentroidalError('bad-data', 'No worker answered: start the run again.')
+    await this.#addPieces(
+      sums,
+      given.map((answer) => answer.sums),
+    )
     this.#sums = { ...sums, values }
     const rounds = given.flatMap(({ round }) => (round ? [round] : []))
     return [
@@ -180,13 +181,32 @@ export class RemoteRun implements RemoteOwners {
     ]
   }
 
-  /** Between rounds, where the commands take more room than the labels. */
-  #mayForget(): boolean {
+  /** Adds what workers wrote to the store in ranges. What several of them wrote is added up by workers first. */
+  async #addPieces(sums: PartialSums, sent: readonly SentSums[]): Promise<void> {
+    const pieces = gatherPieces(sent)
+    const several = pieces.filter(({ places }) => places.length > 1)
+    const { range: size } = this.#blob
+    const jobs = several.map(({ range, places }) => ({ range, size, places }))
+    const reduced = await this.#shards.reduce(this.#seq, jobs, this.#control.signal)
+    const where = new Map(several.map((piece, i) => [piece, reduced[i]]))
+    for (const piece of pieces) {
+      const { array, places } = piece
+      const place = where.get(piece) ?? places[0]
+      const fits = sums.exact[array] && addBlocks(sums.exact[array], await readPiece(this.#traffic, place))
+      if (!fits) throw misfit()
+      this.#places.push(place, ...places)
+    }
+  }
+
+  /** Between rounds, where the commands take more room than the labels, or others are about to take over shards. */
+  #mayForget(rebalancing: boolean): boolean {
     const { run } = this.#blob
-    if (METHODS[run.method].pointBytes || this.#centers === undefined) return false
+    // Points of a mixture with lists remember more than labels.
+    const remembers = METHODS[run.method].pointBytes !== undefined && run.settings.memory !== undefined
+    if (remembers || this.#centers === undefined) return false
     const last = this.#notes[this.#notes.length - 1]
     const bytes = this.#log.reduce((sum, each) => sum + Math.abs(each), 0)
-    return last?.name === 'settled' && bytes > this.#history
+    return last?.name === 'settled' && (rebalancing || bytes > this.#history)
   }
 
   async #keepState(): Promise<void> {
@@ -220,18 +240,6 @@ export class RemoteRun implements RemoteOwners {
     this.#sums = undefined
     this.#keptBytes = sizes.map((size, group) => ({ key: keptKey(kept, group), bytes: size }))
     await this.#shards.removeBlobs([...old, ...older])
-  }
-
-  #endRound({ iteration }: OwnerNotes['settled']): void {
-    const { written, read } = this.#traffic
-    const { began, sent, received } = this.#round
-    this.#onRound({
-      round: iteration,
-      sent: written - sent,
-      received: read - received,
-      seconds: (Date.now() - began) / 1000,
-    })
-    this.#round = { began: Date.now(), sent: written, received: read }
   }
 }
 

@@ -3,7 +3,7 @@
  * are integers modulo 2^96, so a difference is exact, and differences of several processes add up to that of their sum.
  */
 import type { PartialSums } from '../clustering/partial.ts'
-import { differenceExact, EXACT_BLOCK, exactPlaneOf, mergeExact } from '../kernels/exact-sums.ts'
+import { addExactWords, differenceExact, EXACT_BLOCK, exactPlaneOf } from '../kernels/exact-sums.ts'
 
 /** More than this share changed: everything is sent, without a list of what it is. */
 const MOST_CHANGED = 0.7
@@ -81,7 +81,7 @@ export function sumsDelta(sums: PartialSums, before: PartialSums | undefined): S
   }
 }
 
-function blockDelta(words: Uint32Array, before: Uint32Array | undefined): BlockDelta {
+function blockDelta(words: Uint32Array, before: Uint32Array | undefined, most = MOST_CHANGED): BlockDelta {
   const difference = before ? differenceExact(words, before) : words
   const plane = exactPlaneOf(words)
   const blocks: number[] = []
@@ -94,7 +94,7 @@ function blockDelta(words: Uint32Array, before: Uint32Array | undefined): BlockD
     }
     if (!same) blocks.push(block)
   }
-  const all = blocks.length > MOST_CHANGED * (plane / EXACT_BLOCK)
+  const all = blocks.length > most * (plane / EXACT_BLOCK)
   const planes = [0, 1, 2].map((i) => {
     const own = difference.subarray(i * plane, (i + 1) * plane)
     const chosen = all ? own : picked(own, blocks)
@@ -128,24 +128,66 @@ export function applySums(delta: SumsDelta, before: PartialSums | undefined): Pa
   return { exact, counts, values: delta.values }
 }
 
-function applyBlocks({ words, blocks, planes }: BlockDelta, before: Uint32Array | undefined): Uint32Array | undefined {
+function applyBlocks(delta: BlockDelta, before: Uint32Array | undefined): Uint32Array | undefined {
+  const { words } = delta
   const plane = words / 3
   if (!Number.isInteger(plane) || plane % EXACT_BLOCK !== 0 || (before && before.length !== words)) return undefined
-  const difference = new Uint32Array(words)
-  const length = blocks === undefined ? plane : blocks.length * EXACT_BLOCK
-  if (planes.length !== 3 || planes.some((own) => own !== undefined && own.length !== length)) return undefined
-  for (const [i, own] of planes.entries()) {
-    if (own === undefined) continue
-    if (blocks === undefined) difference.set(own, i * plane)
-    else {
-      for (let b = 0; b < blocks.length; b++) {
-        const from = blocks[b] * EXACT_BLOCK
-        if (from >= plane) return undefined
-        difference.set(own.subarray(b * EXACT_BLOCK, (b + 1) * EXACT_BLOCK), i * plane + from)
-      }
-    }
+  const sums = before ? before.slice() : new Uint32Array(words)
+  return addBlocks(sums, delta) ? sums : undefined
+}
+
+/** Adds a delta to exact sums in place. False if it does not fit; the sums are then of no use. */
+export function addBlocks(sums: Uint32Array, { words, blocks, planes }: BlockDelta): boolean {
+  const plane = exactPlaneOf(sums)
+  const count = blocks === undefined ? plane / EXACT_BLOCK : blocks.length
+  const length = count * EXACT_BLOCK
+  if (words !== sums.length || planes.length !== 3) return false
+  if (planes.some((own) => own !== undefined && own.length !== length)) return false
+  if (blocks?.some((block) => block >= plane / EXACT_BLOCK)) return false
+  const none = new Uint32Array(planes.some((own) => own === undefined) ? length : 0)
+  const [low, mid, high] = planes.map((own) => own ?? none)
+  for (let b = 0; b < count; b++) {
+    const at = (blocks === undefined ? b : blocks[b]) * EXACT_BLOCK
+    addExactWords(sums, plane, at, [low, mid, high], b * EXACT_BLOCK, EXACT_BLOCK)
   }
-  return before ? mergeExact(before, difference) : difference
+  return true
+}
+
+/** Some blocks of a delta, numbered as in the whole array. */
+export interface RangeDelta extends BlockDelta {
+  readonly blocks: Uint32Array
+}
+
+/** A delta in ranges of `size` blocks; ranges in which nothing changed are left out. */
+export function cutDelta(delta: BlockDelta, size: number): { readonly range: number; readonly delta: RangeDelta }[] {
+  const { words, planes } = delta
+  const blocks = delta.blocks ?? Uint32Array.from({ length: words / 3 / EXACT_BLOCK }, (_, i) => i)
+  const ranges: { range: number; delta: RangeDelta }[] = []
+  for (let first = 0; first < blocks.length; ) {
+    const range = Math.floor(blocks[first] / size)
+    let end = first
+    while (end < blocks.length && blocks[end] < (range + 1) * size) end++
+    const own = planes.map((plane) => plane?.subarray(first * EXACT_BLOCK, end * EXACT_BLOCK))
+    if (own.some((plane) => plane?.some((word) => word !== 0))) {
+      ranges.push({ range, delta: { words, blocks: blocks.subarray(first, end), planes: own } })
+    }
+    first = end
+  }
+  return ranges
+}
+
+/** The sum of deltas of one range of `size` blocks. Undefined if one of them is about other blocks. */
+export function sumOfDeltas(deltas: readonly RangeDelta[], range: number, size: number): RangeDelta | undefined {
+  const first = range * size
+  const sums = new Uint32Array(3 * size * EXACT_BLOCK)
+  const words = deltas[0]?.words ?? 0
+  for (const { blocks, planes, words: own } of deltas) {
+    if (own !== words || blocks.some((block) => block < first || block >= words / 3 / EXACT_BLOCK)) return undefined
+    const inside = { words: sums.length, blocks: blocks.map((block) => block - first), planes }
+    if (!addBlocks(sums, inside)) return undefined
+  }
+  const { blocks, planes } = blockDelta(sums, undefined, 1)
+  return { words, blocks: (blocks ?? new Uint32Array()).map((block) => block + first), planes }
 }
 
 function wordsOf({ buffer, byteOffset, length }: Float32Array): Uint32Array {

@@ -20,12 +20,13 @@ import {
   wrongValue,
 } from '../data/schema.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
+import { EXACT_BLOCK } from '../kernels/exact-sums.ts'
 import type { RowLayout } from '../vectors/layout.ts'
-import type { CenterDelta, SumsDelta } from './deltas.ts'
+import type { BlockDelta, CenterDelta, SumsDelta } from './deltas.ts'
 import { checkShard, type ShardEntry } from './manifest.ts'
 
 /** Coordinators and workers of other versions are refused: results could differ. */
-export const PROTOCOL = 1
+export const PROTOCOL = 2
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const RUN_ID = /^[0-9a-f]{16}$/
@@ -47,7 +48,7 @@ export const checkLease = record({
   group: whole(0, 1_000_000),
   groups: whole(1, 1_000_000),
   description: checkPlace,
-  purpose: choice('cluster', 'job'),
+  purpose: choice('cluster', 'job', 'train'),
 })
 export type Lease = ReturnType<typeof checkLease>
 
@@ -64,20 +65,34 @@ export const checkCommand = record({
 })
 export type Command = ReturnType<typeof checkCommand>
 
+const REPORTS = ['own', 'answer', 'stopped', 'left', 'failed', 'refused', 'idle', 'reduced', 'unreduced'] as const
+
 /** A job of the queue of the coordinator. */
 export const checkReport = record({
   run: text(RUN_ID),
   worker: text(WORKER_ID),
   name: text(/^[^\p{C}]{1,80}$/u),
-  kind: choice('own', 'answer', 'stopped', 'left', 'failed', 'refused'),
+  kind: choice(...REPORTS),
   groups: list(whole(0, 1_000_000)),
   seq: optional(whole(1, MOST)),
   answer: optional(checkPlace),
   error: optional(text()),
   code: optional(text(/^[a-z-]{1,40}$/)),
   device: optional(text()),
+  /** Of a reduction. */
+  job: optional(whole(0, MOST)),
+  /** Bytes that the worker has written to the store and read from it for this run. */
+  written: optional(whole(0, MOST)),
+  read: optional(whole(0, MOST)),
 })
 export type Report = ReturnType<typeof checkReport>
+
+/** Undefined for reports that only workers of other versions send, before they know whose run it is. */
+export function readReport(data: unknown): Report | undefined {
+  const { kind } = fromStore(plainObject, data, 'a report')
+  if (typeof kind === 'string' && !(REPORTS as readonly string[]).includes(kind)) return undefined
+  return fromStore(checkReport, data, 'a report')
+}
 
 /** Names of commands in the store. */
 export function commandKey(seq: number): string {
@@ -89,7 +104,7 @@ export function keptKey(seq: number, group: number): string {
   return `k-${seq}-${group}`
 }
 
-const NOTES = ['centers', 'follow', 'settled', 'labels', 'restore', 'undo', 'kept'] as const
+const NOTES = ['centers', 'follow', 'settled', 'labels', 'relabel', 'restore', 'undo', 'kept'] as const
 const TASKS = [
   'choose',
   'take',
@@ -98,11 +113,16 @@ const TASKS = [
   'measure',
   'nearest',
   'approach',
+  'farthest',
   'labels',
   'distances',
   'lists',
   'keep',
   'none',
+  // Of the training of a quantizer.
+  'moments',
+  'covariance',
+  'sums',
 ] as const
 
 /** A task with what has to be known before it. `keep` writes the state of shards to the store, `kept` reads it. */
@@ -122,6 +142,8 @@ export interface RunBlob {
   readonly shards: readonly ShardEntry[]
   /** Shards of each group. */
   readonly groups: readonly (readonly number[])[]
+  /** Sums of more numbers than this are added up by workers, in ranges of so many. */
+  readonly range: number
 }
 
 /** Checks a value that came from a store. */
@@ -145,14 +167,14 @@ export function typed<T extends Float32Array | Float64Array | Uint32Array>(
   }
 }
 
-const checkFrame = record({
+export const checkFrame = record({
   shift: optional(typed(Float64Array)),
   scale: real(0),
   unit: choice(true, false),
   type: choice('f32', 'u8'),
 })
 
-const checkLayout: Schema<RowLayout> = (value, at) => {
+export const checkLayout: Schema<RowLayout> = (value, at) => {
   const ranges = list(record({ first: whole(0), count: whole(0) }))
   const domain = record({ index: whole(0), first: whole(0), count: whole(0), shards: whole(0) })
   const own = record({ domains: list(domain), shards: ranges, chosen: choice(true), separate: choice(true) })(value, at)
@@ -193,6 +215,7 @@ export function checkRun(value: unknown, at: string): RunBlob {
     type: choice('f32', 'u8'),
     shards: list(checkShard),
     groups: list(list(whole(0))),
+    range: whole(EXACT_BLOCK, 2 ** 32),
   })(value, at)
   const { run, rows, shards, groups, cols } = blob
   const total = shards.reduce((sum, shard) => sum + shard.rows, 0)
@@ -235,14 +258,21 @@ export const checkCenterDelta: Schema<CenterDelta> = (value, at) => {
   return { count, changed, rows }
 }
 
+const checkPlanes: Schema<(Uint32Array | undefined)[]> = (given, place) =>
+  list((entry, where) => (entry === null || entry === undefined ? undefined : typed(Uint32Array)(entry, where)), 3)(
+    given,
+    place,
+  )
+
+export const checkBlockDelta: Schema<BlockDelta> = (value, at) =>
+  record({ words: whole(0, 2 ** 34), blocks: optional(typed(Uint32Array)), planes: checkPlanes })(
+    value,
+    at,
+  ) as BlockDelta
+
 export const checkSumsDelta: Schema<SumsDelta> = (value, at) => {
-  const planes: Schema<(Uint32Array | undefined)[]> = (given, place) =>
-    list((entry, where) => (entry === null || entry === undefined ? undefined : typed(Uint32Array)(entry, where)), 3)(
-      given,
-      place,
-    )
   const checked = record({
-    exact: list(record({ words: whole(0, 2 ** 34), blocks: optional(typed(Uint32Array)), planes })),
+    exact: list(checkBlockDelta),
     counts: list(typed(Uint32Array)),
     values: list(record({ shard: whole(0), value: real() })),
   })(value, at)
@@ -282,6 +312,8 @@ export function checkTask(name: TaskName, args: unknown, { cols, most }: RunSize
       if (Number.isInteger(count) && count > 0 && own.chosen.every(Number.isFinite)) return own
       throw wrongValue(at, own.chosen.length, `rows of ${cols} numbers`)
     }
+    case 'farthest':
+      return record({ count: whole(1) })(args, at)
     case 'retreat':
     case 'squares':
     case 'measure':
@@ -303,6 +335,15 @@ export function checkNote(name: NoteName, note: unknown, { rows, most }: RunSize
       return roundSchema(note, at)
     case 'labels':
       return record({ labels: optional(checkLabels(rows, most)) })(note, at) as OwnerNotes['labels']
+    case 'relabel': {
+      const own = record({ rows: typed(Float64Array), labels: typed(Uint32Array) })(note, at)
+      const fits =
+        own.rows.length === own.labels.length &&
+        own.rows.every((row) => Number.isInteger(row) && row >= 0 && row < rows) &&
+        own.labels.every((label) => label < most)
+      if (fits) return own
+      throw wrongValue(at, own.rows.length, `rows below ${rows} and labels below ${most}`)
+    }
     case 'restore': {
       const { arrays } = record({ arrays: plainObject })(note, at)
       for (const [key, values] of Object.entries(arrays)) {

@@ -27,6 +27,7 @@ import {
   type RunBlob,
   type RunSizes,
 } from './messages.ts'
+import { sendSums } from './reductions.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface GroupAnswer {
@@ -40,15 +41,20 @@ export interface OwnerContext {
   readonly source: VectorSource
   readonly blob: RunBlob
   readonly traffic: Traffic
+  readonly worker: string
   /** Stops the command under way. */
   readonly signal: () => AbortSignal | undefined
 }
+
+/** Of this process. */
+let opened = 0
 
 export class OwnedGroups {
   readonly groups: readonly number[]
   readonly #context: OwnerContext
   readonly #owner: ShardOwner
   readonly #sizes: RunSizes
+  readonly #number = ++opened
   /** The last command that was done. */
   #applied = 0
   #centers: Float32Array | undefined
@@ -93,11 +99,16 @@ export class OwnedGroups {
     if (this.#lastAnswer?.seq === seq) return { groups: this.groups, answer: this.#lastAnswer.place }
     await this.#catchUp(command)
     await this.#applyNotes(payload)
-    const value = await this.#performTask(payload, seq)
+    const value = await this.#performTask(payload, seq, true)
     this.#applied = seq
-    const place = await this.#context.traffic.put(`a-${seq}-${this.groups[0]}`, value)
+    const place = await this.#context.traffic.put(this.#answerKey(seq), value)
     this.#lastAnswer = { seq, place }
     return { groups: this.groups, answer: place }
+  }
+
+  /** No two answers have the same name: who answers for some of these groups alone has other sums. */
+  #answerKey(seq: number): string {
+    return `a-${seq}-${this.#context.worker}-${this.#number}`
   }
 
   /** Does what was done to these shards before they came here. */
@@ -113,7 +124,7 @@ export class OwnedGroups {
       const place = { key: nameOf(next, size), bytes: Math.abs(size) }
       const payload = await readPayload(this.#context.traffic, place)
       await this.#applyNotes(payload)
-      if (!READ_ONLY.has(payload.task.name)) await this.#performTask(payload, next)
+      if (!READ_ONLY.has(payload.task.name)) await this.#performTask(payload, next, false)
       this.#applied = next
     }
   }
@@ -146,19 +157,24 @@ export class OwnedGroups {
     return owner.note(name as NoteName, checked as OwnerNotes[NoteName])
   }
 
-  async #performTask({ task: { name, args }, whole: all }: Payload, seq: number): Promise<unknown> {
+  /** Without `send` the sums are only remembered. */
+  async #performTask({ task: { name, args }, whole: all }: Payload, seq: number, send: boolean): Promise<unknown> {
     if (name === 'none') {
       this.#sums = all ? undefined : this.#sums
       return null
     }
     if (name === 'keep') return this.#keep(seq)
+    if (name === 'moments' || name === 'covariance' || name === 'sums') throw misfit('commands')
     const checked = fromStore((value) => checkTask(name, value, this.#sizes), args, name)
     const result = await this.#owner.perform(name as TaskName, checked as OwnerTasks[TaskName]['args'])
     if (name !== 'choose' && name !== 'take' && name !== 'retreat') return result
     const { sums, ...rest } = result as { sums: PartialSums }
     const delta = sumsDelta(sums, all ? undefined : this.#sums)
     this.#sums = sums
-    return { ...rest, sums: delta }
+    if (!send) return null
+    const { blob, traffic } = this.#context
+    const key = (array: number, range: number): string => `${this.#answerKey(seq)}-${array}-${range}`
+    return { ...rest, sums: await sendSums(traffic, delta, blob.range, key) }
   }
 
   /** Writes the state of each group to the store. */
@@ -196,7 +212,7 @@ export class OwnedGroups {
 }
 
 /** Who takes over does not have to repeat these. */
-const READ_ONLY = new Set<string>(['measure', 'labels', 'distances', 'lists', 'keep', 'none'])
+const READ_ONLY = new Set<string>(['measure', 'farthest', 'labels', 'distances', 'lists', 'keep', 'none'])
 
 export async function readPayload(traffic: Traffic, place: Place): Promise<Payload> {
   return fromStore(checkPayload, await traffic.get(place, 'a command'), 'a command')

@@ -1,9 +1,6 @@
 /** What a worker does with a command, by the purpose of its run. */
-import type { Device } from '../device/contract.ts'
-import type { Command, Payload, RunBlob } from './messages.ts'
-import { type GroupAnswer, OwnedGroups } from './owned-groups.ts'
-import type { ShardedVectors } from './shard-source.ts'
-import type { Traffic } from './traffic.ts'
+import type { Command, Payload } from './messages.ts'
+import { type GroupAnswer, OwnedGroups, type OwnerContext } from './owned-groups.ts'
 
 export interface Performer {
   /** Answers as they are found; together they cover the groups of the command. */
@@ -14,23 +11,11 @@ export interface Performer {
 
 /** Rounds of a clustering. */
 export class ClusterPerformer implements Performer {
-  readonly #context: {
-    readonly device: Device
-    readonly source: ShardedVectors
-    readonly blob: RunBlob
-    readonly traffic: Traffic
-    readonly signal: () => AbortSignal | undefined
-  }
+  readonly #context: OwnerContext
   #owned: OwnedGroups[] = []
 
-  constructor(
-    blob: RunBlob,
-    device: Device,
-    source: ShardedVectors,
-    traffic: Traffic,
-    signal: () => AbortSignal | undefined,
-  ) {
-    this.#context = { device, source, blob, traffic, signal }
+  constructor(context: OwnerContext) {
+    this.#context = context
   }
 
   async *perform(command: Command, payload: unknown): AsyncGenerator<GroupAnswer> {

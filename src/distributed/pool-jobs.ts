@@ -1,9 +1,8 @@
 /** Work over shards on other machines that is no clustering: see shard-jobs.ts. */
-import { abortSignal, callback, optionsOf, whole } from '../core/arguments.ts'
+import { abortSignal, callback, optionsOf } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorData, VectorSource } from '../core/matrix.ts'
-import { sampleDistinct } from '../core/random.ts'
-import { stream } from '../core/streams.ts'
+import { sampleRows } from '../core/sampled-source.ts'
 import { ClusterModel } from '../models/model.ts'
 import type { Quantizer } from '../quantize/quantizer.ts'
 import { type Place, PROTOCOL, type Report } from './messages.ts'
@@ -27,6 +26,7 @@ export interface ShardWorkOptions {
 export interface JobContext {
   readonly store: BlobStore
   readonly queues: Queues
+  readonly expire: number
   readonly onEvent: (event: ClusterEvent) => void
   readonly newId: () => string
   readonly groupShards: (rows: readonly number[]) => number[][]
@@ -53,27 +53,6 @@ export async function encodeShards(
   const { suffix = 'codes', ...control } = workOptions(options)
   const model = modelFiles(quantizer.folderContents())
   return files(await runJob(context, { kind: 'encode', ...shardsOf(source), model, suffix }, control))
-}
-
-/**
- * Rows of a source, drawn without repetition, in their order: the same ones for the same seed and number, whoever reads them.
- * All rows if there are no more.
- *
- * @example
- * ```ts
- * import { sampleRows } from 'centroidal'
- *
- * sampleRows(5, 9, 1) // => [0, 1, 2, 3, 4]
- * sampleRows(1_000_000, 100, 1).length // => 100
- * ```
- */
-export function sampleRows(rows: number, count: number, seed: number): Uint32Array {
-  whole(1)(rows, 'the number of vectors')
-  whole(1)(count, 'the size of the sample')
-  whole(0)(seed, 'the seed')
-  if (rows > 2 ** 32) throw badArgument('the number of vectors', rows, 'at most 2^32 can be sampled.')
-  if (count >= rows) return Uint32Array.from({ length: rows }, (_, i) => i)
-  return Uint32Array.from(sampleDistinct(stream(seed, 'sample of shards'), rows, count)).sort()
 }
 
 /** A sample of the vectors, read by the workers that have them. */
@@ -135,13 +114,17 @@ function files(answers: readonly JobAnswer[]): ShardOutput[] {
 
 /** In the order of the groups. */
 async function runJob(
-  { store, queues, onEvent, newId, groupShards }: JobContext,
+  { store, queues, expire, onEvent, newId, groupShards }: JobContext,
   given: JobWithoutGroups,
   { signal, onProgress }: ShardWorkOptions,
 ): Promise<JobAnswer[]> {
   const run = newId()
   const job: ShardJob = { ...given, groups: groupShards(given.shards.map(({ rows }) => rows)) }
-  const shards = new RunShards(store, queues, run, job.groups.length, onEvent)
+  const shards = new RunShards(store, queues, { run, groups: job.groups.length, onEvent, expire })
+  // Groups that were not begun go to workers that come later.
+  shards.onIdle = () => {
+    shards.rebalance().catch(() => {})
+  }
   const answers: JobAnswer[] = []
   try {
     const description = await shards.traffic.put('run', job, true)

@@ -1,7 +1,7 @@
 /** Blobs in PostgreSQL, in a schema of their own. */
 import type { Pool, PoolClient } from 'pg'
-import { optionalPackage } from './optional-package.ts'
-import { type BlobStore, PIECE_BYTES, patiently, piecesOf } from './store.ts'
+import { optionalPackage } from '../data/optional-package.ts'
+import { type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 /** BullMQ keeps a connection for each queue that is listened to. */
 const MOST_CONNECTIONS = 24
@@ -22,9 +22,13 @@ const TABLES = `
   );
 `
 
-export async function openPostgres(url: string, name: string): Promise<BlobStore> {
-  const { default: pg } = await optionalPackage<typeof import('pg')>('pg', 'A store in PostgreSQL')
-  const { createPostgresBackend, runMigrations } = await optionalPackage<typeof import('bullmq')>('bullmq', 'A store')
+export async function openPostgres(url: string, connecting: Patience, working: Patience): Promise<BlobStore> {
+  const { default: pg } = await optionalPackage<typeof import('pg')>('pg', 'A store in PostgreSQL', 'bullmq pg')
+  const { createPostgresBackend, runMigrations } = await optionalPackage<typeof import('bullmq')>(
+    'bullmq',
+    'A store in PostgreSQL',
+    'bullmq pg',
+  )
   const common = { connectionString: url, keepAlive: true, max: MOST_CONNECTIONS, connectionTimeoutMillis: 10_000 }
   // BullMQ loads pg itself only where there is `require`, so it gets pools, which have to name its schema.
   const queues = new pg.Pool({ ...common, options: '-c search_path=bullmq' })
@@ -32,13 +36,13 @@ export async function openPostgres(url: string, name: string): Promise<BlobStore
   for (const each of [queues, pool]) each.on('error', () => {})
   // Every queue listens.
   queues.setMaxListeners(0)
-  const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(name, work)
+  const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(working, work)
   const close = async (): Promise<void> => {
     await pool.end().catch(() => {})
     await queues.end().catch(() => {})
   }
   try {
-    await patiently(name, () => withClient(pool, (client) => prepare(client, runMigrations)), 5000)
+    await patiently(connecting, () => withClient(pool, (client) => prepare(client, runMigrations)))
   } catch (error) {
     await close()
     throw error

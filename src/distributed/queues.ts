@@ -1,7 +1,7 @@
 /** Queues of BullMQ, as they are used here: messages to one receiver, and leases that a living process holds. */
 import type { ConnectionOptions, Job, Queue, Worker } from 'bullmq'
-import { optionalPackage } from './optional-package.ts'
-import { type BlobStore, patiently } from './store.ts'
+import { optionalPackage } from '../data/optional-package.ts'
+import { type BlobStore, type Patience, patiently } from './store.ts'
 
 type BullMq = typeof import('bullmq')
 
@@ -31,7 +31,7 @@ export interface LeaseQueue {
   /** The next one that nobody holds; undefined if none came within some seconds. */
   next(): Promise<HeldLease | undefined>
   /** Leases there are, and processes that ask for them. */
-  counts(): Promise<{ readonly leases: number; readonly workers: number }>
+  counts(): Promise<{ readonly leases: number; readonly waiting: number; readonly workers: number }>
   close(): Promise<void>
 }
 
@@ -41,25 +41,25 @@ const MOST_STALLED = 1_000_000
 export class Queues {
   readonly #bullmq: BullMq
   readonly #store: BlobStore
-  readonly #name: string
+  readonly #patience: Patience
   readonly #times: LockTimes
   readonly #senders = new Map<string, Queue>()
 
-  static async open(store: BlobStore, name: string, times: LockTimes): Promise<Queues> {
-    const bullmq = await optionalPackage<BullMq>('bullmq', 'Working on several machines')
-    return new Queues(bullmq, store, name, times)
+  static async open(store: BlobStore, patience: Patience, times: LockTimes): Promise<Queues> {
+    const bullmq = await optionalPackage<BullMq>('bullmq', 'Work on several machines', 'bullmq')
+    return new Queues(bullmq, store, patience, times)
   }
 
-  private constructor(bullmq: BullMq, store: BlobStore, name: string, times: LockTimes) {
+  private constructor(bullmq: BullMq, store: BlobStore, patience: Patience, times: LockTimes) {
     this.#bullmq = bullmq
     this.#store = store
-    this.#name = name
+    this.#patience = patience
     this.#times = times
   }
 
   async send(queue: string, data: object, id?: string): Promise<void> {
     const options = { removeOnComplete: true, removeOnFail: true, ...(id === undefined ? {} : { jobId: id }) }
-    await patiently(this.#name, () => this.#sender(queue).add('message', data, options))
+    await patiently(this.#patience, () => this.#sender(queue).add('message', data, options))
   }
 
   /** Messages one after another; `handle` must not throw. */
@@ -102,7 +102,7 @@ export class Queues {
         const sender = this.#sender(queue)
         const { wait = 0, active = 0 } = await sender.getJobCounts('wait', 'active')
         const workers = await sender.getWorkersCount().catch(() => 1)
-        return { leases: wait + active, workers: Math.max(1, workers) }
+        return { leases: wait + active, waiting: wait, workers: Math.max(1, workers) }
       },
       close: () => worker.close(true),
     }
@@ -112,6 +112,16 @@ export class Queues {
   async withdraw(queue: string, ids: readonly string[]): Promise<void> {
     const sender = this.#sender(queue)
     for (const id of ids) await sender.remove(id).catch(() => {})
+  }
+
+  /** Waits until the receiver of a queue has taken all messages; gives up after some time. */
+  async drained(queue: string, milliseconds: number): Promise<void> {
+    const end = Date.now() + milliseconds
+    while (Date.now() < end) {
+      const { wait = 0, active = 0 } = await this.#sender(queue).getJobCounts('wait', 'active')
+      if (wait + active === 0) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
   }
 
   /** Removes a queue with all that is in it. */
@@ -132,7 +142,9 @@ export class Queues {
     let queue = this.#senders.get(name)
     if (queue === undefined) {
       const { connection, factory } = this.#store.backend
-      queue = new this.#bullmq.Queue(name, { connection: connection as ConnectionOptions }, factory as never)
+      // Without metadata, which a queue writes when it likes: also after it was removed.
+      const options = { connection: connection as ConnectionOptions, skipMetasUpdate: true }
+      queue = new this.#bullmq.Queue(name, options, factory as never)
       queue.on('error', () => {})
       this.#senders.set(name, queue)
     }

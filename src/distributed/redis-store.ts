@@ -1,33 +1,58 @@
 /** Blobs in Redis or Valkey. Keys expire, so that nothing stays even if no process is left to clean up. */
 import type { Redis } from 'ioredis'
-import { optionalPackage } from './optional-package.ts'
-import { type BlobStore, PIECE_BYTES, patiently, piecesOf } from './store.ts'
+import { optionalPackage } from '../data/optional-package.ts'
+import { type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 const RUNS = 'centroidal:runs'
 /** Pieces that are sent before an answer is waited for. */
 const AT_ONCE = 8
 
-export async function openRedis(url: string, name: string, expire: number): Promise<BlobStore> {
-  const { Redis: Client } = await optionalPackage<typeof import('ioredis')>('ioredis', 'A store in Redis')
-  // BullMQ requires that commands wait for a connection that comes back.
-  const redis: Redis = new Client(url, { maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: 10_000 })
-  let lastError: Error | undefined
-  redis.on('error', (error: Error) => {
-    lastError = error
-  })
-  await patiently(name, () => redis.connect().catch((error: Error) => Promise.reject(lastError ?? error)), 5000).catch(
-    (error: unknown) => {
-      redis.disconnect()
-      throw error
-    },
+export async function openRedis(
+  url: string,
+  expire: number,
+  connecting: Patience,
+  working: Patience,
+): Promise<BlobStore> {
+  const { Redis: Client } = await optionalPackage<typeof import('ioredis')>(
+    'ioredis',
+    'A store in Redis',
+    'bullmq ioredis',
   )
+  let lastError: Error | undefined
+  const open = (retries: number | null): Redis => {
+    const options = { maxRetriesPerRequest: retries, lazyConnect: true, connectTimeout: 10_000 }
+    const client = new Client(url, options)
+    client.on('error', (error: Error) => {
+      lastError = error
+    })
+    return client
+  }
+  // BullMQ requires that commands wait for a connection that comes back. Here they fail after a while, so that it is noticed.
+  const redis = open(2)
+  const queues = open(null)
+  const close = (): void => {
+    redis.disconnect()
+    queues.disconnect()
+  }
+  try {
+    await patiently(connecting, async () => {
+      // A client that has failed once tries again by itself, and says that it is connecting.
+      if (redis.status !== 'ready') redis.disconnect()
+      await redis.connect().catch((error: Error) => Promise.reject(lastError ?? error))
+    })
+    await queues.connect()
+  } catch (error) {
+    close()
+    throw error
+  }
   const pieceKey = (run: string, key: string, piece: number): string => `centroidal:{${run}}:${key}:${piece}`
   const listKey = (run: string): string => `centroidal:{${run}}:keys`
   const queuesKey = (run: string): string => `centroidal:{${run}}:queues`
-  const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(name, work)
+  const perform = <T>(work: () => Promise<T>): Promise<T> =>
+    patiently(working, () => work().catch((error: Error) => Promise.reject(named(error, lastError))))
   return {
     kind: 'redis',
-    backend: { connection: redis as never, factory: undefined },
+    backend: { connection: queues as never, factory: undefined },
     async put(run, key, bytes) {
       const count = piecesOf(bytes.length)
       for (let first = 0; first < count; first += AT_ONCE) {
@@ -99,9 +124,18 @@ export async function openRedis(url: string, name: string, expire: number): Prom
       await perform(() => redis.zrem(RUNS, run))
     },
     async close() {
-      await redis.quit().catch(() => redis.disconnect())
+      for (const client of [redis, queues]) {
+        // Nothing is left to say to a store that is not there.
+        if (client.status === 'ready') await client.quit().catch(() => {})
+        client.disconnect()
+      }
     },
   }
+}
+
+/** A command that was given up says how often it was tried; the reason is in the last error of the connection. */
+function named(error: Error, last: Error | undefined): Error {
+  return error.name === 'MaxRetriesPerRequestError' && last ? last : error
 }
 
 /** A pipeline answers with an error for each command that failed. */

@@ -5,8 +5,9 @@
  * been answered yet: whoever works on the same shards a second time gives the same answer.
  */
 import { CentroidalError } from '../core/errors.ts'
-import { checkReport, fromStore, type Lease, type Place, type Report } from './messages.ts'
+import { type Lease, type Place, type Report, readReport } from './messages.ts'
 import type { Queues, Receiver } from './queues.ts'
+import type { Reduction } from './reductions.ts'
 import type { BlobStore } from './store.ts'
 import { Traffic } from './traffic.ts'
 
@@ -14,6 +15,10 @@ export const LEASES = 'centroidal-leases'
 
 export function answersOf(run: string): string {
   return `centroidal-${run}`
+}
+
+export function reductionsOf(run: string): string {
+  return `centroidal-${run}-reductions`
 }
 
 export function commandsOf(run: string, worker: string): string {
@@ -42,6 +47,12 @@ export type ClusterEvent =
       readonly groups: readonly number[]
       readonly why?: string
     }
+  /** Groups were taken back for workers that came later and own none. */
+  | { readonly kind: 'rebalanced'; readonly groups: readonly number[]; readonly idle: readonly string[] }
+  /** The store is tried again for so many seconds. */
+  | { readonly kind: 'unreachable'; readonly why: string; readonly seconds: number }
+  /** Workers compute on devices of different kinds: results may differ in the last digits from run to run. */
+  | { readonly kind: 'mixed'; readonly devices: readonly string[] }
 
 export interface PendingCommand {
   readonly seq: number
@@ -65,6 +76,9 @@ const MOST_FAILURES = 3
 /** If all that try refuse a group, the run ends after this time. */
 const REFUSAL_PATIENCE = 6_000
 const STOP_PATIENCE = 20_000
+/** Workers are waited for at the end of a run. */
+const END_PATIENCE = 2000
+/** Milliseconds between two signs of life, at most; a run without any expires. */
 const TOUCH_INTERVAL = 5_000
 
 interface Pending {
@@ -78,41 +92,70 @@ interface Pending {
   fail(error: unknown): void
 }
 
+interface Reducing {
+  readonly seq: number
+  /** By the number of the job. */
+  readonly places: Map<number, Place>
+  readonly count: number
+  settle(places: Place[]): void
+  fail(error: unknown): void
+}
+
+export interface RunShardsOptions {
+  readonly run: string
+  readonly groups: number
+  readonly onEvent: (event: ClusterEvent) => void
+  /** Seconds after which a run whose coordinator is gone is removed. */
+  readonly expire: number
+}
+
 export class RunShards {
   readonly traffic: Traffic
   readonly #store: BlobStore
   readonly #queues: Queues
   readonly #run: string
   readonly #groups: number
+  readonly #touchInterval: number
   readonly #onEvent: (event: ClusterEvent) => void
   readonly #owners = new Map<number, string>()
   readonly #workers = new Map<string, { name: string; device: string }>()
+  /** Workers that asked for shards and own none, by name. */
+  readonly #idle = new Map<string, string>()
+  /** Workers that refused shards: none are taken from others for them. */
+  readonly #unable = new Set<string>()
+  readonly #bytes = new Map<string, { written: number; read: number }>()
   readonly #failures = new Map<number, number>()
   readonly #refused = new Map<number, { readonly since: number; readonly why: CentroidalError }>()
   #pending: Pending | undefined
   #receiver: Receiver | undefined
   #timers: ReturnType<typeof setInterval>[] = []
   #gathering: ReturnType<typeof setTimeout> | undefined
+  #reducing: Reducing | undefined
+  #discarding: Promise<void> = Promise.resolve()
+  #mixed = ''
+  /** Called when a worker is idle. */
+  onIdle: () => void = () => {}
   #closed = false
   #failure: unknown
 
-  constructor(store: BlobStore, queues: Queues, run: string, groups: number, onEvent: (event: ClusterEvent) => void) {
+  constructor(store: BlobStore, queues: Queues, { run, groups, onEvent, expire }: RunShardsOptions) {
     this.#store = store
     this.#queues = queues
     this.#run = run
     this.#groups = groups
     this.#onEvent = onEvent
+    this.#touchInterval = Math.min(TOUCH_INTERVAL, (expire * 1000) / 4)
     this.traffic = new Traffic(store, run)
   }
 
   /** Offers the shards to workers. */
   async open(lease: Omit<Lease, 'group'>): Promise<void> {
-    await this.#store.touch(this.#run, [answersOf(this.#run)])
+    await this.#store.touch(this.#run, [answersOf(this.#run), reductionsOf(this.#run)])
     this.#receiver = this.#queues.receive(answersOf(this.#run), (data) => this.#heard(data))
     this.#timers.push(
       setInterval(() => {
         this.#store.touch(this.#run, []).catch((error: unknown) => this.#fail(error))
-      }, TOUCH_INTERVAL),
+      }, this.#touchInterval),
       setInterval(() => this.#lookForRefusals(), 1000),
     )
     for (let group = 0; group < this.#groups; group++) {
@@ -153,6 +196,86 @@ export class RunShards {
     }
   }
 
+  /**
+   * Has sums added up by workers: a job for each, which any of them may take. Returns where the sums are. A worker that dies
+   * loses its job to another one, which writes the same.
+   */
+  async reduce(
+    seq: number,
+    jobs: readonly Pick<Reduction, 'range' | 'size' | 'places'>[],
+    signal: AbortSignal | undefined,
+  ): Promise<Place[]> {
+    if (jobs.length === 0) return []
+    if (this.#failure !== undefined) throw this.#failure
+    let stop = (): void => {}
+    try {
+      return await new Promise<Place[]>((resolve, reject) => {
+        this.#reducing = { seq, places: new Map(), count: jobs.length, settle: resolve, fail: reject }
+        stop = () => reject(signal?.reason)
+        signal?.addEventListener('abort', stop, { once: true })
+        const send = async (): Promise<void> => {
+          for (const [job, own] of jobs.entries()) {
+            await this.#queues.send(reductionsOf(this.#run), { run: this.#run, seq, job, ...own })
+          }
+        }
+        send().catch(reject)
+      })
+    } finally {
+      signal?.removeEventListener('abort', stop)
+      this.#reducing = undefined
+    }
+  }
+
+  /** Removes blobs that nobody will read, without waiting for it. */
+  discard(places: readonly Place[]): void {
+    const blobs = places.flatMap(({ key, bytes, inline }) => (key && inline === undefined ? [{ key, bytes }] : []))
+    this.#discarding = this.#discarding.then(() => this.removeBlobs(blobs)).catch(() => {})
+  }
+
+  /** Bytes that workers have written to the store and read from it, as far as they have reported. */
+  get workerBytes(): { readonly written: number; readonly read: number } {
+    let [written, read] = [0, 0]
+    for (const own of this.#bytes.values()) {
+      written += own.written
+      read += own.read
+    }
+    return { written, read }
+  }
+
+  /** Groups to take from their owners for workers that own none, so that all own about as many. */
+  get surplus(): ReadonlyMap<string, readonly number[]> {
+    const surplus = new Map<string, number[]>()
+    if (this.#idle.size === 0 || this.#owners.size < this.#groups) return surplus
+    const remaining = this.#pending?.remaining
+    const owned = [...this.#groupsByWorker()].map(([worker, groups]) => {
+      return { worker, groups: groups.filter((group) => remaining?.has(group) ?? true).sort((a, b) => a - b) }
+    })
+    const total = owned.reduce((sum, { groups }) => sum + groups.length, 0)
+    const share = Math.floor(total / (owned.length + this.#idle.size))
+    for (let wanted = share * this.#idle.size; wanted > 0; wanted--) {
+      const { worker, groups } = owned.reduce((most, each) => (each.groups.length > most.groups.length ? each : most))
+      const group = groups.length > share ? groups.pop() : undefined
+      if (group === undefined) break
+      surplus.set(worker, [...(surplus.get(worker) ?? []), group])
+    }
+    return surplus
+  }
+
+  /** Takes the surplus back. Whoever asks for shards next gets it: those that own none do not wait before they ask. */
+  async rebalance(): Promise<void> {
+    const surplus = this.surplus
+    const groups = [...surplus.values()].flat()
+    const idle = [...this.#idle.values()]
+    this.#idle.clear()
+    if (groups.length === 0) return
+    this.#onEvent({ kind: 'rebalanced', groups, idle })
+    for (const [worker, own] of surplus) {
+      for (const group of own) this.#disown(group)
+      const release = { run: this.#run, kind: 'release', seq: 0, groups: own }
+      await this.#queues.send(commandsOf(this.#run, worker), release)
+    }
+  }
+
   async removeBlobs(blobs: readonly { readonly key: string; readonly bytes: number }[]): Promise<void> {
     for (const { key, bytes } of blobs) await this.#store.remove(this.#run, key, bytes)
   }
@@ -163,18 +286,28 @@ export class RunShards {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#gathering)
     await this.#receiver?.close()
-    const workers = [...this.#workers.keys()]
-    const end = { run: this.#run, kind: 'end', seq: 0, groups: [] }
-    for (const worker of workers) await this.#queues.send(commandsOf(this.#run, worker), end).catch(() => {})
+    await Promise.all([...this.#workers.keys()].map((worker) => this.#endWorker(worker).catch(() => {})))
     const leases = Array.from({ length: this.#groups }, (_, group) => `${this.#run}-${group}`)
     await this.#queues.withdraw(LEASES, leases)
+    await this.#discarding
     await this.#queues.remove(answersOf(this.#run))
+    await this.#queues.remove(reductionsOf(this.#run))
     await this.#store.forget(this.#run)
+  }
+
+  /** Those that are there remove their queue themselves; for those that have died it is done here. */
+  async #endWorker(worker: string): Promise<void> {
+    const queue = commandsOf(this.#run, worker)
+    const owns = [...this.#owners.values()].includes(worker)
+    await this.#queues.send(queue, { run: this.#run, kind: 'end', seq: 0, groups: [] })
+    await this.#queues.drained(queue, owns ? END_PATIENCE : END_PATIENCE / 4)
+    await this.#queues.remove(queue)
   }
 
   async #heard(data: unknown): Promise<void> {
     try {
-      const report = fromStore(checkReport, data, 'a report')
+      const report = readReport(data)
+      if (report === undefined) return
       if (report.run !== this.#run || this.#closed) return
       if (report.groups.some((group) => group >= this.#groups)) return
       await this.#take(report)
@@ -184,10 +317,16 @@ export class RunShards {
   }
 
   async #take(report: Report): Promise<void> {
-    const { worker, name, groups, kind } = report
+    const { worker, name, groups, kind, written, read } = report
+    if (written !== undefined && read !== undefined) this.#bytes.set(worker, { written, read })
     const pending = this.#pending
     switch (kind) {
+      case 'idle':
+        if (!this.#unable.has(worker) && ![...this.#owners.values()].includes(worker)) this.#idle.set(worker, name)
+        this.onIdle()
+        return
       case 'own':
+        this.#idle.delete(worker)
         if (!this.#workers.has(worker)) await this.#store.touch(this.#run, [commandsOf(this.#run, worker)])
         this.#workers.set(worker, { name, device: report.device ?? '' })
         for (const group of groups) {
@@ -197,9 +336,11 @@ export class RunShards {
           pending?.asked.delete(group)
         }
         this.#tellWorkers()
+        this.#tellMixed()
         this.#dispatchSoon()
         return
       case 'left':
+        this.#idle.delete(worker)
         for (const group of groups) if (this.#owners.get(group) === worker) this.#disown(group)
         this.#onEvent({ kind: 'left', name, groups })
         this.#tellWorkers()
@@ -211,6 +352,8 @@ export class RunShards {
           `Worker ${name}: ${report.error ?? 'it failed'}`,
         )
         this.#onEvent({ kind, name, groups, why: why.message })
+        this.#idle.delete(worker)
+        if (kind === 'refused') this.#unable.add(worker)
         for (const group of groups) {
           if (this.#owners.get(group) === worker) this.#disown(group)
           if (kind === 'refused') this.#refused.set(group, this.#refused.get(group) ?? { since: Date.now(), why })
@@ -220,11 +363,26 @@ export class RunShards {
         }
         return
       }
+      case 'reduced':
+      case 'unreduced': {
+        const reducing = this.#reducing
+        const { seq, job, answer, error } = report
+        if (reducing === undefined || reducing.seq !== seq || job === undefined || job >= reducing.count) return
+        if (answer === undefined) throw new CentroidalError('bad-data', `Worker ${name}: ${error ?? 'it failed'}`)
+        reducing.places.set(job, answer)
+        if (reducing.places.size < reducing.count) return
+        reducing.settle(Array.from({ length: reducing.count }, (_, i) => reducing.places.get(i) as Place))
+        return
+      }
       case 'answer':
       case 'stopped': {
-        if (pending === undefined || report.seq !== pending.command.seq || groups.length === 0) return
+        if (pending === undefined || report.seq !== pending.command.seq || groups.length === 0) {
+          if (report.answer) this.discard([report.answer])
+          return
+        }
         // Only answers that fit together count; the others are repetitions.
         if (!groups.every((group) => pending.remaining.has(group))) {
+          if (report.answer) this.discard([report.answer])
           // What is still missing of it is asked for by itself.
           for (const group of groups) if (pending.asked.get(group) === worker) pending.asked.delete(group)
           this.#dispatchSoon()
@@ -294,18 +452,38 @@ export class RunShards {
   #fail(error: unknown): void {
     this.#failure ??= error
     this.#pending?.fail(error)
+    this.#reducing?.fail(error)
+  }
+
+  #groupsByWorker(): Map<string, number[]> {
+    const groups = new Map<string, number[]>()
+    for (const [group, worker] of this.#owners) groups.set(worker, [...(groups.get(worker) ?? []), group])
+    return groups
+  }
+
+  /** Once for each set of devices. */
+  #tellMixed(): void {
+    const owners = new Set(this.#owners.values())
+    const devices = new Set([...owners].map((worker) => deviceKind(this.#workers.get(worker)?.device ?? '')))
+    const all = [...devices].sort()
+    if (all.length < 2 || this.#mixed === all.join()) return
+    this.#mixed = all.join()
+    this.#onEvent({ kind: 'mixed', devices: all })
   }
 
   #tellWorkers(): void {
-    const groups = new Map<string, number[]>()
-    for (const [group, worker] of this.#owners) groups.set(worker, [...(groups.get(worker) ?? []), group])
-    const workers = [...groups].map(([worker, own]) => {
+    const workers = [...this.#groupsByWorker()].map(([worker, own]) => {
       const { name, device } = this.#workers.get(worker) ?? { name: worker, device: '' }
       return { worker, name, device, groups: own.sort((a, b) => a - b) }
     })
     workers.sort((a, b) => (a.name < b.name ? -1 : 1))
     this.#onEvent({ kind: 'workers', workers, total: this.#groups })
   }
+}
+
+/** Devices whose results have the same bits: all CPUs, and GPUs of one name. */
+function deviceKind(device: string): string {
+  return device.startsWith('cpu') ? 'cpu' : device
 }
 
 function noAnswer(): CentroidalError {

@@ -5,7 +5,7 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { ByteSource } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
-import { optionalPackage } from './optional-package.ts'
+import { optionalPackage } from '../data/optional-package.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 
@@ -26,11 +26,13 @@ function addressOf(address: string): { Bucket: string; Key: string } {
 const shared: { opening?: Promise<{ sdk: Sdk; client: S3Client }> | undefined } = {}
 
 function client(): Promise<{ sdk: Sdk; client: S3Client }> {
-  shared.opening ??= optionalPackage<Sdk>('@aws-sdk/client-s3', 'Reading objects in S3').then((sdk) => {
-    // Stores other than Amazon's mostly serve buckets by path.
-    const forcePathStyle = process.env.AWS_ENDPOINT_URL !== undefined || process.env.AWS_ENDPOINT_URL_S3 !== undefined
-    return { sdk, client: new sdk.S3Client({ forcePathStyle }) }
-  })
+  shared.opening ??= optionalPackage<Sdk>('@aws-sdk/client-s3', 'Reading objects in S3', '@aws-sdk/client-s3').then(
+    (sdk) => {
+      // Stores other than Amazon's mostly serve buckets by path.
+      const forcePathStyle = process.env.AWS_ENDPOINT_URL !== undefined || process.env.AWS_ENDPOINT_URL_S3 !== undefined
+      return { sdk, client: new sdk.S3Client({ forcePathStyle }) }
+    },
+  )
   shared.opening.catch(() => {
     shared.opening = undefined
   })

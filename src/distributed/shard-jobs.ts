@@ -115,49 +115,48 @@ function savedFolder({ facts, arrays: own }: ModelFiles): SavedFolder {
   }
 }
 
-export class JobPerformer implements Performer {
-  readonly #job: ShardJob
-  readonly #device: Device
-  readonly #source: ShardedVectors
-  readonly #traffic: Traffic
-  readonly #signal: () => AbortSignal | undefined
+export interface JobContext {
+  readonly job: ShardJob
+  readonly device: Device
+  readonly source: ShardedVectors
+  readonly traffic: Traffic
+  readonly worker: string
+  readonly signal: () => AbortSignal | undefined
+  /** Whether a group is still held: groups that were not begun may go to others. */
+  readonly held: (group: number) => boolean
+}
 
-  constructor(
-    job: ShardJob,
-    device: Device,
-    source: ShardedVectors,
-    traffic: Traffic,
-    signal: () => AbortSignal | undefined,
-  ) {
-    this.#job = job
-    this.#device = device
-    this.#source = source
-    this.#traffic = traffic
-    this.#signal = signal
+export class JobPerformer implements Performer {
+  readonly #context: JobContext
+
+  constructor(context: JobContext) {
+    this.#context = context
   }
 
   async *perform({ groups, seq }: Command): AsyncGenerator<GroupAnswer> {
+    const { job, traffic, worker, held } = this.#context
     for (const group of groups) {
-      const value = this.#job.kind === 'rows' ? await this.#rows(group) : await this.#files(group)
-      yield { groups: [group], answer: await this.#traffic.put(`a-${seq}-${group}`, value) }
+      if (!held(group)) continue
+      const value = job.kind === 'rows' ? await this.#rows(group) : await this.#files(group)
+      yield { groups: [group], answer: await traffic.put(`a-${seq}-${group}-${worker}`, value) }
     }
   }
 
   drop(): void {}
 
   async #rows(group: number): Promise<{ data: VectorData }> {
-    const { wanted = new Uint32Array(), cols, type } = this.#job
-    const { first, count } = rowsOfGroups(this.#job)[group]
+    const { wanted = new Uint32Array(), cols, type } = this.#context.job
+    const { first, count } = rowsOfGroups(this.#context.job)[group]
     const own = wanted.filter((row) => row >= first && row < first + count)
     const data = type === 'u8' ? new Uint8Array(own.length * cols) : new Float32Array(own.length * cols)
-    for (const [i, row] of own.entries()) data.set(await this.#source.read(row, row + 1), i * cols)
+    for (const [i, row] of own.entries()) data.set(await this.#context.source.read(row, row + 1), i * cols)
     return { data }
   }
 
   async #files(group: number): Promise<ShardOutput[]> {
-    const { groups, shards, cols, type, kind, model, suffix = 'out' } = this.#job
+    const { groups, shards, cols, type, kind, model, suffix = 'out' } = this.#context.job
     if (model === undefined) throw new CentroidalError('bad-data', 'The store holds a job without a model.')
-    const { roots } = this.#source
+    const { roots } = this.#context.source
     const firsts = shards.map(() => 0)
     for (let i = 1; i < shards.length; i++) firsts[i] = firsts[i - 1] + shards[i - 1].rows
     const outputs: ShardOutput[] = []
@@ -169,10 +168,10 @@ export class JobPerformer implements Performer {
         cols,
         type,
         name: file,
-        read: (start: number, end: number) => this.#source.read(firsts[shard] + start, firsts[shard] + end),
+        read: (start: number, end: number) => this.#context.source.read(firsts[shard] + start, firsts[shard] + end),
       }
-      const signal = this.#signal()
-      const options = { device: this.#device, ...(signal && { signal }) }
+      const signal = this.#context.signal()
+      const options = { device: this.#context.device, ...(signal && { signal }) }
       const only = shards.filter((other) => other.file === file).length === 1
       const location = await roots.beside(file, `${only ? '' : `.${first}`}.${suffix}.npy`)
       if (kind === 'assign') {

@@ -36,7 +36,21 @@ export function piecesOf(bytes: number): number {
 }
 
 /** How long a store may be unreachable before an operation fails. */
-const PATIENCE = 60_000
+export const PATIENCE = 60_000
+/** Milliseconds between two reports that it still is. */
+const REPORT_INTERVAL = 5000
+
+/** Called when a store cannot be reached: why, and for how many seconds it is tried again. */
+export type OnUnreachable = (why: string, seconds: number) => void
+
+/** How operations on a store are repeated. */
+export interface Patience {
+  /** The store, for errors. */
+  readonly name: string
+  /** Milliseconds. */
+  readonly patience: number
+  readonly onUnreachable: OnUnreachable
+}
 
 /** Errors of a connection that may come back, as the drivers name them. */
 const PASSING = new Set([
@@ -57,30 +71,46 @@ const PASSING = new Set([
 ])
 
 function isPassing(error: unknown): boolean {
-  const { code, message = '' } = error as { code?: string; message?: string }
+  const { code, message = '', name } = error as { code?: string; message?: string; name?: string }
+  if (name === 'MaxRetriesPerRequestError') return true
   if (code !== undefined) return PASSING.has(code)
   return /connection (terminated|is closed|ended)|timeout exceeded|socket closed|loading the dataset/i.test(message)
 }
 
-/** Repeats an operation while the store cannot be reached. `name` is the store, for errors. */
-export async function patiently<T>(name: string, work: () => Promise<T>, patience = PATIENCE): Promise<T> {
+/** Repeats an operation while the store cannot be reached. */
+export async function patiently<T>({ name, patience, onUnreachable }: Patience, work: () => Promise<T>): Promise<T> {
   const began = Date.now()
-  for (let wait = 50; ; wait = Math.min(2000, wait * 2)) {
+  let told = Number.NEGATIVE_INFINITY
+  for (let wait = 50; ; wait = Math.min(1000, wait * 2)) {
     try {
       return await work()
     } catch (error) {
       if (error instanceof CentroidalError) throw error
-      const why = (error as Error).message
+      const why = reasonOf(error)
       if (!isPassing(error))
         throw new CentroidalError('bad-data', `The store ${name} refused: ${why}`, { cause: error })
-      if (Date.now() - began > patience) {
-        throw new CentroidalError(
-          'bad-data',
-          `The store ${name} cannot be reached (${why || (error as { code?: string }).code}): check that it runs, and its address.`,
-          { cause: error },
-        )
+      const left = began + patience - Date.now()
+      if (left <= 0) throw unreachable(name, why, error)
+      if (Date.now() - told >= REPORT_INTERVAL) {
+        told = Date.now()
+        onUnreachable(unreachable(name, why).message, Math.ceil(left / 1000))
       }
-      await new Promise((resolve) => setTimeout(resolve, wait))
+      await new Promise((resolve) => setTimeout(resolve, Math.min(wait, left)))
     }
   }
+}
+
+function unreachable(name: string, why: string, cause?: unknown): CentroidalError {
+  return new CentroidalError(
+    'bad-data',
+    `The store ${name} cannot be reached (${why}): check that it runs, and its address.`,
+    { cause },
+  )
+}
+
+/** Several addresses of one host fail with an error that holds those of each. */
+function reasonOf(error: unknown): string {
+  const { message, code, errors } = error as { message?: string; code?: string; errors?: readonly unknown[] }
+  if (message) return message
+  return errors?.[0] === undefined ? (code ?? 'no reason given') : reasonOf(errors[0])
 }

@@ -6,11 +6,14 @@ import { type Command, checkCommand, checkRun, fromStore, type Lease, type Repor
 import { readPayload } from './owned-groups.ts'
 import { ClusterPerformer, type Performer } from './performers.ts'
 import type { HeldLease, Queues, Receiver } from './queues.ts'
-import { answersOf, commandsOf } from './run-shards.ts'
-import { checkJob, JobPerformer, type ShardJob } from './shard-jobs.ts'
+import { checkReduction, reduce } from './reductions.ts'
+import { answersOf, commandsOf, reductionsOf } from './run-shards.ts'
+import { checkJob, type JobContext, JobPerformer } from './shard-jobs.ts'
 import { type ShardedVectors, shardedVectors, verifyShard } from './shard-source.ts'
 import type { BlobStore } from './store.ts'
 import { Traffic } from './traffic.ts'
+import { checkTraining } from './training-messages.ts'
+import { TrainingPerformer } from './training-performer.ts'
 
 /** What all runs of a worker have in common. */
 export interface WorkerContext {
@@ -27,53 +30,72 @@ export interface WorkerContext {
   readonly onEvent: (text: string) => void
 }
 
+/** What all kinds of runs have. */
+type RunData = Pick<RunBlob, 'cols' | 'type' | 'shards' | 'groups'>
+/** What all of them need. */
+type Common = Omit<JobContext, 'job' | 'held'>
+
 type OwnReport = Omit<Report, 'run' | 'worker' | 'name' | 'groups'> & { readonly groups: readonly number[] }
+
+/** In reports. */
+export function deviceText({ info }: Device): string {
+  return `${info.kind}: ${info.name}`
+}
 
 export class WorkerRun {
   readonly run: string
   readonly #context: WorkerContext
   readonly #traffic: Traffic
-  readonly #data: Pick<RunBlob, 'cols' | 'type' | 'shards' | 'groups'>
+  readonly #data: RunData
   readonly #performer: Performer
   readonly #source: ShardedVectors
   readonly #receiver: Receiver
+  #reducer: Receiver | undefined
   readonly #leases = new Map<number, HeldLease>()
   #running: { readonly seq: number; readonly controller: AbortController } | undefined
   #stoppedSeq = 0
   #ended = false
   /** Called when the coordinator says that the run is over. */
   onEnd: () => void = () => {}
+  /** Called when it holds fewer groups than before. */
+  onChange: () => void = () => {}
 
   static async open(context: WorkerContext, lease: Lease): Promise<WorkerRun> {
     const traffic = new Traffic(context.store, lease.run)
     const value = await traffic.get(lease.description, 'the description of the run')
-    const checked =
-      lease.purpose === 'cluster'
-        ? { blob: fromStore(checkRun, value, 'the run'), job: undefined }
-        : { blob: undefined, job: fromStore(checkJob, value, 'the job') }
-    return new WorkerRun(context, lease.run, traffic, checked)
+    const { run, purpose } = lease
+    if (purpose === 'job') {
+      const job = fromStore(checkJob, value, 'the job')
+      return new WorkerRun(context, run, traffic, job, (common, held) => new JobPerformer({ job, held, ...common }))
+    }
+    if (purpose === 'train') {
+      const blob = fromStore(checkTraining, value, 'the training')
+      return new WorkerRun(context, run, traffic, blob, (common) => new TrainingPerformer({ blob, ...common }))
+    }
+    const blob = fromStore(checkRun, value, 'the run')
+    const worker = new WorkerRun(context, run, traffic, blob, (common) => new ClusterPerformer({ blob, ...common }))
+    worker.#reducer = context.queues.receive(reductionsOf(run), (data) => worker.#reduce(data))
+    return worker
   }
 
   private constructor(
     context: WorkerContext,
     run: string,
     traffic: Traffic,
-    {
-      blob,
-      job,
-    }: { readonly blob: RunBlob; readonly job: undefined } | { readonly blob: undefined; readonly job: ShardJob },
+    data: RunData,
+    perform: (common: Common, held: (group: number) => boolean) => Performer,
   ) {
     this.run = run
     this.#context = context
     this.#traffic = traffic
-    this.#data = blob ?? job
-    const { cols, type, shards } = this.#data
+    this.#data = data
+    const { device, worker } = context
+    const { cols, type, shards } = data
     this.#source = shardedVectors({ cols, type, shards }, context.roots, 'the shards')
     const signal = (): AbortSignal | undefined => this.#running?.controller.signal
-    this.#performer = blob
-      ? new ClusterPerformer(blob, context.device, this.#source, traffic, signal)
-      : new JobPerformer(job, context.device, this.#source, traffic, signal)
-    // Two at a time: a command can be stopped while it is under way.
+    const common = { device, source: this.#source, traffic, worker, signal }
+    this.#performer = perform(common, (group) => this.#leases.has(group))
+    // Several at a time: a command can be stopped while it is under way.
     this.#receiver = context.queues.receive(commandsOf(run, context.worker), (data) => this.#heard(data), 4)
   }
 
@@ -93,7 +115,7 @@ export class WorkerRun {
       verified.add(key)
     }
     this.#leases.set(group, lease)
-    await this.#report({ kind: 'own', groups: [group], device: `${device.info.kind}: ${device.info.name}` })
+    await this.#report({ kind: 'own', groups: [group], device: deviceText(device) })
   }
 
   /** Renews what is held. Leases that were lost belong to others now. */
@@ -119,8 +141,13 @@ export class WorkerRun {
   async end(): Promise<void> {
     this.#ended = true
     for (const lease of this.#leases.values()) await lease.complete().catch(() => {})
-    await this.#context.queues.remove(commandsOf(this.run, this.#context.worker))
     await this.close()
+    // After its receivers are closed, which would bring it back.
+    const { queues, worker } = this.#context
+    await queues.remove(commandsOf(this.run, worker))
+    // A late report may have brought back the queue of a coordinator that is gone.
+    await queues.remove(answersOf(this.run))
+    if (this.#reducer) await queues.remove(reductionsOf(this.run))
   }
 
   async close(): Promise<void> {
@@ -128,6 +155,7 @@ export class WorkerRun {
     this.#running?.controller.abort()
     this.#leases.clear()
     await this.#receiver.close()
+    await this.#reducer?.close()
     await this.#context.inTurn(async () => {
       this.#performer.drop()
       await this.#source.close?.()
@@ -140,10 +168,40 @@ export class WorkerRun {
       if (command.run !== this.run || this.#ended) return
       if (command.kind === 'end') this.onEnd()
       else if (command.kind === 'stop') await this.#stop(command)
+      else if (command.kind === 'release') await this.#release(command.groups)
       else if (command.kind === 'task') await this.#context.inTurn(() => this.#perform(command))
     } catch (error) {
       this.#context.onEvent(`run ${this.run}: ${(error as Error).message}`)
     }
+  }
+
+  async #reduce(data: unknown): Promise<void> {
+    try {
+      const reduction = fromStore(checkReduction, data, 'a reduction')
+      const { seq, job } = reduction
+      if (reduction.run !== this.run || this.#ended) return
+      try {
+        const answer = await reduce(this.#traffic, reduction, this.#context.worker)
+        await this.#report({ kind: 'reduced', groups: [], seq, job, answer })
+      } catch (error) {
+        if (this.#ended) return
+        await this.#report({ kind: 'unreduced', groups: [], seq, job, error: (error as Error).message })
+      }
+    } catch (error) {
+      this.#context.onEvent(`run ${this.run}: ${(error as Error).message}`)
+    }
+  }
+
+  /** Others own these from now on. */
+  async #release(groups: readonly number[]): Promise<void> {
+    for (const group of groups) {
+      const lease = this.#leases.get(group)
+      if (lease === undefined) continue
+      this.#leases.delete(group)
+      this.#context.onEvent(`gave group ${group} of run ${this.run} to another worker`)
+      await lease.release()
+    }
+    this.onChange()
   }
 
   async #stop({ seq, groups }: Command): Promise<void> {
@@ -189,6 +247,7 @@ export class WorkerRun {
 
   async #report(report: OwnReport): Promise<void> {
     const { worker, name, queues } = this.#context
-    await queues.send(answersOf(this.run), { run: this.run, worker, name, ...report })
+    const { written, read } = this.#traffic
+    await queues.send(answersOf(this.run), { run: this.run, worker, name, written, read, ...report })
   }
 }

@@ -15,7 +15,7 @@ import type { HeldLease } from './queues.ts'
 import { answersOf, LEASES } from './run-shards.ts'
 import { removeRun } from './sweep-runs.ts'
 import { VERSION } from './version.ts'
-import { type WorkerContext, WorkerRun } from './worker-run.ts'
+import { deviceText, type WorkerContext, WorkerRun } from './worker-run.ts'
 
 /** Options of {@link work}. */
 export interface WorkOptions {
@@ -29,6 +29,8 @@ export interface WorkOptions {
   readonly expire?: number
   /** Seconds after which a worker that does not answer loses its shards. Default 15. */
   readonly lock?: number
+  /** Seconds for which a store that cannot be reached is tried again; then it ends with an error. Default 60. */
+  readonly wait?: number
   /** Leaves when it is aborted: shards go to others at once. Default: works until the process ends. */
   readonly signal?: AbortSignal
   /** Called with what happens, in a line. Optional. */
@@ -37,7 +39,12 @@ export interface WorkOptions {
 
 /** A worker that holds its share asks for more only after this time. */
 const MODESTY = 1500
+const DEFAULT_WAIT = 60
 const SWEEP_INTERVAL = 15_000
+/** Milliseconds between two reports that nothing is left to take. */
+const IDLE_INTERVAL = 2000
+/** Coordinators tell the store every few seconds that they are there. */
+const IDLE_RUN = 15
 
 /**
  * Joins a store as a worker, and works on the shards of runs until `signal` is aborted. `centroidal worker` calls this.
@@ -61,11 +68,17 @@ export async function work(url: string, options: WorkOptions = {}): Promise<void
     name: (value, thing) => workerName(value, thing),
     expire: real(1),
     lock: real(0.1),
+    wait: real(0),
     signal: abortSignal,
     onEvent: callback,
   })
   const { signal, onEvent = () => {}, expire = 300, device: given } = asked
-  const connection = await connectStore(url, { expire, lock: asked.lock })
+  const connection = await connectStore(url, {
+    expire,
+    lock: asked.lock,
+    wait: asked.wait ?? DEFAULT_WAIT,
+    onUnreachable: (why, seconds) => onEvent(`${why} Trying again for ${seconds} seconds.`),
+  })
   const roots = await openRoots(asked.data ?? ['.']).catch(async (error: unknown) => {
     await connection.close()
     throw error
@@ -112,6 +125,7 @@ class LeaseHolder {
   /** Leases that cannot be served here. */
   readonly #refused = new Set<string>()
   #held = 0
+  #toldIdle = 0
 
   constructor(context: WorkerContext, connection: Connection, expire: number) {
     this.#context = context
@@ -121,21 +135,30 @@ class LeaseHolder {
 
   async run(signal: AbortSignal | undefined): Promise<void> {
     const leases = this.#connection.queues.leases(LEASES, this.#context.worker)
+    let sweeping: ReturnType<typeof setInterval> | undefined
     const renewing = setInterval(() => this.#renew().catch(() => {}), this.#connection.lock / 3)
-    const sweeping = setInterval(() => this.#sweep().catch(() => {}), SWEEP_INTERVAL)
+    let lost: unknown
     const leaving = new Promise<undefined>((resolve) => {
+      const lose = (error: unknown): void => {
+        lost = error
+        resolve(undefined)
+      }
+      // It fails if the store was away for too long.
+      sweeping = setInterval(() => this.#sweep().catch(lose), Math.min(SWEEP_INTERVAL, this.#expire * 1000))
       if (signal?.aborted) resolve(undefined)
       signal?.addEventListener('abort', () => resolve(undefined), { once: true })
     })
     await this.#sweep().catch(() => {})
     try {
-      while (!signal?.aborted) {
-        const counts = await leases.counts().catch(() => ({ leases: 0, workers: 1 }))
+      while (!signal?.aborted && lost === undefined) {
+        const counts = await leases.counts().catch(() => ({ leases: 0, waiting: 0, workers: 1 }))
         const share = Math.ceil(counts.leases / counts.workers)
         if (this.#held > 0 && this.#held >= share) await Promise.race([pause(MODESTY), leaving])
         if (signal?.aborted) break
+        if (this.#held === 0 && counts.leases > 0 && counts.waiting === 0) await this.#tellIdle().catch(() => {})
         const next = leases.next()
         const lease = await Promise.race([next, leaving])
+        if (lost !== undefined) throw lost
         if (signal?.aborted) {
           // What came in the last moment goes back.
           const late = lease ?? (await Promise.race([next, pause(3000)]))
@@ -175,6 +198,10 @@ class LeaseHolder {
       await run.hold(lease.group, held)
       this.#context.onEvent(`took group ${lease.group} of run ${lease.run}`)
     } catch (error) {
+      if (!(await this.#exists(lease.run))) {
+        await held.complete().catch(() => {})
+        return
+      }
       this.#refused.add(key)
       const { message } = error as Error
       this.#context.onEvent(`cannot take group ${lease.group} of run ${lease.run}: ${message}`)
@@ -199,6 +226,9 @@ class LeaseHolder {
         this.#context.onEvent(`run ${lease.run} is over`)
         this.#count().catch(() => {})
       }
+      run.onChange = () => {
+        this.#count().catch(() => {})
+      }
       return run
     })
     this.#runs.set(lease.run, opening)
@@ -212,8 +242,34 @@ class LeaseHolder {
   }
 
   async #renew(): Promise<void> {
-    for (const run of this.#runs.values()) await (await run).renew()
+    let lost = false
+    for (const run of this.#runs.values()) {
+      const { groups } = await run
+      await (await run).renew()
+      lost ||= groups.length > 0 && (await run).groups.length === 0
+    }
     await this.#count()
+    // The run may have ended while this process did not answer.
+    if (lost) await this.#sweep()
+  }
+
+  /** If the store cannot tell, it does. */
+  async #exists(run: string): Promise<boolean> {
+    const runs = await this.#context.store.runs().catch(() => undefined)
+    return runs === undefined || runs.some((each) => each.run === run)
+  }
+
+  /** All shards are taken: coordinators may take some from workers that have many. */
+  async #tellIdle(): Promise<void> {
+    if (Date.now() - this.#toldIdle < IDLE_INTERVAL) return
+    this.#toldIdle = Date.now()
+    const { worker, name, queues, store, device } = this.#context
+    for (const { run, idle } of await store.runs()) {
+      // A coordinator that is gone reads no reports.
+      if (idle > IDLE_RUN) continue
+      const report = { run, worker, name, kind: 'idle', groups: [], device: deviceText(device) }
+      await queues.send(answersOf(run), report)
+    }
   }
 
   /** Runs whose coordinator is gone are removed. */

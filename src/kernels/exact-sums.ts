@@ -223,6 +223,22 @@ export function mergeExactInto(into: Uint32Array, from: Uint32Array): void {
   }
 }
 
+/** Adds `count` numbers, given as three planes from `from` on, to those that begin at `at`. */
+export function addExactWords(
+  into: Uint32Array,
+  plane: number,
+  at: number,
+  [low, mid, high]: readonly Uint32Array[],
+  from: number,
+  count: number,
+): void {
+  for (let i = 0; i < count; i++) {
+    const lower = addWord(into, at + i, low[from + i], 0)
+    const middle = addWord(into, at + i + plane, mid[from + i], lower)
+    addWord(into, at + i + 2 * plane, high[from + i], middle)
+  }
+}
+
 /** What has to be added to `b` to get `a`. */
 export function differenceExact(a: Uint32Array, b: Uint32Array): Uint32Array {
   const difference = b.slice()
@@ -232,10 +248,14 @@ export function differenceExact(a: Uint32Array, b: Uint32Array): Uint32Array {
   return difference
 }
 
-/** Adds one word and a carry; the result is the carry to the next. Without branches: carries are as good as random. */
 function addWords(into: Uint32Array, from: Uint32Array, at: number, carry: number): number {
+  return addWord(into, at, from[at], carry)
+}
+
+/** Adds one word and a carry; the result is the carry to the next. Without branches: carries are as good as random. */
+function addWord(into: Uint32Array, at: number, word: number, carry: number): number {
   const a = into[at] | 0
-  const b = from[at] | 0
+  const b = word | 0
   const sum = (a + b + carry) | 0
   into[at] = sum
   return ((a & b) | ((a | b) & ~sum)) >>> 31

@@ -1,9 +1,10 @@
 /** What a caller may ask of a quantizer, with the defaults and why they are what they are. */
 
 import { abortSignal, callback, choice, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { badArgument, badOption, CentroidalError } from '../core/errors.ts'
 import { type DeviceChoice, deviceChoice } from '../vectors/device-choice.ts'
 import type { QuantizerStats } from './stats.ts'
+import type { TrainingMachines } from './trainer.ts'
 
 /**
  * `pq`: product quantization, subspaces given by the order of the dimensions. `ck`: Cartesian k-means,
@@ -40,6 +41,16 @@ export interface QuantizerOptions {
   readonly tolerance?: number
   /** Same seed, same device, same result, bit for bit. Default 0. */
   readonly seed?: number
+  /**
+   * Learn from this many vectors, drawn by the seed. Default: all. More vectors than codewords times a few hundred hardly make
+   * a quantizer better.
+   */
+  readonly sample?: number
+  /**
+   * Other machines that own the vectors, from `connect`: they encode and sum up their shards in every round. Requires vectors
+   * from `openShards`. Default: this process alone.
+   */
+  readonly on?: TrainingMachines
   /** An open device (stays open), or which one to open or share. Default `auto`. */
   readonly device?: DeviceChoice
   /** Stops the training; what was reached so far is the result. Default: none. */
@@ -88,6 +99,12 @@ const MOST_PRINCIPAL = 2048
 /** A larger value would practically never finish. */
 const MOST_ITERATIONS = 1_000_000_000
 
+function trainingMachines(value: unknown, thing: string): TrainingMachines {
+  const begin = typeof value === 'object' && value !== null && (value as Partial<TrainingMachines>).beginTraining
+  if (typeof begin === 'function') return value as TrainingMachines
+  throw badArgument(thing, value, 'give what connect() returned.')
+}
+
 const CHECKS: OptionChecks<QuantizerOptions> = {
   type: choice(QUANTIZER_TYPES),
   m: whole(1),
@@ -97,6 +114,8 @@ const CHECKS: OptionChecks<QuantizerOptions> = {
   iterations: whole(1, MOST_ITERATIONS),
   tolerance: real(0),
   seed: whole(0),
+  sample: whole(1),
+  on: trainingMachines,
   device: deviceChoice,
   signal: abortSignal,
   onIteration: callback,

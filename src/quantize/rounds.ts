@@ -19,17 +19,15 @@
 
 import type { Random } from '../core/random.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
-import { codeSums } from '../kernels/code-sums.ts'
-import { bookStride, codeBytes, codeStride, errorBytes } from '../kernels/encode.ts'
+import { bookStride } from '../kernels/encode.ts'
 import { gram, matmul } from '../kernels/matmul.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../kernels/rows.ts'
-import { tally, tallyWorkspaceBytes } from '../kernels/tally.ts'
 import { inner, product, transposed } from '../math/orthogonal.ts'
 import type { PointStore } from '../vectors/points.ts'
-import { DeviceCodec } from './codec.ts'
 import type { QuantizerType } from './options.ts'
 import { rotationFor } from './procrustes.ts'
 import { along, type Samples } from './start.ts'
+import type { Trainer } from './trainer.ts'
 
 export interface RoundsArgs {
   readonly type: QuantizerType
@@ -44,6 +42,8 @@ export interface RoundsArgs {
   /** Sum of squared distances to the mean. */
   readonly scatter: number
   readonly samples: Samples
+  /** Sums of the points come from there. */
+  readonly trainer: Trainer
   readonly refill: Random
 }
 
@@ -58,10 +58,6 @@ export class Rounds {
   readonly #points: PointStore
   readonly #args: RoundsArgs
   readonly #scope: BufferScope
-  readonly #codec: DeviceCodec
-  readonly #codes: DeviceBuffer
-  readonly #errors: DeviceBuffer
-  readonly #blocks: readonly [DeviceBuffer, DeviceBuffer]
   /** Sums of rows by codeword, [m h][d]; of rotated rows where the rotation stays. */
   readonly #sums: DeviceRows
   readonly #counts: DeviceBuffer
@@ -84,16 +80,8 @@ export class Rounds {
     const { ranges, codewords } = args
     const m = ranges.length - 1
     const s = ranges[m]
-    const n = points.largestPart
     const scope = new BufferScope(device)
     this.#scope = scope
-    const rotation = args.natural && this.#fixed ? undefined : Float32Array.from(args.directions)
-    const codec = { cols: points.cols, ranges, codewords, rotation, books: args.books }
-    this.#codec = new DeviceCodec(device, codec, n, scope)
-    this.#codes = scope.allocate(codeBytes(n, m, codewords), 'codes')
-    this.#errors = scope.allocate(errorBytes(n, m), 'squared distances')
-    const blockBytes = tallyWorkspaceBytes(errorBytes(n, m) / 4)
-    this.#blocks = [scope.allocate(blockBytes, 'sums of blocks'), scope.allocate(blockBytes, 'changes of blocks')]
     this.#sums = allocateRows(scope, m * codewords, this.#fixed ? s : points.cols, 'f32', 'sums by codeword')
     this.#counts = scope.allocate(m * codewords * 4, 'points of codewords')
     const rows = this.#fixed ? 0 : m * codewords
@@ -119,7 +107,9 @@ export class Rounds {
 
   /** Stopped by the signal, it throws and leaves everything as it was after the round before. */
   async run(control: RunControl = {}): Promise<Round> {
-    const error = await this.#assign(control)
+    const rotation = this.#args.natural && this.#fixed ? undefined : Float32Array.from(this.#directions)
+    const target = { sums: this.#sums, counts: this.#counts }
+    const error = await this.#args.trainer.sum({ books: this.#books, rotation }, target, control)
     const counts = new Uint32Array(await this.#device.read(this.#counts))
     const { gain, energy } = await this.#moveCodewords(counts)
     const s = this.#args.ranges[this.#args.ranges.length - 1]
@@ -133,46 +123,11 @@ export class Rounds {
       rotationSeconds = turned.seconds
     }
     this.#refill(counts)
-    this.#codec.writeBooks(this.#books)
     return { objective: Math.max(0, objective), rotationSeconds }
   }
 
   free(): void {
-    this.#codec.free()
     this.#scope.free()
-  }
-
-  /** Codes of all points, and the sums by codeword; gives back the sum of squared distances in the subspaces. */
-  async #assign({ signal, onProgress }: RunControl): Promise<number> {
-    const { ranges, codewords } = this.#args
-    const m = ranges.length - 1
-    const device = this.#device
-    device.clear(this.#sums.buffer)
-    device.clear(this.#counts)
-    let error = 0
-    for (const part of this.#points.parts) {
-      signal?.throwIfAborted()
-      const rows = await this.#points.vectors(part)
-      const projected = await this.#codec.project(rows)
-      await this.#codec.encode(projected, this.#codes, this.#errors, {
-        signal,
-        onProgress: (share) => onProgress?.((part.first + share * part.count) / this.#points.rows),
-      })
-      const [sums, differences] = this.#blocks
-      const count = (part.count * codeStride(m)) / 4
-      error += (await tally(device, { count, values: this.#errors, left: this.#errors, sums, differences })).sum
-      await codeSums(device, {
-        points: this.#fixed ? projected : rows,
-        codes: this.#codes,
-        m,
-        codewords,
-        sums: this.#sums.buffer,
-        counts: this.#counts,
-      })
-      onProgress?.((part.first + part.count) / this.#points.rows)
-    }
-    signal?.throwIfAborted()
-    return error
   }
 
   /** Codewords become means. Gain: by how much that lowers the error. Energy: sum of count |codeword - center|^2. */
@@ -268,7 +223,6 @@ export class Rounds {
     // Rounding alone can make a rotation worse once nothing is left to gain.
     if (!(gain > 0)) return { gain: 0, seconds }
     this.#directions = transposed(after, d, s)
-    this.#codec.writeRotation(new Float32Array(this.#directions))
     this.#moveBooks(center, this.#center())
     return { gain, seconds }
   }

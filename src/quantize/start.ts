@@ -1,14 +1,12 @@
 /** Where training begins: the first rotation, and the first codewords. */
 
 import { type Random, sampleDistinct, shuffle } from '../core/random.ts'
-import { BufferScope, type Device } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
-import { gram } from '../kernels/matmul.ts'
-import { paddedCols } from '../kernels/rows.ts'
 import { leadingEigenvectors, product, randomRotation } from '../math/orthogonal.ts'
 import type { PointStore } from '../vectors/points.ts'
 import { wordStart } from './codec.ts'
 import type { ResolvedQuantizerOptions } from './options.ts'
+import type { Trainer } from './trainer.ts'
 
 /** Rows kept on the host for first codewords and for codewords that lost all points. */
 const SAMPLES = 2048
@@ -21,16 +19,15 @@ export interface FirstDirections {
 }
 
 export async function firstDirections(
-  device: Device,
-  points: PointStore,
+  { rows, cols }: PointStore,
+  trainer: Trainer,
   mean: Float64Array,
   { type, order, rank, m }: ResolvedQuantizerOptions,
   random: Random,
 ): Promise<FirstDirections> {
-  const { cols } = points
   if (type === 'pq' && order === 'natural') return { directions: new Float64Array(0), natural: true }
   if (order === 'principal') {
-    const covariance = await covarianceOf(device, points, mean)
+    const covariance = covarianceFrom(await trainer.covariance(), rows, mean)
     const leading = leadingEigenvectors(covariance, cols, rank)
     return { directions: product(randomRotation(random, rank), leading, rank, rank, cols), natural: false }
   }
@@ -50,26 +47,10 @@ export function along(directions: Float64Array, vector: Float64Array, rank: numb
   return directions.length === 0 ? vector : product(directions, vector, rank, vector.length, 1)
 }
 
-async function covarianceOf(device: Device, points: PointStore, mean: Float64Array): Promise<Float64Array> {
-  const { cols } = points
-  const stride = paddedCols(cols)
-  const total = new Float64Array(cols * cols)
-  const scope = new BufferScope(device)
-  try {
-    const out = scope.allocate(stride * stride * 4, 'product of columns')
-    for (const part of points.parts) {
-      const rows = await points.vectors(part)
-      await gram(device, { a: rows, b: rows, out })
-      const found = new Float32Array(await device.read(out))
-      for (let i = 0; i < cols; i++) for (let j = 0; j < cols; j++) total[i * cols + j] += found[i * stride + j]
-    }
-  } finally {
-    scope.free()
-  }
-  for (let i = 0; i < cols; i++) {
-    for (let j = 0; j < cols; j++) total[i * cols + j] = total[i * cols + j] / points.rows - mean[i] * mean[j]
-  }
-  return total
+/** From sums of products of columns. */
+function covarianceFrom(products: Float64Array, rows: number, mean: Float64Array): Float64Array {
+  const cols = mean.length
+  return products.map((sum, at) => sum / rows - mean[Math.floor(at / cols)] * mean[at % cols])
 }
 
 /** Rows drawn at random, as the device holds them. */

@@ -1,7 +1,9 @@
 /** From vectors to a quantizer: looks at the data, then rounds until there is little to gain. */
 
-import { requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { badOption } from '../core/errors.ts'
+import { requireRows, toSource, type VectorInput } from '../core/matrix.ts'
 import { repeatRounds } from '../core/rounds.ts'
+import { sampledSource } from '../core/sampled-source.ts'
 import { stream } from '../core/streams.ts'
 import type { Device } from '../device/contract.ts'
 import { codeBytes } from '../kernels/encode.ts'
@@ -9,10 +11,11 @@ import { paddedCols } from '../kernels/rows.ts'
 import { product } from '../math/orthogonal.ts'
 import { acquireDevice } from '../vectors/device-choice.ts'
 import { requireFiniteResult } from '../vectors/finite.ts'
-import { chooseFrame, type Frame, intoFrame, wideChunks } from '../vectors/frame.ts'
+import { inspectVectors, largestInFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { evenRanges } from './codec.ts'
 import {
+  QUANTIZER_DEFAULTS,
   type QuantizerOptions,
   type ResolvedQuantizerOptions,
   readQuantizerOptions,
@@ -22,6 +25,8 @@ import { Quantizer } from './quantizer.ts'
 import { type Round, Rounds } from './rounds.ts'
 import { along, firstBooks, firstDirections, Samples } from './start.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
+import { plainTrainer, shardTrainer, type Trainer } from './trainer.ts'
+import type { TrainingShape } from './training-points.ts'
 
 /**
  * Trains a quantizer; see {@link QuantizerOptions} for what can be asked.
@@ -39,24 +44,45 @@ import type { QuantizerStats, QuantizerStop } from './stats.ts'
  */
 export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
   options = readQuantizerOptions(options)
-  const source = toSource(vectors)
-  requireRows(source)
+  const { signal, onProgress, on, sample } = options
+  const given = toSource(vectors)
+  requireRows(given)
+  if (on && given.shards === undefined) {
+    throw badOption('on', 'machines', 'other machines read shards themselves; give vectors from openShards().')
+  }
+  const seed = options.seed ?? QUANTIZER_DEFAULTS.seed
+  const source = sample === undefined ? given : sampledSource(given, sample, seed)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
-  const { signal, onProgress } = options
   const watch = { signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
-  const frame = await chooseFrame(source, 'euclidean', watch)
-  const moments = await momentsOf(source, frame, signal)
-  signal?.throwIfAborted()
+  const inspection = await inspectVectors(source, 'euclidean', watch)
+  const { frame } = inspection
   const { device, release } = await acquireDevice(options.device, [source])
   let points: PointStore | undefined
+  let trainer: Trainer | undefined
   try {
     points = await PointStore.open(device, source, {
       frame,
       mostRows: partRows(device, source.cols, resolved),
+      ...(source.shards ? { shards: source.shards, separate: true } : {}),
+      ...(on ? { owned: new Set<number>() } : {}),
       watch: { signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })
-    return await run(device, points, moments, resolved, options)
+    const { type, codewords, order } = resolved
+    const shape: TrainingShape = {
+      type,
+      codewords,
+      ranges: evenRanges(resolved.rank, resolved.m),
+      rotated: !(type === 'pq' && order === 'natural'),
+      largest: largestInFrame(inspection, frame),
+    }
+    const { layout } = points
+    const remote = await on?.beginTraining(given, { ...shape, frame, layout, sample, seed }, signal)
+    trainer = source.shards
+      ? shardTrainer(device, points, shape, { remote, signal })
+      : plainTrainer(device, points, shape, signal)
+    return await run(device, points, trainer, resolved, options)
   } finally {
+    await trainer?.close()
     points?.free()
     await release()
   }
@@ -71,44 +97,20 @@ function partRows(device: Device, cols: number, { m, codewords }: ResolvedQuanti
   return Math.max(1, Math.floor(room / Math.max(paddedCols(cols) * 4, codeBytes(1, m, codewords))))
 }
 
-interface Moments {
-  readonly mean: Float64Array
-  /** Sum of squared distances to the mean. */
-  readonly scatter: number
-}
-
-async function momentsOf(source: VectorSource, frame: Frame, signal: AbortSignal | undefined): Promise<Moments> {
-  const { rows, cols } = source
-  const sums = new Float64Array(cols)
-  const squares = new Float64Array(cols)
-  for await (const { data } of wideChunks(source, { signal })) {
-    const framed = intoFrame(data, cols, frame)
-    for (let at = 0; at < framed.length; at += cols) {
-      for (let j = 0; j < cols; j++) {
-        const value = framed[at + j]
-        sums[j] += value
-        squares[j] += value * value
-      }
-    }
-  }
-  const mean = sums.map((sum) => sum / rows)
-  let scatter = 0
-  for (let j = 0; j < cols; j++) scatter += Math.max(0, squares[j] - sums[j] * mean[j])
-  return { mean, scatter }
-}
-
 async function run(
   device: Device,
   points: PointStore,
-  { mean, scatter }: Moments,
+  trainer: Trainer,
   resolved: ResolvedQuantizerOptions,
   { signal, onIteration, onProgress }: QuantizerOptions,
 ): Promise<Quantizer> {
   const { type, m, codewords, rank, iterations, tolerance, seed } = resolved
   const began = performance.now()
+  const { mean, scatter } = await trainer.moments()
+  signal?.throwIfAborted()
   onProgress?.('choosing the first codewords', 0)
   const ranges = evenRanges(rank, m)
-  const first = await firstDirections(device, points, mean, resolved, stream(seed, 'directions'))
+  const first = await firstDirections(points, trainer, mean, resolved, stream(seed, 'directions'))
   const samples = await Samples.draw(points, codewords, stream(seed, 'samples'))
   const center = along(first.directions, mean, rank)
   const books = firstBooks(samples, first.directions, center, ranges, codewords, stream(seed, 'codewords'))
@@ -122,6 +124,7 @@ async function run(
     mean,
     scatter,
     samples,
+    trainer,
     refill,
   })
   const stats: QuantizerStats[] = []

@@ -203,6 +203,8 @@ function quantizerCall({ device, vectors }: Fixtures, type: 'pq' | 'ok'): Call {
           iterations: 'none',
           tolerance: 'real',
           seed: 'whole or zero',
+          sample: 'whole',
+          on: 'none',
           device: 'device',
           signal: 'signal',
           onIteration: 'callback',

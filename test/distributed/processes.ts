@@ -1,8 +1,11 @@
 /** Workers and coordinators in processes of their own, and data for them. */
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { LEASES } from '../../src/distributed/run-shards.ts'
 import { blobs, writeShards, writeVectors } from '../../src/index.ts'
 import { startCli } from '../cli/run-cli.ts'
 
@@ -64,16 +67,48 @@ export class TestWorker {
   }
 }
 
-/** Everything of a saved run that must not depend on who computed it. */
-export function savedBits(folder: string): object {
-  const model = JSON.parse(readFileSync(join(folder, 'model.json'), 'utf8').replace(/^[^{]*/, '')) as {
-    iterations: { seconds: number }[]
-    stopped: string
+/**
+ * Names of what runs have left in a store: runs and blobs, and queues if nobody died. Workers may take a moment to remove
+ * theirs.
+ */
+export async function leftInStore(url: string, queues = true): Promise<string[]> {
+  for (let attempt = 0; ; attempt++) {
+    const all = url.startsWith('redis') ? await leftInRedis(url) : await leftInPostgres(url)
+    const left = queues ? all : all.filter((name) => !/^(bull:)?centroidal-/.test(name))
+    if (left.length === 0 || attempt === 20) return left
+    await pause(100)
   }
-  return {
-    centers: readFileSync(join(folder, 'centers.npy')).toString('base64'),
-    labels: readFileSync(join(folder, 'labels.npy')).toString('base64'),
-    stopped: model.stopped,
-    iterations: model.iterations.map(({ seconds: _, ...rest }) => rest),
+}
+
+async function leftInRedis(url: string): Promise<string[]> {
+  const redis = new Redis(url)
+  try {
+    const keys = [...(await redis.keys('centroidal:*')), ...(await redis.keys('bull:centroidal-*'))]
+    const left: string[] = []
+    // Some expire by themselves.
+    for (const key of keys) if (!key.startsWith(`bull:${LEASES}:`) && (await redis.pttl(key)) === -1) left.push(key)
+    return left
+  } finally {
+    redis.disconnect()
   }
+}
+
+async function leftInPostgres(url: string): Promise<string[]> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    const runs = await client.query<{ name: string }>('select run as name from centroidal.runs')
+    const blobs = await client.query<{ name: string }>('select key as name from centroidal.blobs')
+    const tables = ['job', 'event', 'meta'].map((table) => `select queue from bullmq.${table}`).join(' union ')
+    const jobs = await client.query<{ name: string }>(`select queue as name from (${tables}) q where queue <> $1`, [
+      LEASES,
+    ])
+    return [...runs.rows, ...blobs.rows, ...jobs.rows].map(({ name }) => name)
+  } finally {
+    await client.end()
+  }
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

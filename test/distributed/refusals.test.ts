@@ -4,15 +4,18 @@
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startPostgres, type TestStore } from '../../bench/distributed/postgres-server.ts'
+import { redisProgram, startRedis } from '../../bench/distributed/redis-server.ts'
 import { encode } from '../../src/distributed/codec.ts'
 import { type Connection, connectStore } from '../../src/distributed/connect.ts'
 import { PROTOCOL } from '../../src/distributed/messages.ts'
 import { answersOf, LEASES } from '../../src/distributed/run-shards.ts'
 import { VERSION } from '../../src/distributed/version.ts'
 import {
+  type ClusterEvent,
   type ClusterModel,
   type ClusterOptions,
   cluster,
@@ -21,6 +24,7 @@ import {
   openDevice,
   openShards,
   type ShardedVectors,
+  type WorkOptions,
   work,
 } from '../../src/index.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
@@ -62,10 +66,10 @@ afterEach(async () => {
   await Promise.all(working)
 })
 
-async function addWorker(folder: string): Promise<void> {
+async function addWorker(folder: string, more: WorkOptions = {}): Promise<void> {
   const onEvent = (text: string): void => void said.push(text)
   const own = { data: [folder], device: { kind: 'cpu', threads: 1 }, name: folder, lock: LOCK } as const
-  working.push(work(store.url, { ...own, signal: stop.signal, onEvent }))
+  working.push(work(store.url, { ...own, ...more, signal: stop.signal, onEvent }))
   await until(() => said.some((text) => text.startsWith(`ready: ${folder}`)))
 }
 
@@ -151,10 +155,15 @@ describe('messages', () => {
     const folder = join(data.folder, 'confined')
     mkdirSync(folder)
     symlinkSync('/etc/hostname', join(folder, 'link.npy'))
+    symlinkSync('/etc', join(folder, 'folder'))
     for (const [file, why] of [
       ['../part-0.npy', /a path below the folder/],
       ['/etc/passwd', /a path below the folder/],
       ['link.npy', /it is not opened/],
+      ['inner/../../part-0.npy', /a path below the folder/],
+      ['inner\\..\\part-0.npy', /A message in the store cannot be used/],
+      ['file:///etc/passwd', /a path below the folder/],
+      ['folder/hostname', /it is not opened/],
       ['s3://bucket/key.npy', /it is not opened/],
     ] as const) {
       // A worker remembers what it refused: each case has a new one.
@@ -168,12 +177,58 @@ describe('messages', () => {
     }
   })
 
+  test('with fields named like those of a prototype change no prototype', async () => {
+    await addWorker(data.folder)
+    const polluted = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as object
+    const report = await offer({ ...describeRun('part-0.npy'), ...polluted, kind: 'nothing' })
+    expect(report.kind).toBe('refused')
+    expect(({} as { polluted?: number }).polluted).toBeUndefined()
+  })
+
   test('of another version, or that are made up, are refused', async () => {
     await addWorker(data.folder)
     const report = await offer(describeRun('part-0.npy'), { version: '9.9.9' })
     expect(report.error).toMatch(/the coordinator runs centroidal "9\.9\.9" and this worker/)
     await direct.queues.send(LEASES, { run: 'x', code: 'process.exit()' }, 'made-up')
     await until(() => said.some((text) => text.startsWith('ignored a job: A message in the store cannot be used')))
+  })
+})
+
+describe('a run whose coordinator is gone', () => {
+  test('is removed by workers after some time, with its blobs, queues and leases', async () => {
+    const run = 'feedfeedfeedfeed'
+    await direct.store.put(run, 'run', encode({ nothing: true }))
+    await direct.store.touch(run, [answersOf(run)])
+    await direct.queues.send(answersOf(run), { left: true })
+    await addWorker(data.folder, { expire: 1 })
+    await until(() => said.some((text) => text.startsWith(`removed run ${run}: nobody has asked for it for`)))
+    expect((await direct.store.runs()).map((each) => each.run)).not.toContain(run)
+    expect(await direct.store.get(run, 'run', encode({ nothing: true }).length)).toBeUndefined()
+  })
+})
+
+describe('workers', () => {
+  test('that compute on devices of different kinds are told about', async () => {
+    const events: ClusterEvent[] = []
+    const on = await connect(store.url, { lock: LOCK, onEvent: (event) => events.push(event) })
+    try {
+      const owning = { worker: 'aaaaaaaaaaaaaaaa', name: 'gpu', kind: 'own', groups: [0], device: 'webgpu: some GPU' }
+      await addWorker(data.folder)
+      const running = cluster(source, { ...OPTIONS, iterations: 2, device, on })
+      await until(() => events.some((event) => event.kind === 'workers' && event.workers.length > 0))
+      const [{ run }] = await direct.store.runs()
+      await direct.queues.send(answersOf(run), { run, ...owning })
+      await until(() => events.some(({ kind }) => kind === 'mixed'))
+      expect(events.find(({ kind }) => kind === 'mixed')).toEqual({
+        kind: 'mixed',
+        devices: ['cpu', 'webgpu: some GPU'],
+      })
+      // It takes its shards back from the one that was made up.
+      await direct.queues.send(answersOf(run), { run, ...owning, kind: 'left' })
+      running.catch(() => {})
+    } finally {
+      await on.close()
+    }
   })
 })
 
@@ -208,5 +263,50 @@ describe('a store', () => {
     await expect(connect('postgres://127.0.0.1:1/x')).rejects.toThrow(/The store postgres:.* cannot be reached/)
     await expect(connect('http://user:secret@host')).rejects.toThrow(/give redis:/)
     await expect(connect('redis//user:secret@host')).rejects.not.toThrow(/secret/)
+  })
+})
+
+// REDIS_URL may be a server of others.
+describe.runIf(redisProgram() !== undefined)('a Redis', () => {
+  test('without memory left ends the run with a sentence, and the run can be resumed', {
+    timeout: 60_000,
+  }, async () => {
+    const redis = await startRedis('--maxmemory-policy', 'noeviction')
+    const client = new Redis(redis.url)
+    const leaving = new AbortController()
+    const own = {
+      data: [data.folder],
+      device: { kind: 'cpu', threads: 1 },
+      lock: LOCK,
+      signal: leaving.signal,
+    } as const
+    const worker = work(redis.url, own)
+    try {
+      const kept: ClusterModel[] = []
+      const attempt = async (options: Partial<ClusterOptions>): Promise<ClusterModel> => {
+        const on = await connect(redis.url, { lock: LOCK })
+        try {
+          return await cluster(source, { ...OPTIONS, ...options, device, on })
+        } finally {
+          await on.close()
+        }
+      }
+      const limited = attempt({
+        iterations: 1000,
+        checkpoint: { every: 1, save: (model) => void kept.push(model) },
+        onIteration: ({ iteration }) => {
+          if (iteration === 2) client.config('SET', 'maxmemory', '1').catch(() => {})
+        },
+      })
+      await expect(limited).rejects.toThrow(/The store redis:.* refused: .*OOM command not allowed/)
+      await client.config('SET', 'maxmemory', '0')
+      const resumed = await attempt({ iterations: 6, resume: kept[1] })
+      expect(bitsOf(resumed)).toEqual(bitsOf(await cluster(source, { ...OPTIONS, iterations: 6, device })))
+    } finally {
+      leaving.abort()
+      await worker
+      client.disconnect()
+      await redis.stop()
+    }
   })
 })

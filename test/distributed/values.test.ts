@@ -4,7 +4,16 @@ import { describe, expect, test } from 'vitest'
 import { mergeSums, type PartialSums } from '../../src/clustering/partial.ts'
 import { createRandom } from '../../src/core/random.ts'
 import { decode, encode } from '../../src/distributed/codec.ts'
-import { applyCenters, applySums, centerDelta, sumsDelta } from '../../src/distributed/deltas.ts'
+import {
+  addBlocks,
+  applyCenters,
+  applySums,
+  centerDelta,
+  cutDelta,
+  type RangeDelta,
+  sumOfDeltas,
+  sumsDelta,
+} from '../../src/distributed/deltas.ts'
 import { checkSumsDelta } from '../../src/distributed/messages.ts'
 import { differenceExact, exactBytes, mergeExact } from '../../src/kernels/exact-sums.ts'
 
@@ -99,6 +108,51 @@ describe('differences of exact sums', () => {
     expect(total.counts).toEqual(whole.counts)
     // What did not change takes next to no room.
     expect(encode(sumsDelta(before[1], before[1])).length).toBeLessThan(600 + 4 * k)
+  })
+
+  // Ranges that do not divide the blocks, one block, and more than there are.
+  test.each([1, 2, 3, 5, 100])('in ranges of %i blocks: the sums of the ranges are the sum', (size) => {
+    const length = exactBytes(7, 64) / 4
+    const before = [words(length), words(length), words(length)]
+    const after = before.map((own, i) =>
+      own.map((word, at) => (i === 1 || (Math.floor(at / 64) % 7) % 3 === 0 ? word ^ (at + 1) : word)),
+    )
+    const gathered = new Map<number, RangeDelta[]>()
+    for (const [i, own] of after.entries()) {
+      const [delta] = sumsDelta(
+        { exact: [own], counts: [], values: [] },
+        {
+          exact: [before[i]],
+          counts: [],
+          values: [],
+        },
+      ).exact
+      for (const { range, delta: piece } of cutDelta(delta, size)) {
+        expect(piece.blocks.every((block) => Math.floor(block / size) === range)).toBe(true)
+        gathered.set(range, [...(gathered.get(range) ?? []), piece])
+      }
+    }
+    const sums = before.reduce<Uint32Array>(mergeExact, new Uint32Array(length))
+    // In any order.
+    for (const [range, pieces] of [...gathered].reverse()) {
+      const sum = sumOfDeltas(pieces.reverse(), range, size)
+      expect(sum && addBlocks(sums, sum)).toBe(true)
+    }
+    expect(sums).toEqual(after.reduce<Uint32Array>(mergeExact, new Uint32Array(length)))
+  })
+
+  test('ranges that name other blocks, or planes of other lengths, do not fit', () => {
+    const piece = (blocks: number[], length = 64, count = 192): RangeDelta => ({
+      words: count,
+      blocks: Uint32Array.from(blocks),
+      planes: [words(length), undefined, undefined],
+    })
+    expect(sumOfDeltas([piece([0])], 0, 1)).toBeDefined()
+    expect(sumOfDeltas([piece([1])], 0, 1)).toBeUndefined()
+    expect(sumOfDeltas([piece([0])], 1, 1)).toBeUndefined()
+    expect(sumOfDeltas([piece([0], 63)], 0, 1)).toBeUndefined()
+    expect(sumOfDeltas([piece([0]), piece([0], 64, 384)], 0, 1)).toBeUndefined()
+    expect(addBlocks(new Uint32Array(192), piece([0], 64, 384))).toBe(false)
   })
 
   test('sums of another shape do not fit', () => {

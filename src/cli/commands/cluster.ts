@@ -8,6 +8,7 @@ import { OutFolder } from '../out-folder.ts'
 import { ClusterProgress } from '../progress/cluster-progress.ts'
 import { createProgressView } from '../progress/view.ts'
 import { clusterPage } from '../report/cluster-page.ts'
+import { machineNotes } from '../report/machines.ts'
 import { MixtureCourse } from '../report/mixture.ts'
 import { clusterRun, type RunNotes, saveRun } from '../run-folder.ts'
 import { Interrupted, quoted, type Session } from '../session.ts'
@@ -67,7 +68,7 @@ export async function clusterFiles(session: Session, files: readonly string[], f
       const confusion = truth && confusionOf(model.labels, truth, model.facts.k)
       const notes: RunNotes = {
         ...defined({ image, confusion, agreement: agreed, sparseEntries: source.sparse?.values.length }),
-        ...defined({ mixture: await circles.drawn(), members }),
+        ...defined({ mixture: await circles.drawn(), members, machines: machines && machineNotes(machines) }),
         ...{ title, file, commandLine: session.commandLine, elements: source.type, seconds },
       }
       return { notes, page: await clusterPage(title, clusterRun(out.path, model, notes)) }

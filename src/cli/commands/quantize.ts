@@ -9,17 +9,18 @@ import {
   SUBSPACE_ORDERS,
   type SubspaceOrder,
   trainQuantizer,
-  type VectorInput,
+  type VectorSource,
 } from '../../index.ts'
 import { addInputOptions, type InputFlags, inputName, inputTitle, openInput, VECTOR_FILES } from '../input-files.ts'
+import { type MachineReport, MachineWatch, machineWords } from '../machine-watch.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
+import { machineNotes } from '../report/machines.ts'
 import { quantizerPage, STOP_WORDS } from '../report/quantizer-page.ts'
 import { saveRun } from '../run-folder.ts'
 import { Interrupted, type Output, type Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
-import { trainingVectors } from './shard-work.ts'
 import {
   addDeviceOptions,
   addMachineOptions,
@@ -100,7 +101,7 @@ Example:
     ),
     new Option(
       '--sample <count>',
-      'of a manifest of shards, learn from this many vectors drawn by the seed (default: 1000000)',
+      'learn from this many vectors, drawn by the seed (default: all; of a manifest of shards 1000000)',
     ).argParser(wholeNumber('--sample', 'vectors', 1)),
   ])
   addInputOptions(command)
@@ -115,16 +116,18 @@ async function quantize(session: Session, files: readonly string[], flags: Quant
   try {
     const out = await OutFolder.claim(flags.out)
     const began = performance.now()
-    const quantizer = await train(session, await trainingVectors(session, source, flags), flags)
+    const { quantizer, machines } = await train(session, source, flags)
     const seconds = (performance.now() - began) / 1000
     const { title = inputTitle(files) } = flags
     await saveRun(out, quantizer, async () => {
-      const notes = { title, file, commandLine: session.commandLine, elements: source.type, seconds }
+      const known = { title, file, commandLine: session.commandLine, elements: source.type, seconds }
+      const notes = machines ? { ...known, machines: machineNotes(machines) } : known
       const page = await quantizerPage(title, { kind: 'quantizer', name: out.path, quantizer, notes })
       return { notes, page }
     })
-    if (flags.json) session.stdout.json(resultObject(quantizer, seconds, out.path))
-    else if (!flags.quiet) tellResult(session.stdout, quantizer, seconds, out.path)
+    if (flags.json)
+      session.stdout.json({ ...resultObject(quantizer, seconds, out.path), ...(machines && { machines }) })
+    else if (!flags.quiet) tellResult(session.stdout, quantizer, seconds, out.path, machines)
     if (session.interrupted) {
       const rounds = count(quantizer.facts.iterations.length, 'round')
       throw new Interrupted(`Interrupted after ${rounds}: what was reached is in ${out.path}.`)
@@ -134,7 +137,12 @@ async function quantize(session: Session, files: readonly string[], flags: Quant
   }
 }
 
-async function train(session: Session, source: VectorInput, flags: QuantizeFlags): Promise<Quantizer> {
+interface Trained {
+  readonly quantizer: Quantizer
+  readonly machines: MachineReport | undefined
+}
+
+async function train(session: Session, source: VectorSource, flags: QuantizeFlags): Promise<Trained> {
   const signal = session.interruption()
   const view = createProgressView(session.stderr, flags.quiet === true, signal)
   const device = await openChosenDevice(flags)
@@ -145,9 +153,14 @@ async function train(session: Session, source: VectorInput, flags: QuantizeFlags
     ),
   )
   const most = iterations ?? 100
+  let watch: MachineWatch | undefined
   try {
-    return await trainQuantizer(source, {
+    const sample = sampleOf(source, flags)
+    watch = await MachineWatch.open(flags, session, (text) => view.tell(text))
+    const quantizer = await trainQuantizer(source, {
       ...(given as Partial<QuantizerOptions>),
+      ...(sample === undefined ? {} : { sample }),
+      ...(watch && { on: watch.pool }),
       type,
       device,
       signal,
@@ -165,13 +178,22 @@ async function train(session: Session, source: VectorInput, flags: QuantizeFlags
         if (flags.json) session.stdout.json({ type: 'iteration', iteration, distortion, seconds, rotationSeconds })
       },
     })
+    return { quantizer, machines: watch?.report() }
   } catch (error) {
     if (!session.interrupted) throw error
     throw new Interrupted('Interrupted before the first round was done: nothing was written.')
   } finally {
     view.stop()
+    await watch?.close()
     await device.close()
   }
+}
+
+/** Of a manifest of shards, vectors that are learned from where nothing else is said. */
+const SAMPLE = 1_000_000
+
+function sampleOf({ shards }: VectorSource, { sample }: QuantizeFlags): number | undefined {
+  return shards === undefined ? sample : (sample ?? SAMPLE)
 }
 
 function resultObject(quantizer: Quantizer, seconds: number, out: string): object {
@@ -198,7 +220,13 @@ function resultObject(quantizer: Quantizer, seconds: number, out: string): objec
   }
 }
 
-function tellResult(stdout: Output, quantizer: Quantizer, seconds: number, out: string): void {
+function tellResult(
+  stdout: Output,
+  quantizer: Quantizer,
+  seconds: number,
+  out: string,
+  machines: MachineReport | undefined,
+): void {
   const { type, m, codewords, order, rank, rows, stopped, iterations, device } = quantizer.facts
   const { bold, dim } = stdout.colors
   const row = (name: string, value: string): void => stdout.line(`  ${dim(name.padEnd(10))}  ${value}`)
@@ -218,6 +246,7 @@ function tellResult(stdout: Output, quantizer: Quantizer, seconds: number, out: 
   row('stopped', `after ${count(iterations.length, 'round')}: ${STOP_WORDS[stopped]}`)
   row('device', device.name)
   row('', dim(device.reason))
+  if (machines) for (const [i, words] of machineWords(machines).entries()) row(i === 0 ? 'machines' : '', words)
   row('files', ['books.npy', 'rotation.npy', 'model.json', 'run.json'].map((name) => join(out, name)).join('  '))
   row('report', bold(join(out, 'report.html')))
 }

@@ -1,23 +1,16 @@
-/** What assign, encode and quantize do with shards. */
+/** What assign and encode do with shards. */
 import {
   CentroidalError,
   type MachinePool,
-  matrix,
   type ShardedVectors,
   type ShardOutput,
   type ShardWorkOptions,
-  sampleRows,
-  type VectorInput,
-  type VectorSource,
 } from '../../index.ts'
-import { MachineWatch } from '../machine-watch.ts'
+import { type MachineReport, MachineWatch } from '../machine-watch.ts'
 import { createProgressView, type ProgressView } from '../progress/view.ts'
-import type { Session } from '../session.ts'
+import { Interrupted, type Session } from '../session.ts'
 import { count, duration, number } from '../words.ts'
 import type { MachineFlags, SpeechFlags } from './shared-options.ts'
-
-/** Vectors that a quantizer learns from, of a manifest, where nothing else is said. */
-const SAMPLE = 1_000_000
 
 interface WorkFlags extends MachineFlags, SpeechFlags {
   readonly suffix?: string
@@ -32,7 +25,7 @@ export async function shardWork(
   work: (pool: MachinePool, control: ShardWorkOptions) => Promise<ShardOutput[]>,
 ): Promise<void> {
   const began = performance.now()
-  const outputs = await withMachines(session, flags, label, (pool, control) =>
+  const { outputs, workers } = await withMachines(session, flags, label, (pool, control) =>
     work(pool, { ...control, ...(flags.suffix === undefined ? {} : { suffix: flags.suffix }) }),
   )
   const seconds = (performance.now() - began) / 1000
@@ -41,7 +34,7 @@ export async function shardWork(
   const squares = outputs.reduce((sum, output) => sum + (output.squares ?? Number.NaN), 0)
   const distortion = Number.isNaN(squares) ? {} : { distortion: squares / rows }
   const files = outputs.map(({ file }) => file)
-  if (flags.json) session.stdout.json({ type: 'result', rows, ...distortion, seconds, files })
+  if (flags.json) session.stdout.json({ type: 'result', rows, ...distortion, seconds, files, workers })
   else if (!flags.quiet) {
     session.stdout.line(`Wrote ${count(files.length, 'file')} for ${count(rows, 'vector')} in ${duration(seconds)}.`)
     if (distortion.distortion !== undefined) session.stdout.line(`  distortion  ${number(distortion.distortion)}`)
@@ -50,49 +43,30 @@ export async function shardWork(
   }
 }
 
-/** What a quantizer learns from: the file, or a sample of the shards. The same sample with other machines and without. */
-export async function trainingVectors(
-  session: Session,
-  source: VectorSource,
-  flags: MachineFlags & SpeechFlags & { readonly sample?: number; readonly seed?: number },
-): Promise<VectorInput> {
-  const { sample = SAMPLE, seed = 0 } = flags
-  if (source.shards === undefined) {
-    if (flags.sample === undefined) return source
-    throw new CentroidalError('bad-option', 'Option --sample is for manifests of shards: leave it out.')
-  }
-  const shards = source as ShardedVectors
-  if (flags.on !== undefined) {
-    return withMachines(session, flags, 'sampling the vectors', (pool, control) =>
-      pool.sample(shards, sample, seed, control),
-    )
-  }
-  const wanted = sampleRows(source.rows, sample, seed)
-  const { cols, type } = source
-  const data = type === 'u8' ? new Uint8Array(wanted.length * cols) : new Float32Array(wanted.length * cols)
-  for (const [i, row] of wanted.entries()) data.set(await source.read(row, row + 1), i * cols)
-  return matrix(data, wanted.length, cols)
-}
-
 export function requireOut(out: string | undefined): string {
   if (out !== undefined) return out
   throw new CentroidalError('bad-option', 'Option --out is needed, and --help shows how.')
 }
 
-async function withMachines<T>(
+async function withMachines(
   session: Session,
   flags: MachineFlags & SpeechFlags,
   label: string,
-  work: (pool: MachinePool, control: ShardWorkOptions) => Promise<T>,
-): Promise<T> {
+  work: (pool: MachinePool, control: ShardWorkOptions) => Promise<ShardOutput[]>,
+): Promise<{ outputs: ShardOutput[]; workers: MachineReport['workers'] }> {
   const signal = session.interruption()
   const view: ProgressView = createProgressView(session.stderr, flags.quiet === true, signal)
-  const watch = await MachineWatch.open(flags, session, (text) => view.tell(text))
-  if (watch === undefined) throw new CentroidalError('bad-option', 'Option --on is missing.')
+  let watch: MachineWatch | undefined
   try {
-    return await work(watch.pool, { signal, onProgress: (share) => view.show({ label, share }) })
+    watch = await MachineWatch.open(flags, session, (text) => view.tell(text))
+    if (watch === undefined) throw new CentroidalError('bad-option', 'Option --on is missing.')
+    const outputs = await work(watch.pool, { signal, onProgress: (share) => view.show({ label, share }) })
+    return { outputs, workers: watch.report().workers }
+  } catch (error) {
+    if (!session.interrupted) throw error
+    throw new Interrupted('Interrupted: files that were written stay; run the command again to write the others.')
   } finally {
     view.stop()
-    await watch.close()
+    await watch?.close()
   }
 }

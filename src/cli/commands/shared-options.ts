@@ -67,6 +67,7 @@ function deviceOptions({ device, threads, deviceMemory, tune }: DeviceFlags): De
 export interface MachineFlags {
   readonly on?: string
   readonly lock?: number
+  readonly wait?: number
 }
 
 const MACHINE_GROUP = 'Other machines:'
@@ -80,6 +81,14 @@ export function addMachineOptions(command: Command): Command {
       ).helpGroup(MACHINE_GROUP),
     )
     .addOption(lockOption().helpGroup(MACHINE_GROUP))
+    .addOption(waitOption(5).helpGroup(MACHINE_GROUP))
+}
+
+export function waitOption(seconds: number): Option {
+  return new Option(
+    '--wait <seconds>',
+    `a store that cannot be reached is tried again for so long before the command fails (default: ${seconds})`,
+  ).argParser(realNumber('--wait', 'seconds'))
 }
 
 export function lockOption(): Option {

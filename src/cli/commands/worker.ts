@@ -10,6 +10,7 @@ import {
   lockOption,
   openChosenDevice,
   type SpeechFlags,
+  waitOption,
 } from './shared-options.ts'
 
 interface WorkerFlags extends DeviceFlags, SpeechFlags {
@@ -17,6 +18,7 @@ interface WorkerFlags extends DeviceFlags, SpeechFlags {
   readonly name?: string
   readonly lock?: number
   readonly expire?: number
+  readonly wait?: number
 }
 
 export function addWorkerCommand(program: Command, session: Session): void {
@@ -41,6 +43,7 @@ export function addWorkerCommand(program: Command, session: Session): void {
         'runs whose coordinator was not heard of for so long are removed from the store (default: 300)',
       ).argParser(realNumber('--expire', 'seconds')),
     )
+    .addOption(waitOption(60))
     .action((url: string, flags: WorkerFlags) => runWorker(session, url, flags))
     .addHelpText('after', '\nExample:\n  centroidal worker redis://store:6379 --data /mnt/vectors')
   addDeviceOptions(command)
@@ -48,7 +51,7 @@ export function addWorkerCommand(program: Command, session: Session): void {
 }
 
 async function runWorker(session: Session, url: string, flags: WorkerFlags): Promise<void> {
-  const { data, name, lock, expire, json, quiet } = flags
+  const { data, name, lock, expire, wait, json, quiet } = flags
   const signal = session.interruption()
   const device = await openChosenDevice(flags)
   try {
@@ -59,6 +62,7 @@ async function runWorker(session: Session, url: string, flags: WorkerFlags): Pro
       ...(name === undefined ? {} : { name }),
       ...(lock === undefined ? {} : { lock }),
       ...(expire === undefined ? {} : { expire }),
+      ...(wait === undefined ? {} : { wait }),
       onEvent: (text) => {
         if (json) session.stdout.json({ type: 'event', text })
         else if (!quiet) session.stderr.line(text)

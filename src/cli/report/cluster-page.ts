@@ -18,6 +18,7 @@ import { type Drawing, loadDrawing } from './charts/drawing.ts'
 import { sizeChart } from './charts/sizes.ts'
 import { card, howItWasMade, page, thinned } from './document.ts'
 import { gallery, galleryStyle } from './gallery.ts'
+import { machineSection } from './machines.ts'
 import { html, Markup } from './markup.ts'
 import { mixtureSection } from './mixture.ts'
 import { keyFigures, mixedClasses, summary } from './summary.ts'
@@ -44,6 +45,7 @@ ${clusterSection(run, drawing)}
 ${image && order && gallery(run, image, order)}
 ${confusion && sizes && classSection(confusion, notes.agreement, sizes, drawing)}
 ${notes.members && memberSection(notes.members)}
+${notes.machines && machineSection(notes.machines)}
 ${sizes && order && numbers(run, sizes, order)}
 ${howItWasMade(made, commandLine)}`,
     image && order && galleryStyle(image, order.length),

@@ -7,6 +7,7 @@ import { distortionByRound, distortionByTime } from './charts/course.ts'
 import { loadDrawing } from './charts/drawing.ts'
 import { bars, distanceByRank } from './charts/ranks.ts'
 import { card, figures, howItWasMade, page, table, thinned } from './document.ts'
+import { machineSection } from './machines.ts'
 import { html, type Markup } from './markup.ts'
 
 /** To follow "stopped after 12 rounds: ". */
@@ -69,6 +70,7 @@ ${card('Distortion over time', distortionByTime(drawing, rounds), 'Time spent on
 ${card('Bytes a vector', byteBars(drawing, original, codeBytes), notes.elements === undefined ? 'Before: taken for 32-bit floats.' : 'Before, and as codes. What the codewords take is not counted.')}
 <figure class="card"><h3>Many vectors</h3>${byteTable(original, codeBytes)}</figure>
 </div></section>
+${notes.machines && machineSection(notes.machines)}
 ${howItWasMade(made, notes.commandLine)}`,
   )
 }

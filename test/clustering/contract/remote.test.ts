@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Machines, RemoteOwners, RunDescription } from '../../../src/clustering/remote-owners.ts'
 import { ShardOwner } from '../../../src/clustering/shard-owner.ts'
 import { toSource } from '../../../src/core/matrix.ts'
-import { type ClusterOptions, cluster, type Device, openDevice, type VectorSource } from '../../../src/index.ts'
+import { type ClusterOptions, cluster, type Device, matrix, openDevice, type VectorSource } from '../../../src/index.ts'
 import { bitsOf, cloud, SUBJECTS } from './subjects.ts'
 
 const SHARDS = [90, 0, 1, 29, 50, 37, 3, 30]
@@ -11,9 +11,11 @@ const vectors = cloud(6)
 const source: VectorSource = { ...toSource(vectors), shards: SHARDS }
 
 /** Owners in this process, each with its own device. Values are cloned, as between processes. */
-function machines(devices: readonly Device[]): Machines & { readonly open: number } {
+function machines(devices: readonly Device[]): Machines & { readonly open: number; readonly asked: string[] } {
   let open = 0
+  const asked: string[] = []
   return {
+    asked,
     get open() {
       return open
     },
@@ -30,6 +32,7 @@ function machines(devices: readonly Device[]): Machines & { readonly open: numbe
       let notes: (() => Promise<unknown>)[] = []
       return {
         async ask(name, args) {
+          asked.push(name)
           const before = notes
           notes = []
           for (const note of before) await note()
@@ -69,6 +72,29 @@ describe.each([
       const on = machines(devices.slice(1, 1 + count))
       expect(bitsOf(await cluster(source, { ...asked, on }))).toEqual(alone)
       expect(on.open).toBe(0)
+    }
+  })
+
+  // Most centres lie so far out that no point takes them, and many of the farthest points are the last of their clusters.
+  test('empty clusters are refilled without asking for all labels', async () => {
+    const { rows, cols, data } = vectors
+    const start = matrix(
+      Float32Array.from({ length: 40 * cols }, (_, i) => (i < 2 * cols ? data[i] : 1e3 + i)),
+      40,
+      cols,
+    )
+    const options: ClusterOptions = { k: 40, method: 'lloyd', start, iterations: 3, tolerance: 0, relocate: false }
+    const alone = await cluster(source, { ...options, device: devices[0] })
+    expect(new Set(alone.labels).size).toBe(40)
+    expect(rows).toBeGreaterThan(40)
+    for (const count of [1, 3]) {
+      const on = machines(devices.slice(1, 1 + count))
+      const model = await cluster(source, { ...options, device: devices[0], on })
+      expect(bitsOf(model)).toEqual(bitsOf(alone))
+      expect(on.asked.filter((name) => name === 'farthest').length).toBeGreaterThan(0)
+      // At the end.
+      expect(on.asked.filter((name) => name === 'labels')).toHaveLength(1)
+      expect(on.asked).not.toContain('distances')
     }
   })
 })

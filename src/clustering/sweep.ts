@@ -20,14 +20,16 @@ import { resolveOnDevices } from './method-on-device.ts'
 import type { Shape } from './method-task.ts'
 import { type ClusterOptions, type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
+import type { RunOptions } from './read-model.ts'
 import { roundingError } from './resolution.ts'
 import { isBetter } from './run-once.ts'
 import { adviceOf, bestOf, elbowOf, judgedSteps } from './sweep/advice.ts'
 import { Chain, type ChainRun } from './sweep/chain.ts'
 import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptions } from './sweep/options.ts'
 import { SweepProgress } from './sweep/progress.ts'
+import { reducedPoints } from './sweep/reduced.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
-import { everything, Samples, TO_BEGIN, TO_COMPARE } from './sweep/samples.ts'
+import { everything, Samples, TO_BEGIN, TO_BEGIN_REDUCED, TO_COMPARE } from './sweep/samples.ts'
 import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
@@ -161,8 +163,12 @@ async function* goThrough(
   const { seed, seeds, keep, signal, onStep } = asked
   const chains = Array.from({ length: seeds }, (_, i) => new Chain(device, points, asked.counts, seed + i))
   const scorer = new Scorer(device, points)
-  const samples = new Samples(device, points, seed, TO_BEGIN)
-  const compared = new Samples(device, points, seed, TO_COMPARE)
+  const reduced = runs.every(({ run }) => searchesReduced(run))
+    ? await reducedPoints(device, points, signal)
+    : undefined
+  const space = reduced ?? points
+  const samples = new Samples(device, points, space, seed, reduced ? TO_BEGIN_REDUCED : TO_BEGIN)
+  const compared = new Samples(device, points, space, seed, TO_COMPARE)
   const steps: SweepStep[] = []
   const models = new Map<number, ClusterModel>()
   const progress = new SweepProgress(asked, points.rows)
@@ -189,12 +195,18 @@ async function* goThrough(
     scorer.free()
     samples.free()
     compared.free()
+    reduced?.free()
   }
   if (steps.length === 0) {
     signal?.throwIfAborted()
     throw new CentroidalError('bad-option', 'The sweep ended before its first step.')
   }
   return resultOf(steps, models, scorer.form, points.rows, asked)
+}
+
+/** Clusters of some methods follow from a tree or from widths, which are others in fewer columns. */
+function searchesReduced({ method }: RunOptions): boolean {
+  return !METHODS[method].keepsTree && method !== 'gmm'
 }
 
 interface Tools {
@@ -232,7 +244,7 @@ async function oneStep(
       progress.clustered(k, i)
     }
     // Clusterings of a sample are no better or worse than one of all points.
-    const model = sample.rows ? found[0] : found.reduce((best, one) => (isBetter(one, best) ? one : best))
+    const model = sample.points !== points ? found[0] : found.reduce((best, one) => (isBetter(one, best) ? one : best))
     const scores = await scorer.score(model, signal)
     progress.scored(k)
     const { distortion } = model

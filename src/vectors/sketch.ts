@@ -1,7 +1,8 @@
 /**
  * A sketch of the points for growing trees: wide vectors in the few directions along which they spread
  * most, as bytes. Trees only ask on which side of a plane a point lies, so they come out as good over
- * 32 bytes as over 128 columns, and growing costs a fraction. Nothing but trees may use it.
+ * 32 bytes as over 128 columns, and growing costs a fraction. Sweeps look for clusters in it (clustering/sweep/reduced.ts);
+ * nothing else may use it.
  *
  * The directions come from a sample of the rows, on the host and in 64 bits: devices of any kind that hold different rows of
  * the same points can share them. Projecting and rounding to bytes happens on the device.
@@ -46,6 +47,8 @@ export interface SketchBasis {
   /** Orthogonal rows of one length, the steps of the bytes taken in: [columns][cols]. */
   readonly directions: Float32Array
   readonly shifts: Float32Array
+  /** The share of the spread of the rows that lies along the directions, estimated from a sample. */
+  readonly held: number
 }
 
 /** Rows `first` to `end` as the device holds them. */
@@ -75,6 +78,7 @@ export async function sketchBasis(rows: number, cols: number, read: ReadRows): P
     columns: rowsOf.length,
     directions: Float32Array.from(directions, (value) => value * scale),
     shifts: Float32Array.from(rowsOf, (row) => 128 - inner(row, mean) * scale),
+    held: check.held,
   }
 }
 

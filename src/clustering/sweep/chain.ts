@@ -10,8 +10,8 @@ import { METHODS, type MethodName } from '../presets.ts'
 import type { RunOptions } from '../read-model.ts'
 import { type Attempt, runOnce } from '../run-once.ts'
 import type { TreeUse } from '../run-state.ts'
-import { BRIEF, type Clustering, type Extension, type ExtensionEffort, extendClusters, THOROUGH } from './extension.ts'
-import type { Sample } from './samples.ts'
+import { BRIEF, type Clustering, type Extension, type ExtensionEffort, extendClusters } from './extension.ts'
+import { PER_CLUSTER_TO_SETTLE, type Sample } from './samples.ts'
 import { scoredSource } from './scored-source.ts'
 import { nearestLabels, spreadLabels } from './spread.ts'
 
@@ -26,16 +26,17 @@ const TOLERANCES: Partial<Record<MethodName, number>> = { closures: 3e-3, 'closu
 const MANY_STEPS = 12
 /** Few points are cheap, and so are more rounds. */
 const TOLERANCE_OF_FEW = 1e-3
+/** Clusters that are looked for among other points need not settle there: rounds of all points follow. */
+const TOLERANCE_OF_GUIDE = 2e-3
 /** Swaps of clusters of a sample that lower the squares by less than this share: relocating those of all points gains little. */
 const SMALL_GAIN = 1e-3
-/**
- * Up to so many clusters, all but the last round are those of a sample, which has at least 160 points for each of them. Then
- * all points look at all centres, which is cheap.
- */
+/** Up to so many clusters, all points look at all centres, which is cheap. */
 const FEW = 100
-/** Rounds of all points that follow: one of moves leaves less to do than one of means. */
-const ADAPTING_ROUNDS = 2
-const ADAPTING_ROUNDS_OF_MOVES = 1
+/** Clusters of a sample settle there if it has so many points for each; those of a smaller one would adapt to it. */
+const PER_CLUSTER_TO_POLISH = 64
+/** Products of a round of Lloyd's algorithm that takes less time than the steps of a round of closures. */
+const CHEAP = 1e8
+const LARGEST_BYTE = 255
 /**
  * Rounds of all points, in all steps before the last together: about as many as one clustering takes by itself. A round of
  * moves does more than one of means, and even more when it visits more trees.
@@ -78,9 +79,9 @@ export class Chain {
   #points: PointStore | undefined
   #treeUse: TreeUse = { grown: 0, rounds: 0 }
   #last: Clustering | undefined
-  /** The sample that the last clustering came from, and trees over it. */
-  #sample: PointStore | undefined
-  #sampleTrees: TreeUse = { grown: 0, rounds: 0 }
+  /** The points among which the last clustering was looked for, and trees over them. */
+  #guide: PointStore | undefined
+  #guideTrees: TreeUse = { grown: 0, rounds: 0 }
 
   /** `all` are the points of the sweep, `counts` the numbers of clusters, rising. */
   constructor(device: Device, all: PointStore, counts: readonly number[], seed: number) {
@@ -98,11 +99,11 @@ export class Chain {
   async next(
     { run, hard }: ChainRun,
     points: PointStore,
-    sample: Sample,
+    guide: Sample,
     control: ChainControl,
   ): Promise<ClusterModel | undefined> {
     if (points !== this.#points) await this.#enter(points, control.signal)
-    const linked = await this.#link(hard ?? run, points, sample, control)
+    const linked = await this.#link(hard ?? run, points, guide, control)
     if (linked === undefined || hard === undefined) return linked
     const { labels } = linked
     const mixture = await this.#mixtureOf(points, labels, control.signal)
@@ -122,95 +123,114 @@ export class Chain {
   async #link(
     run: RunOptions,
     points: PointStore,
-    sample: Sample,
+    guide: Sample,
     control: ChainControl,
   ): Promise<ClusterModel | undefined> {
-    const model = await this.#clustered({ ...run, treeUse: this.#treeUse }, points, sample, control)
-    if (model) this.#last = { labels: model.labels, centers: model.state.centers }
+    const model = await this.#clustered({ ...run, treeUse: this.#treeUse }, points, guide, control)
+    if (model) this.#last = clusteringOf(model)
     return model
   }
 
   async #clustered(
-    run: RunOptions,
+    asked: RunOptions,
     points: PointStore,
-    sample: Sample,
+    guide: Sample,
     control: ChainControl,
   ): Promise<ClusterModel | undefined> {
-    const last = this.#last
     // A tree of its own is what makes the clusters of some methods: those begin by themselves.
-    if (METHODS[run.method].keepsTree) return this.#run(run, points, {}, control)
-    const { rows } = sample
-    const helped = rows !== undefined && sample.helps
-    if (last === undefined && (!helped || run.k > FEW)) {
+    if (METHODS[asked.method].keepsTree) return this.#run(asked, points, {}, control)
+    if (guide.helps) return this.#guided(asked, points, guide, control)
+    const run = points === this.#all ? asked : exactIfCheap(asked, points)
+    if (this.#last === undefined) {
       // A run by itself ends when it has seen all trees, those of a chain as soon as they gain little.
       this.#treeUse = { grown: 0, rounds: 0 }
       return this.#run({ ...run, treeUse: this.#treeUse }, points, {}, control)
     }
-    if (helped && run.k <= FEW) return this.#adapted(run, points, { ...sample, rows }, control)
-    const known = last as Clustering
-    const among = helped ? sample.points : points
-    const before = helped ? within(known, rows) : known
-    const effort = helped || points !== this.#all ? BRIEF : THOROUGH
-    const extended = await this.#extended(run, among, before, effort, control)
-    const labels = helped
-      ? await spreadLabels(this.#device, points, known.labels, rows, extended, control.signal)
-      : extended.labels
-    // All points, and not enough of them for samples: time hardly counts.
-    const few = points === this.#all && !helped
+    const all = points === this.#all
+    const { labels, swapGain } = await this.#extended(run, points, this.#last.labels, BRIEF, control)
     const rules = {
       iterations: MOST_ROUNDS,
-      tolerance: few ? TOLERANCE_OF_FEW : this.#tolerance(run.method),
-      relocate: run.relocate && (few || (helped && extended.swapGain >= SMALL_GAIN)),
-      ...(helped && run.k < this.#largest ? this.#shortened(run) : {}),
+      tolerance: this.#tolerance(run.method),
+      relocate: run.relocate && all && (run.k === this.#largest || swapGain >= SMALL_GAIN),
     }
     return this.#run({ ...run, ...rules }, points, { start: { labels } }, control)
   }
 
-  /** Rules of a clustering that the next one corrects. */
-  #shortened({ method, settings }: RunOptions): Pick<RunOptions, 'iterations' | 'settings'> {
-    if (method !== 'closures-sharp') {
-      return { iterations: Math.max(LEAST_ROUNDS, Math.floor(ALL_ROUNDS / this.#steps)), settings }
+  /** Clusters are looked for among the points of the guide; then all points adapt them. */
+  async #guided(
+    run: RunOptions,
+    points: PointStore,
+    guide: Sample,
+    control: ChainControl,
+  ): Promise<ClusterModel | undefined> {
+    const found = await this.#found(run, guide, control)
+    if (found === undefined) return undefined
+    const labels = await this.#spread(found, guide, control.signal)
+    const settled = perCluster(run.k, guide) >= PER_CLUSTER_TO_SETTLE
+    const rules = {
+      iterations: MOST_ROUNDS,
+      tolerance: this.#tolerance(run.method),
+      relocate: run.relocate && found.swapGain >= SMALL_GAIN,
+      ...(run.k < this.#largest ? this.#shortened(run, settled) : {}),
     }
-    const visits = Math.max(settings.visits as number, VISITS_OF_MOVES)
+    return this.#run({ ...run, ...rules }, points, { start: { labels } }, control)
+  }
+
+  /** The next clustering of the points of the guide. */
+  async #found(asked: RunOptions, guide: Sample, control: ChainControl): Promise<Extension | undefined> {
+    const { points, rows } = guide
+    const run = exactIfCheap(asked, points)
+    if (this.#guide !== points) {
+      this.#guide = points
+      this.#guideTrees = { grown: TREES_OF_SAMPLE, rounds: 0 }
+    }
+    const rules = { tolerance: TOLERANCE_OF_GUIDE }
+    if (this.#last === undefined) {
+      const first = await this.#run({ ...run, ...rules, treeUse: undefined }, points, {}, control)
+      return first && { ...clusteringOf(first), swapGain: 0 }
+    }
+    const extended = await this.#extended(run, points, picked(this.#last.labels, rows), BRIEF, control)
+    if (perCluster(run.k, guide) < PER_CLUSTER_TO_POLISH) return extended
+    const brief = {
+      iterations: MOST_ROUNDS,
+      relocate: run.relocate && extended.swapGain >= SMALL_GAIN,
+      treeUse: this.#guideTrees,
+    }
+    const start = { labels: extended.labels }
+    const polished = await this.#run({ ...run, ...rules, ...brief }, points, { start }, control)
+    // What was still to be swapped, the run has relocated.
+    return polished && { ...clusteringOf(polished), swapGain: 0 }
+  }
+
+  /** Labels of all points from a clustering of those of the guide. */
+  async #spread(
+    found: Clustering,
+    { points, rows, space }: Sample,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint32Array> {
+    if (rows === undefined) return found.labels
+    const few = found.centers.length <= FEW * points.cols
+    if (this.#last === undefined || few) return nearestLabels(this.#device, space, found.centers, signal)
+    return spreadLabels(this.#device, space, this.#last.labels, rows, found, signal)
+  }
+
+  /** Rules of a clustering that the next one corrects. */
+  #shortened({ method, settings }: RunOptions, settled: boolean): Pick<RunOptions, 'iterations' | 'settings'> {
+    if (method !== 'closures-sharp') {
+      const rounds = settled ? ALL_ROUNDS / 2 : ALL_ROUNDS
+      return { iterations: Math.max(settled ? 1 : LEAST_ROUNDS, Math.floor(rounds / this.#steps)), settings }
+    }
+    const visits = Math.max(settings.visits as number, settled ? 1 : VISITS_OF_MOVES)
     return {
       iterations: Math.max(1, Math.floor(ALL_ROUNDS_OF_MOVES / this.#steps)),
       settings: { ...settings, visits },
     }
   }
 
-  /** The clusters of a sample, with every point given to the nearest. */
-  async #adapted(
-    run: RunOptions,
-    points: PointStore,
-    sample: Sample & { readonly rows: Uint32Array },
-    control: ChainControl,
-  ): Promise<ClusterModel | undefined> {
-    if (this.#sample !== sample.points) {
-      this.#sample = sample.points
-      this.#sampleTrees = { grown: TREES_OF_SAMPLE, rounds: 0 }
-    }
-    let first: ClusterModel | undefined
-    if (this.#last === undefined) {
-      first = await this.#run({ ...run, tolerance: TOLERANCE_OF_FEW, treeUse: undefined }, sample.points, {}, control)
-    } else {
-      const extended = await this.#extended(run, sample.points, within(this.#last, sample.rows), BRIEF, control)
-      const rules = {
-        iterations: MOST_ROUNDS,
-        tolerance: TOLERANCE_OF_FEW,
-        relocate: run.relocate && extended.swapGain >= SMALL_GAIN,
-        treeUse: this.#sampleTrees,
-      }
-      first = await this.#run({ ...run, ...rules }, sample.points, { start: { labels: extended.labels } }, control)
-    }
-    const start = first && { centers: first.state.centers }
-    const iterations = run.method === 'closures-sharp' ? ADAPTING_ROUNDS_OF_MOVES : ADAPTING_ROUNDS
-    return start && this.#run({ ...run, iterations, relocate: false }, points, { start }, control)
-  }
-
   #extended(
     run: RunOptions,
     points: PointStore,
-    before: Clustering,
+    before: Uint32Array,
     effort: ExtensionEffort,
     { signal }: ChainControl,
   ): Promise<Extension> {
@@ -232,7 +252,8 @@ export class Chain {
   ): Promise<ClusterModel | undefined> {
     // Rounding is a matter of units, and points of a sample have none.
     const rounding = isIdentity(points.frame) ? { roundingError: 0 } : {}
-    const run = { ...resolved, ...rounding, seed: this.#seed }
+    const bytes = points !== this.#all && points.frame.type === 'u8' ? { largest: LARGEST_BYTE } : {}
+    const run = { ...resolved, ...rounding, ...bytes, seed: this.#seed }
     const attempt: Attempt = { restart: 0, from: undefined, best: undefined, ...begin }
     const steps = runOnce(points, run, signal ? { signal } : {}, attempt, performance.now())
     for (;;) {
@@ -270,7 +291,23 @@ export class Chain {
   }
 }
 
-/** The clustering of the points with the given numbers. */
-function within({ labels, centers }: Clustering, rows: Uint32Array): Clustering {
-  return { labels: Uint32Array.from(rows, (row) => labels[row]), centers }
+/** With few points and few columns, looking at all centres costs less than going through trees. */
+function exactIfCheap(run: RunOptions, { rows, cols }: PointStore): RunOptions {
+  return run.method.startsWith('closures') && rows * run.k * cols <= CHEAP
+    ? { ...run, method: 'lloyd', settings: {} }
+    : run
+}
+
+/** Clusters of a small sample adapt to its points, and not to the others: those are left to the rounds of all points. */
+function perCluster(k: number, { points, rows }: Sample): number {
+  return rows === undefined ? Number.POSITIVE_INFINITY : points.rows / k
+}
+
+function clusteringOf({ labels, state }: ClusterModel): Clustering {
+  return { labels, centers: state.centers }
+}
+
+/** The labels of the given rows; of all of them where none are given. */
+function picked(labels: Uint32Array, rows: Uint32Array | undefined): Uint32Array {
+  return rows ? Uint32Array.from(rows, (row) => labels[row]) : labels
 }

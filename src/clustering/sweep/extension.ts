@@ -31,8 +31,7 @@ export interface ExtensionEffort {
   readonly passes: number
 }
 
-export const THOROUGH: ExtensionEffort = { waves: 3, passes: 12 }
-/** For samples: swaps and the rounds that follow correct what a single wave misses. */
+/** Swaps and the rounds that follow correct what a single wave misses. */
 export const BRIEF: ExtensionEffort = { waves: 1, passes: 12 }
 
 /** A swap has to gain at least this share of the squares that a cluster has on average. */
@@ -94,11 +93,11 @@ export interface ExtensionOptions {
 export async function extendClusters(
   device: Device,
   points: PointStore,
-  before: Clustering,
+  before: Uint32Array,
   options: ExtensionOptions,
 ): Promise<Extension> {
   const { k, effort } = options
-  const { clusters, members } = await measured(device, points, before.labels, before.centers, options)
+  const { clusters, members } = await measured(device, points, before, options)
   for (let wave = 1; clusters.length < k; wave++) {
     await findHalves(device, points, clusters, members, options)
     const missing = k - clusters.length
@@ -114,18 +113,17 @@ async function measured(
   device: Device,
   points: PointStore,
   labels: Uint32Array,
-  centers: Float32Array,
   { random, unit, signal }: ExtensionOptions,
 ): Promise<Divided> {
   const { rows, cols } = points
   const parents = [...new Set(labels)].sort((a, b) => a - b)
   const k = parents.length
-  const numbers = new Uint32Array(centers.length / cols)
-  const start = new Float32Array(k * cols)
+  const numbers = new Uint32Array(parents[k - 1] + 1)
   parents.forEach((parent, cluster) => {
     numbers[parent] = cluster
-    start.set(centers.subarray(parent * cols, (parent + 1) * cols), cluster * cols)
   })
+  // With a single centre to choose from, a round gives each cluster the mean of its points, wherever it begins.
+  const start = new Float32Array(k * cols)
   const places = labels.map((label) => numbers[label])
   const groups = Uint32Array.from({ length: 2 * k }, (_, at) => (at % 2 === 0 ? at / 2 : 1))
   const control = { signal }
@@ -235,7 +233,7 @@ async function swapped(
     const gain = pairs.reduce((sum, { merge, split }) => sum + split.gain - merge.cost, 0)
     const total = clusters.reduce((sum, { squares }) => sum + squares, 0)
     swapGain += gain / total
-    const next = await measured(device, points, changed, centersOf(clusters, cols), options)
+    const next = await measured(device, points, changed, options)
     const touched = new Set(pairs.flatMap(({ merge, split }) => [merge.from, merge.into, split.cluster]))
     // The halves of the others are what they were.
     next.clusters.forEach((cluster, i) => {

@@ -43,9 +43,10 @@ export interface SweepOptions {
   readonly seed?: number
   /**
    * How many seeds every number of clusters is tried with: `seed` and the ones after it. How far their clusterings agree is
-   * the stability. Up to 4,096 vectors all seeds cluster all of them, and the best clustering counts. Of more vectors, the
-   * first seed clusters all and counts; the others cluster a random sample (4,096 vectors, more for many clusters, at most
-   * a quarter of all), which costs much less. Default 3; with 1 there is no stability.
+   * the stability. Up to 4,096 vectors all seeds cluster all of them, and the best clustering counts. Of more vectors, and
+   * of wide vectors with more than 524,288 numbers, the first seed clusters all and counts. The others cluster a random
+   * sample (4,096 vectors, more for many clusters, at most a third of all), wide vectors in fewer columns, which costs much
+   * less. Default 2; with 1 there is no stability.
    */
   readonly seeds?: number
   /** `cosine` brings vectors and centres to length one, also for the scores. Default `euclidean`. */
@@ -63,7 +64,7 @@ export interface SweepOptions {
 }
 
 /** What is taken where nothing is said. */
-export const SWEEP_DEFAULTS = { method: 'auto', seed: 0, seeds: 3, steps: 12, metric: 'euclidean', keep: true } as const
+export const SWEEP_DEFAULTS = { method: 'auto', seed: 0, seeds: 2, steps: 12, metric: 'euclidean', keep: true } as const
 
 /** Each step is a whole clustering, and each seed too. */
 const MOST_STEPS = 10_000

@@ -32,7 +32,7 @@ export interface SweepStep {
   readonly stability: number | undefined
   /** How many vectors the stability is measured on. Undefined where there is no stability. */
   readonly stabilityRows: number | undefined
-  /** Rounds of the clustering that counts. It began from the one with fewer clusters, except in the first step. */
+  /** Rounds of the clustering that counts. It began from clusters that were found in a sample or in fewer columns, or from the clustering with fewer clusters. */
   readonly rounds: number
   /** Wall time of the step: the clusterings of all seeds, and the scores. */
   readonly seconds: number
@@ -74,7 +74,7 @@ export interface SweepResult {
   readonly next: SweepRange | undefined
   /**
    * Which silhouette it is: that of all pairs of vectors for small sets (up to 5,000 vectors and 10^9 steps, n^2 d / 2), the
-   * simplified one by the means of the clusters for larger ones; of more than 10,000 vectors, that many are measured.
+   * simplified one by the means of the clusters for larger ones; of more than 6,000 vectors, that many are measured.
    */
   readonly silhouetteForm: 'exact' | 'simplified'
   /** True where a signal stopped the sweep before its last step. */

@@ -15,90 +15,122 @@ const STREAM = 0x5a3b1e
 export interface SampleSizes {
   /** Points of the smallest sample. Up to so many, all are taken. */
   readonly least: number
-  /** Points for each cluster, on average. */
+  /** Points for each cluster, on average, in any case. */
   readonly perCluster: number
+  /** Points for each cluster where that makes no more than `ample` points: enough for clusters to settle among them. */
+  readonly perClusterAmple: number
+  readonly ample: number
+  /** A sample that would be a larger share of the points is not worth it: all are taken. */
+  readonly mostShare: number
 }
 
+/** With so many points each, clusters of a sample are clusters of all points. */
+export const PER_CLUSTER_TO_SETTLE = 128
 /** What the clusterings of all points begin from. */
-export const TO_BEGIN: SampleSizes = { least: 16_384, perCluster: 32 }
+export const TO_BEGIN: SampleSizes = {
+  ...{ least: 4096, perCluster: 32, perClusterAmple: PER_CLUSTER_TO_SETTLE, ample: 16_384, mostShare: 1 / 3 },
+}
+/** The same where points are reduced to few columns: they cost little, so more of them are taken. */
+export const TO_BEGIN_REDUCED: SampleSizes = { ...TO_BEGIN, least: 16_384 }
 /** What further seeds cluster. */
-export const TO_COMPARE: SampleSizes = { least: 4096, perCluster: 8 }
+export const TO_COMPARE: SampleSizes = { least: 4096, perCluster: 8, perClusterAmple: 8, ample: 0, mostShare: 1 }
 /** The largest sample is this share of the points, unless the smallest is more: it must cost little against all of them. */
-const MOST_SHARE = 0.25
+const MOST_SHARE = 1 / 3
+
+/** With fewer points each, halves of clusters are left to chance. */
+const LEAST_PER_CLUSTER = 12
 
 export interface Sample {
-  /** In the frame of all points. */
+  /** In the frame of the space they are drawn from. */
   readonly points: PointStore
   /** Which of all points they are, rising. Undefined: they are all. */
   readonly rows: Uint32Array | undefined
-  /** It is much smaller than all points, and has enough of each cluster: the next clustering may begin among them. */
+  /** All points, in the same space: the points of the sweep, or these reduced to fewer columns. */
+  readonly space: PointStore
+  /** Clustering these costs much less, and there are enough for each cluster: the next clustering may begin among them. */
   readonly helps: boolean
 }
 
 /** A sample, and how many different rows were found among those looked at so far. */
 interface Drawn {
   readonly points: PointStore
-  readonly rows: Uint32Array
+  /** Undefined: all. */
+  readonly rows: Uint32Array | undefined
   readonly seen: RowSet
   looked: number
 }
 
 export class Samples {
   readonly #device: Device
-  readonly #all: PointStore
+  readonly #space: PointStore
+  readonly #points: PointStore
   readonly #seed: number
   readonly #sizes: SampleSizes
   #drawn: Drawn | undefined
 
-  constructor(device: Device, all: PointStore, seed: number, sizes: SampleSizes) {
+  /** `points` are those of the sweep, `space` these or the same in fewer columns. */
+  constructor(device: Device, points: PointStore, space: PointStore, seed: number, sizes: SampleSizes) {
     this.#device = device
-    this.#all = all
+    this.#points = points
+    this.#space = space
     this.#seed = seed
     this.#sizes = sizes
   }
 
   /** For k clusters, k never falling from call to call. Valid until the next call. */
   async at(k: number, signal: AbortSignal | undefined): Promise<Sample> {
-    const size = sampleSize(this.#all.rows, k, this.#sizes)
-    if (size >= this.#all.rows) return everything(this.#all)
-    if (this.#drawn?.rows.length !== size) {
-      const random = createRandom(this.#seed).fork(STREAM + size)
-      const rows = sampleByWeight(random, this.#all.rows, undefined, size).indices as Uint32Array
-      const source = await sampleSource(this.#all, rows, signal)
-      const { unit, type } = this.#all.frame
-      const frame: Frame = { shift: undefined, scale: 1, unit, type }
+    const space = this.#space
+    const size = sampleSize(space.rows, k, this.#sizes)
+    const reduced = space !== this.#points
+    if (size === space.rows && !reduced) return everything(space)
+    if (this.#drawn?.points.rows !== size) {
+      const drawn = await this.#draw(size, signal)
       this.free()
-      const points = await PointStore.open(this.#device, source, { frame })
-      this.#drawn = { points, rows, seen: new RowSet(frame), looked: 0 }
+      this.#drawn = drawn
     }
-    const drawn = this.#drawn
+    const drawn = this.#drawn as Drawn
     // Of points that are mostly copies of few, a sample may hold too few different ones.
-    if (!(await hasDistinct(drawn, k))) return everything(this.#all)
+    if (!(await hasDistinct(drawn, k))) return everything(this.#points)
     const { points, rows } = drawn
-    return { points, rows, helps: 3 * size <= this.#all.rows && this.#sizes.perCluster * k <= 1.1 * size }
+    return { points, rows, space, helps: rows === undefined || LEAST_PER_CLUSTER * k <= size }
+  }
+
+  async #draw(size: number, signal: AbortSignal | undefined): Promise<Drawn> {
+    const space = this.#space
+    const { unit, type } = space.frame
+    const frame: Frame = { shift: undefined, scale: 1, unit, type }
+    if (size === space.rows) return { points: space, rows: undefined, seen: new RowSet(frame), looked: 0 }
+    const random = createRandom(this.#seed).fork(STREAM + size)
+    const rows = sampleByWeight(random, space.rows, undefined, size).indices as Uint32Array
+    const source = await sampleSource(space, rows, signal)
+    const points = await PointStore.open(this.#device, source, { frame })
+    return { points, rows, seen: new RowSet(frame), looked: 0 }
   }
 
   free(): void {
-    this.#drawn?.points.free()
+    if (this.#drawn?.rows) this.#drawn.points.free()
     this.#drawn = undefined
   }
 }
 
 /** Looks at no more rows than it takes. */
 async function hasDistinct(drawn: Drawn, k: number): Promise<boolean> {
-  const { points, rows, seen } = drawn
-  while (seen.size < k && drawn.looked < rows.length) await seen.addFrom(points.source, drawn.looked++)
+  const { points, seen } = drawn
+  while (seen.size < k && drawn.looked < points.rows) await seen.addFrom(points.source, drawn.looked++)
   return seen.size >= k
 }
 
 /** All points in place of a sample. */
 export function everything(points: PointStore): Sample {
-  return { points, rows: undefined, helps: false }
+  return { points, rows: undefined, space: points, helps: false }
 }
 
 /** Sizes double, so that few samples serve all numbers of clusters. */
-export function sampleSize(rows: number, k: number, { least, perCluster }: SampleSizes): number {
+export function sampleSize(rows: number, k: number, sizes: SampleSizes): number {
+  const { least, perCluster, perClusterAmple, ample, mostShare } = sizes
+  const wanted = Math.max(perCluster * k, Math.min(ample, perClusterAmple * k))
   let size = least
-  while (size < perCluster * k) size *= 2
-  return Math.min(rows, size, Math.max(least, Math.floor(MOST_SHARE * rows)))
+  while (size < wanted) size *= 2
+  size = Math.min(size, Math.max(least, Math.floor(MOST_SHARE * rows)))
+  return size <= mostShare * rows ? size : rows
 }

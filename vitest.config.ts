@@ -4,15 +4,17 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { chromiumLaunchOptions } from './scripts/chromium.mjs'
 import { driverVariables } from './test/driver-variables.ts'
+import { chooseTestSeed } from './test/test-seed.ts'
 
 /**
- * The same tests of kernels and methods run in Node and in a real Chromium; the rest needs Node. What a method achieves
- * depends neither on the one nor on the other, so long tests of that run in Node only; `contract/same-bits` takes every
- * method through Chromium.
+ * What runs in Node and in a real Chromium; the rest needs Node. Every kernel runs in Chromium in the form for software
+ * adapters (test/kernels/devices.ts). What a method achieves depends neither on the one nor on the other, so tests of that
+ * run in Node only; `contract/same-bits` takes every method through Chromium.
  */
 const everywhere = [
   'test/kernels/**/*.test.ts',
-  'test/clustering/**/*.test.ts',
+  'test/clustering/{lloyd,running}.test.ts',
+  'test/clustering/contract/same-bits.test.ts',
   'test/trees/**/*.test.ts',
   'test/quantize/**/*.test.ts',
   'test/device/contract.test.ts',
@@ -20,30 +22,9 @@ const everywhere = [
 ]
 
 const onlyInNode = [
-  'test/kernels/fallback.test.ts',
-  'test/clustering/akm.test.ts',
-  'test/clustering/automatic.test.ts',
-  'test/clustering/bisecting.test.ts',
-  'test/clustering/canopy.test.ts',
-  'test/clustering/closures.test.ts',
-  'test/clustering/count.test.ts',
-  'test/clustering/extreme-data.test.ts',
-  'test/clustering/filled-memory.test.ts',
-  'test/clustering/hardware-kernels.test.ts',
-  'test/clustering/minibatch.test.ts',
-  'test/clustering/mixtures.test.ts',
-  'test/clustering/overflow.test.ts',
-  'test/clustering/relocation/runs.test.ts',
-  'test/clustering/sharp.test.ts',
-  'test/clustering/shards.test.ts',
-  'test/clustering/short-start.test.ts',
-  'test/clustering/sparse-moves.test.ts',
-  'test/clustering/sweep*.test.ts',
-  'test/clustering/sweep/samples.test.ts',
-  'test/clustering/contract/{abort,data,resume,shards,weights}.test.ts',
+  // Kernels for hardware, which test/browser/hardware-kernels.test.ts compiles in Chromium.
+  'test/kernels/{accumulate-large,assign-bytes,assign-forms,fallback,form-bits,limits,tile-distances}.test.ts',
   // Logic of the host, the same everywhere.
-  'test/clustering/{count-search,leaf-order,method-choice,mixture-bic,options,partial,purge}.test.ts',
-  'test/clustering/relocation/pairs.test.ts',
   'test/kernels/declared-function.test.ts',
   'test/quantize/{extreme-data,procrustes,training}.test.ts',
 ]
@@ -66,6 +47,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const { seed, origin } = chooseTestSeed()
+console.info(`Generated cases: CENTROIDAL_TEST_SEED=${seed} (${origin})`)
+const provide = { testSeed: seed }
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -75,6 +60,7 @@ export default defineConfig({
       {
         test: {
           name: 'node',
+          provide,
           include: ['test/**/*.test.ts'],
           exclude: ['test/browser/**'],
           pool: 'forks',
@@ -90,6 +76,7 @@ export default defineConfig({
         },
         test: {
           name: 'chromium',
+          provide,
           include: [...everywhere, 'test/browser/**/*.test.ts'],
           exclude: onlyInNode,
           testTimeout: 240_000,

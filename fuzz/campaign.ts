@@ -10,6 +10,8 @@ export interface CampaignOptions {
   readonly seconds: number
   /** Cases in all. */
   readonly cases: number
+  /** Cases of each area. They are run however long they take, so that a seed always gives the same cases. */
+  readonly each: number
   readonly processes: number
   /** For the files of cases. */
   readonly folder: string
@@ -36,6 +38,8 @@ export interface AreaTally {
 /** A batch should take about this long. */
 const BATCH_SECONDS = 1.5
 const MOST_PER_BATCH = 500
+/** Seconds of a batch that ends by its number of cases. */
+const UNLIMITED = 1e6
 /** An area that fails all the time needs no further examples. */
 const ENOUGH_KILLS = 25
 
@@ -54,17 +58,23 @@ export async function runCampaign(options: CampaignOptions): Promise<AreaTally[]
     const runner = new Runner(options.folder)
     try {
       while (performance.now() < ends && handedOut < options.cases) {
-        const tally = nextArea(tallies)
+        const tally = nextArea(tallies, options.each)
         if (tally === undefined) return
         const left = (ends - performance.now()) / 1000
-        const count = Math.max(1, Math.min(MOST_PER_BATCH, options.cases - handedOut))
+        const count = Math.max(1, Math.min(MOST_PER_BATCH, options.cases - handedOut, options.each - tally.next))
         const first = tally.next
         tally.next += count
         handedOut += count
         // Counted before it is used, so that two processes do not both take the same area.
         const expected = Math.min(BATCH_SECONDS, Math.max(left, 0.1))
         tally.seconds += expected
-        const batch = { area: tally.area.name, seed: options.seed, first, count, seconds: expected }
+        const batch = {
+          area: tally.area.name,
+          seed: options.seed,
+          first,
+          count,
+          seconds: Number.isFinite(options.each) ? UNLIMITED : expected,
+        }
         const began = performance.now()
         let done = 0
         await runner.run(tally.area, batch, (result) => {
@@ -84,8 +94,8 @@ export async function runCampaign(options: CampaignOptions): Promise<AreaTally[]
 }
 
 /** The one that has had least of its share. */
-function nextArea(tallies: readonly AreaTally[]): AreaTally | undefined {
-  const open = tallies.filter(({ distinct }) => kills(distinct) < ENOUGH_KILLS)
+function nextArea(tallies: readonly AreaTally[], each: number): AreaTally | undefined {
+  const open = tallies.filter(({ distinct, next }) => kills(distinct) < ENOUGH_KILLS && next < each)
   const used = ({ seconds, area }: AreaTally): number => seconds / area.share
   return open.reduce<AreaTally | undefined>(
     (best, tally) => (best && used(best) <= used(tally) ? best : tally),

@@ -12,6 +12,7 @@ import { asJson, failureLines, tableOf } from './table.ts'
 const USAGE = `npm run fuzz -- [options]
   --minutes <n>      how long (default: 5); --seconds <n> for shorter runs
   --cases <n>        stop after so many cases
+  --each <n>         the first n cases of each area, however long they take
   --area <names>     one area or several, separated by commas; default: all
                      (${AREAS.map(({ name }) => name).join(', ')})
   --seed <n>         default: a fresh one, which is printed
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     seconds: { type: 'string' },
     cases: { type: 'string' },
+    each: { type: 'string' },
     area: { type: 'string' },
     seed: { type: 'string' },
     repeat: { type: 'string' },
@@ -40,7 +42,10 @@ function wrong(message: string): never {
   process.exit(2)
 }
 
-function number(name: 'minutes' | 'seconds' | 'cases' | 'seed' | 'crashes' | 'processes', fallback: number): number {
+function number(
+  name: 'minutes' | 'seconds' | 'cases' | 'each' | 'seed' | 'crashes' | 'processes',
+  fallback: number,
+): number {
   const text = values[name]
   if (text === undefined) return fallback
   const value = Number(text)
@@ -88,7 +93,9 @@ async function campaign(folder: string): Promise<number> {
   const areas = AREAS.filter(({ name }) => names === undefined || names.includes(name))
   const seed = number('seed', Math.floor(Math.random() * 2 ** 31))
   const cases = number('cases', Number.POSITIVE_INFINITY)
-  const limited = values.minutes === undefined && values.seconds === undefined && Number.isFinite(cases)
+  const each = number('each', Number.POSITIVE_INFINITY)
+  const counted = Number.isFinite(cases) || Number.isFinite(each)
+  const limited = values.minutes === undefined && values.seconds === undefined && counted
   const seconds = limited ? Number.POSITIVE_INFINITY : number('seconds', number('minutes', 5) * 60)
   console.log(`Seed ${seed}.`)
   const began = performance.now()
@@ -101,7 +108,7 @@ async function campaign(folder: string): Promise<number> {
     console.error(`${spent} s: ${sum(({ tries }) => tries)} cases, ${sum(({ failures }) => failures)} failures`)
   }
   const processes = number('processes', availableParallelism())
-  const tallies = await runCampaign({ areas, seed, seconds, cases, processes, folder, onProgress })
+  const tallies = await runCampaign({ areas, seed, seconds, cases, each, processes, folder, onProgress })
   console.log(tableOf(tallies))
   for (const line of failureLines(tallies, seed)) console.log(line)
   if (values.json) writeFileSync(values.json, asJson(tallies, seed, (performance.now() - began) / 1000))

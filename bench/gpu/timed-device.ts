@@ -148,6 +148,9 @@ export async function timedDevice(device: Device, overheadSeconds: number): Prom
   return {
     times,
     info: device.info,
+    // Steps on the host depend on it.
+    ...(device.tiled === undefined ? {} : { tiled: device.tiled }),
+    ...(device.usable ? { usable: (shader) => device.usable?.(shader) ?? true } : {}),
     get allocatedBytes() {
       return device.allocatedBytes
     },

@@ -1,10 +1,8 @@
 /**
  * Every WGSL kernel of shaders/, in the forms that hardware GPUs run. Exported shaders are found by themselves; exported
  * functions that make shaders are called with the arguments listed in `FORMS`. `unlisted` tells which ones are missing
- * there, and a test fails if there are any.
+ * there, and a test fails if there are any. Runs in pages too.
  */
-import { readdirSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { Shader, ShaderFeatures } from '../../src/device/contract.ts'
 
 interface Form {
@@ -119,15 +117,6 @@ export interface Kernel {
 
 /** What a file of shaders/ exports. */
 export type ShaderModules = Readonly<Record<string, Readonly<Record<string, unknown>>>>
-
-export async function loadShaders(): Promise<ShaderModules> {
-  const folder = fileURLToPath(new URL('../../shaders', import.meta.url))
-  const files = readdirSync(folder)
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
-    .map((name) => name.slice(0, -'.ts'.length))
-  const modules = files.sort().map(async (file) => [file, await import(`../../shaders/${file}.ts`)] as const)
-  return Object.fromEntries(await Promise.all(modules))
-}
 
 const isShader = (value: unknown): value is Shader =>
   typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'function'

@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util'
 import { type Compiled, compileKernels, DriverError } from './compile.ts'
 import { findDriver, INSTALLING } from './driver.ts'
 import { DEFAULT_FAMILIES, FAMILIES } from './families.ts'
-import { type Kernel, kernelsOf, loadShaders, unlisted } from './kernels.ts'
+import { type Kernel, kernelsOf, unlisted } from './kernels.ts'
+import { loadShaders } from './load-shaders.ts'
 import { missedTargets, type Row, rowOf, type Target, tableOf } from './report.ts'
 
 const HELP = `npm run gpu:stats -- [options]

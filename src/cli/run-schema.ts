@@ -95,6 +95,9 @@ const clusteringFields = object<ModelFacts & Saved>({
   device,
   stopped: oneOf('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
   startSeconds: optional(number(0, Number.MAX_VALUE)),
+  sample: optional(object<NonNullable<ModelFacts['sample']>>({ rows: size, rounds: whole(1) })) as Shape<
+    NonNullable<ModelFacts['sample']>
+  >,
   iterations: list(round, 1, MOST_ROUNDS),
   certainty: optional(
     object<NonNullable<ModelFacts['certainty']>>({

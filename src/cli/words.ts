@@ -83,6 +83,7 @@ const START_WORDS: Readonly<Record<StartName, string>> = {
   kpp: 'centres chosen by greedy k-means++ on a sample',
   parallel: 'centres chosen by k-means||',
   tree: 'the cells of a partition tree',
+  sample: 'a clustering of a sample',
   hkm: 'the leaves of a tree of small k-means',
   bisecting: 'clusters split in two until there are k',
 }
@@ -100,7 +101,11 @@ function spreadsCenters({ settings }: ModelFacts['options']): boolean {
 }
 
 /** To follow "from ". */
-export function startWords(facts: Pick<ModelFacts, 'method' | 'options'>): string {
+export function startWords(facts: Pick<ModelFacts, 'method' | 'options' | 'sample'>): string {
+  if (facts.sample) {
+    const { rows, rounds } = facts.sample
+    return `a clustering of a sample of ${count(rows, 'vector')} (${count(rounds, 'round')})`
+  }
   const name = startName(facts)
   if (name === 'all') return 'all vectors'
   if (/^\d+$/.test(name)) {

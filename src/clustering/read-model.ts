@@ -61,6 +61,7 @@ export async function readModel(
     device: { kind: device.info.kind, name: device.info.name, reason: device.info.reason },
     stopped,
     ...(startSeconds === undefined ? {} : { startSeconds }),
+    ...(state.sample && { sample: state.sample }),
     iterations: [...stats],
   }
   return new ClusterModel(

@@ -10,16 +10,20 @@ import { type Frame, intoFrame } from '../vectors/frame.ts'
 import type { PointStore } from '../vectors/points.ts'
 import { iterate } from './loop.ts'
 import { type Crew, rehearseRounds, updateFromLabels } from './members.ts'
-import type { ClusterOptions, ResolvedOptions } from './options.ts'
+import type { ClusterOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts'
 import type { Machines, RowValues, RunDescription } from './remote-owners.ts'
 import { arraysToResume, exactMixture, sameMethod, withBest } from './resume.ts'
 import { createRunState, type RunState, replaceCenters, type StartName, writeCenters } from './run-state.ts'
+import { beginsFromSample, type SampledPoints, sampleStart } from './sample-start.ts'
 import { chooseStart, completeCenters, type Start, samplePoints } from './seeding.ts'
 import { Team } from './team.ts'
 import { meansFromLabels } from './updates/mean.ts'
 import { labelNearest } from './weightless.ts'
+
+/** Rounds of a sample are cheap: it has as many even where fewer are allowed for all points. */
+const ROUNDS_OF_SAMPLE = 10
 
 /** A round, with access to what stands after it; valid until the next step. */
 export interface ClusterStep extends IterationStats {
@@ -107,11 +111,13 @@ export async function* runOnce(
       return readModel(state, resolved, { stats, stopped, startSeconds }, resumeState, start !== undefined)
     }
     const same = from !== undefined && sameMethod(from, resolved)
-    if (from) takeOver(state, from)
-    else {
+    if (from) {
+      takeOver(state, from)
+      for (const each of team.states) each.sample = from.facts.sample
+    } else {
       const started = elapsed()
       rehearseRounds(crew).catch(() => {})
-      if (!(await prepare(crew, resolved, options, { restart, start, mixture }))) return undefined
+      if (!(await prepare(crew, resolved, options, { restart, start, mixture }, began))) return undefined
       startSeconds = elapsed() - started
     }
     await team.shareCenters()
@@ -189,14 +195,15 @@ function takeOver(state: RunState, from: ClusterModel): void {
 /** Centres and labels as they are before the first round. False if it was stopped. */
 async function prepare(
   crew: Crew,
-  resolved: ResolvedOptions,
+  resolved: RunOptions,
   options: ClusterOptions,
   attempt: Pick<Attempt, 'restart' | 'start' | 'mixture'>,
+  began: number,
 ): Promise<boolean> {
   const { state, update } = crew.members[0]
   const { points } = state
   try {
-    const start = attempt.start ?? (await firstState(state, resolved, options, attempt.restart))
+    const start = attempt.start ?? (await firstState(state, resolved, options, attempt.restart, began))
     if ('centers' in start) {
       points.forgetLabels()
       // Where the method finds the number, there may be fewer distinct points than it wanted to begin with.
@@ -223,9 +230,10 @@ async function prepare(
 
 async function firstState(
   state: RunState,
-  resolved: ResolvedOptions,
+  resolved: RunOptions,
   options: ClusterOptions,
   restart: number,
+  began: number,
 ): Promise<Start> {
   const { start, method, seed, weights, iterations, relocate } = resolved
   const random = stream(seed, 'seeding', restart)
@@ -241,8 +249,49 @@ async function firstState(
   if ((row.findsCount || typeof start === 'number' || start === 'all') && counted === undefined) {
     return { centers: await samplePoints(state, random) }
   }
-  const name = counted ?? (start === 'auto' ? (row.start ?? 'auto') : (start as StartName))
+  const usual = counted ?? row.start ?? 'auto'
+  const wanted = start === 'auto' ? usual : (start as StartName)
+  const sampled = wanted === 'sample' || (start === 'auto' && usual === 'tree' && beginsFromSample(state))
+  if (sampled) {
+    const found = await sampleStart(state, restart, usual === 'tree', (sample) =>
+      clusterSample(sample, resolved, options, restart, began),
+    )
+    options.signal?.throwIfAborted()
+    if (found) {
+      for (const each of state.team.states) each.sample = found.sample
+      return found
+    }
+  }
+  const name = wanted === 'sample' ? usual : wanted
   return chooseStart(state, { start: name, random, weights, iterations, relocate, onProgress })
+}
+
+/** The sample that a run of all points begins from, clustered in the same way. */
+async function clusterSample(
+  { points, weights }: SampledPoints,
+  resolved: RunOptions,
+  options: ClusterOptions,
+  restart: number,
+  began: number,
+): Promise<ClusterModel | undefined> {
+  const { signal, onProgress } = options
+  const told: ClusterOptions = {
+    k: resolved.k,
+    ...(signal && { signal }),
+    ...(onProgress && { onProgress: (_, share) => onProgress('clustering a sample', share) }),
+  }
+  const run: RunOptions = {
+    ...resolved,
+    start: 'auto',
+    weights,
+    roundingError: 0,
+    iterations: Math.max(resolved.iterations, ROUNDS_OF_SAMPLE),
+  }
+  const steps = runOnce(points, run, told, { restart, from: undefined, best: undefined }, began)
+  for (;;) {
+    const step = await steps.next()
+    if (step.done) return step.value
+  }
 }
 
 function givenCenters(start: Matrix, frame: Frame): Float32Array {

@@ -4,6 +4,7 @@ import { assignWorkspaceBytes } from '../kernels/assign.ts'
 import type { PointGroups } from '../kernels/move-gains.ts'
 import { allocateRows, type DeviceRows, firstRows, readRows, writeRows } from '../kernels/rows.ts'
 import type { Mixture } from '../models/mixture.ts'
+import type { SampleFacts } from '../models/model.ts'
 import type { ResumeArrays } from '../models/resume-arrays.ts'
 import type { ExtraFacts, StopReason } from '../models/stats.ts'
 import type { PointPart } from '../vectors/point-part.ts'
@@ -35,6 +36,8 @@ export interface RunState {
   readonly settings: Settings
   /** Points carry labels of a round before: not so when a run starts from centres. */
   labelled: boolean
+  /** The sample that the run began from, if it did. */
+  sample: SampleFacts | undefined
   /** The tree whose leaves the labels are, where there is one: see trees/label-tree.ts. */
   tree: Uint32Array | undefined
   /** What the centres have besides a place, where they are those of a Gaussian mixture. */
@@ -247,7 +250,7 @@ export interface Method {
 }
 
 /** How centres, or labels, can begin. */
-export type StartName = 'auto' | 'none' | 'random' | 'kpp' | 'parallel' | 'tree' | 'hkm' | 'bisecting'
+export type StartName = 'auto' | 'none' | 'random' | 'kpp' | 'parallel' | 'tree' | 'sample' | 'hkm' | 'bisecting'
 
 type RunSetting = Pick<
   RunState,
@@ -279,6 +282,7 @@ export function createRunState(
     room,
     unit: points.frame.unit,
     labelled: false,
+    sample: undefined,
     tree: undefined,
     mixture: undefined,
     ...options,

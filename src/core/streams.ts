@@ -9,6 +9,8 @@ import { generator, type Random } from './random.ts'
 export interface Streams {
   /** The start of a clustering. */
   seeding: [restart: number]
+  /** The sample that a clustering of all points begins from. */
+  'sample start': [restart: number]
   /** Partition trees over the points. Restarts share them. */
   trees: [tree: number]
   /** The index over the centres. */

@@ -93,6 +93,7 @@ const runFacts = {
   device: deviceFacts,
   stopped: choice('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
   startSeconds: optional(real(0)),
+  sample: optional(record({ rows: COUNT, rounds: COUNT })),
   iterations: list(
     record({
       iteration: whole(1),

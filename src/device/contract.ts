@@ -12,7 +12,7 @@
  *   together with what comes next, as far as that is not much and nothing has to be read in between.
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
-import type { KernelForms } from './forms.ts'
+import type { KernelForms, TiledKernel } from './forms.ts'
 import type { DeviceSpeed } from './speed.ts'
 
 /** A GPU (or a program that acts as one) through WebGPU, or all cores through WebAssembly. */
@@ -142,6 +142,8 @@ export interface GpuTarget {
   readonly features: ShaderFeatures
   /** Hardware wants tiles in workgroup memory; a software adapter is many times faster without barriers. */
   readonly tiled: boolean
+  /** Kernels that a software adapter runs in tiles all the same, see forms.ts. */
+  readonly softwareTiles: readonly TiledKernel[]
   /** Forms chosen by name, by a test or by tuning. */
   readonly forms: KernelForms
   /** Operations one pass should stay under, so that a submit is short. Changes as the device is learned. */
@@ -187,6 +189,8 @@ export interface Device {
   readonly info: DeviceInfo
   /** @internal As in `GpuTarget`, for work whose steps on the host depend on it. */
   readonly tiled?: boolean
+  /** @internal As in `GpuTarget`. */
+  readonly softwareTiles?: readonly TiledKernel[]
   /** @internal Throws if the device was closed or lost. */
   requireOpen?(): void
   /** @internal As in `GpuTarget`. */

@@ -20,6 +20,24 @@ export const KERNEL_FORMS = {
 export type KernelName = keyof typeof KERNEL_FORMS
 type FormsOfKernels = { readonly [K in KernelName]?: (typeof KERNEL_FORMS)[K][number] }
 
+/** Kernels that have `tiles` besides `blocks`, with different rounding. */
+export type TiledKernel = 'matmul' | 'gram' | 'distances' | 'respond'
+
+/**
+ * Software drivers execute most kernels faster without barriers, and these faster in tiles, as `npm run bench -- forms`
+ * shows. Fixed for each driver instead of timed: forms that round differently must not be exchanged by a measurement.
+ */
+const TILES_IN_SOFTWARE: Readonly<Record<string, readonly TiledKernel[]>> = {
+  swiftshader: ['gram', 'respond'],
+  llvmpipe: ['distances', 'respond'],
+}
+
+/** Kernels that the software adapter of that name runs in tiles in large calls, if the arguments fill the tiles. */
+export function softwareTiles(adapter: string): readonly TiledKernel[] {
+  const driver = Object.keys(TILES_IN_SOFTWARE).find((name) => adapter.toLowerCase().includes(name))
+  return driver === undefined ? [] : TILES_IN_SOFTWARE[driver]
+}
+
 /** Shapes for which forms are chosen apart from the others. `narrow`: rows of fewer columns than this. */
 export const SHAPE_CLASSES = ['narrow'] as const
 export const NARROW_COLUMNS = 48

@@ -30,7 +30,7 @@ export interface DeviceOptions {
   readonly memoryBytes?: number
   /** For trying out how work is cut: limits below the device's own. Default: those. */
   readonly limits?: Partial<DeviceLimits>
-  /** For comparing kernels: tiles in workgroup memory or none. Default: as suits the adapter, tiles on hardware and none on software. */
+  /** For comparing kernels: tiles in workgroup memory or none. Default: the faster ones, on most software adapters mostly none. */
   readonly tiled?: boolean
   /**
    * False: nothing is measured, and what {@link tune} found is not used: kernels of a WebGPU device keep their default forms,

@@ -62,7 +62,7 @@ function* distancesPasses(
     products: [tileShift, distancesProductsShader(type), distancesTilesShader(type, true)],
     tiles: [distancesTilesShader(type)],
   }
-  const form = distanceForm(gpu.forms.distances, gpu, { width: k, stride: points.stride, shaders })
+  const form = distanceForm('distances', gpu, { rows: points.rows, width: k, stride: points.stride, shaders })
   const perRow = 3 * k * points.stride
   const align = alignmentRows(k * 4, gpu.limits.bindingAlignment)
   const most = rowsWithin(gpu.limits.bindingBytes, k * 4, 'distances')

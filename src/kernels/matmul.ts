@@ -54,7 +54,10 @@ export async function matmul(device: Device, { a, b, out, upper = false }: Matmu
       *webgpu(gpu) {
         const outQuads = out.stride / 4
         const type = denseType(a)
-        const tiled = usesTiles(gpu.forms.matmul, gpu, { width: out.stride, shader: matmulTilesShader(type) })
+        const tiled = usesTiles('matmul', gpu, {
+          ...{ width: out.stride, shader: matmulTilesShader(type) },
+          ...{ rows: a.rows, cols: out.stride, terms: a.stride },
+        })
         yield* rowPasses(gpu, {
           rows: a.rows,
           perRow: 2 * b.rows * a.stride,
@@ -170,10 +173,12 @@ export async function gram(device: Device, { a, b, out, upper = false }: GramArg
         const quadsB = b.stride / 4
         const width = Math.min(a.stride, b.stride)
         const shader = gramTilesShader(denseType(a), denseType(b))
-        const tiled = usesTiles(gpu.forms.gram, gpu, { width, shader })
+        const tiled = usesTiles('gram', gpu, { width, shader, rows: a.stride, cols: b.stride, terms: n })
         const perSlab = 2 * slabRows * a.stride * b.stride
         for (let slab = 0; slab < slabs; ) {
-          const count = gpu.tiled ? Math.min(slabs - slab, rowsWithinOperations(gpu.operationsPerPass, perSlab, 1)) : 1
+          // A slab is few workgroups in tiles, and many in blocks.
+          const most = gpu.tiled || tiled ? rowsWithinOperations(gpu.operationsPerPass, perSlab, 1) : 1
+          const count = Math.min(slabs - slab, most)
           const args = {
             a: a.buffer,
             b: b.buffer,

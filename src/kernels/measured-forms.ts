@@ -23,8 +23,6 @@ export const SAME_BITS: { readonly [K in KernelName]: readonly (readonly NonNull
   distances: [['products'], ['tiles'], ['blocks']],
   respond: [['products'], ['tiles'], ['blocks']],
 }
-/** The form for software adapters, without barriers. */
-const WITHOUT_BARRIERS = 'blocks'
 
 /** How long one form of a kernel took. */
 export interface FormTiming {
@@ -36,6 +34,8 @@ export interface FormTiming {
   readonly form: string
   /** The shortest of several runs, in seconds. */
   readonly seconds: number
+  /** The first run in seconds, with the compilation of shaders that the device did not use before. */
+  readonly firstSeconds: number
   /** Billions of floating point operations a second, as the exhaustive computation needs them. */
   readonly gflops: number
   /** It gives the same bits as the default form of this device, so it is taken if it is the fastest. */
@@ -118,8 +118,9 @@ function formsToTry(
   everything: boolean,
 ): { tried: readonly string[]; same: readonly string[] } {
   const groups: readonly (readonly string[])[] = SAME_BITS[kernel]
-  const same =
-    groups.find((group) => group.includes(WITHOUT_BARRIERS) !== (device.tiled ?? !device.info.software)) ?? []
+  const tiled = device.tiled ?? !device.info.software
+  const software = device.softwareTiles?.some((one) => one === kernel) ? 'tiles' : 'blocks'
+  const same = (tiled ? groups[0] : groups.find((group) => group.includes(software))) ?? []
   return { same, tried: everything ? [...same, ...groups.flat().filter((form) => !same.includes(form))] : same }
 }
 
@@ -132,6 +133,7 @@ async function timeForms(
   runs = RUNS,
 ): Promise<Omit<FormTiming, 'exchangeable'>[]> {
   const refused = new Set<string | undefined>()
+  const first = new Map<string | undefined, number>()
   for (let rows = FIRST_ROWS, repeats = 1; ; ) {
     const scope = new BufferScope(device)
     const clocks = forms.map(() => new Shortest())
@@ -145,6 +147,7 @@ async function timeForms(
           if (form !== undefined) device.useForms?.({ [trial.kernel]: form } as KernelForms)
           try {
             const taken = await timed(device, run, turn < 0 ? 1 : repeats)
+            if (!first.has(form)) first.set(form, taken.wall)
             if (turn >= 0) clocks[i].add(taken)
           } catch (error) {
             // A form that this GPU refuses is left out; a lost device ends the measurement.
@@ -164,7 +167,8 @@ async function timeForms(
       return forms.flatMap((form, i) => {
         const seconds = (byGpu ? clocks[i].gpu : clocks[i].wall) / repeats
         if (!Number.isFinite(seconds)) return []
-        return { ...trial, form: form ?? 'default', seconds, gflops: operations / seconds / 1e9 }
+        const firstSeconds = first.get(form) ?? seconds
+        return { ...trial, form: form ?? 'default', seconds, firstSeconds, gflops: operations / seconds / 1e9 }
       })
     } finally {
       scope.free()

@@ -9,6 +9,13 @@ import { allocateRows, type DeviceRows, type RowType } from './rows.ts'
 /** Batches between two looks at progress and signal. */
 const AT_ONCE = 32
 
+/**
+ * Groups of a tree that follow each other lie near each other, and look at the same centres. Of many groups so many stay
+ * together: caches then serve them, and the objective is the same as with single ones.
+ */
+const RUN = 8
+const MANY_GROUPS = 2 ** 15
+
 export type Moving = Omit<MoveBatch, 'order' | 'firstGroup' | 'count' | 'workspace'>
 
 /**
@@ -103,8 +110,15 @@ export async function proposeAll(
 }
 
 function shuffledGroups(groups: number, random: Random): Uint32Array {
-  const shuffled = Uint32Array.from({ length: groups }, (_, i) => i)
-  shuffle(random, shuffled)
+  const together = groups >= MANY_GROUPS ? RUN : 1
+  const runs = Uint32Array.from({ length: Math.ceil(groups / together) }, (_, i) => i)
+  shuffle(random, runs)
+  const shuffled = new Uint32Array(groups)
+  let at = 0
+  for (const run of runs) {
+    const end = Math.min(groups, (run + 1) * together)
+    for (let group = run * together; group < end; group++) shuffled[at++] = group
+  }
   return shuffled
 }
 

@@ -182,7 +182,8 @@ function formOf(gpu: GpuTarget, { points, centers, m }: RespondAllArgs): Distanc
     products: [tileShift, rankProductsShader(type), rankTilesShader(type, true), lists],
     tiles: [rankTilesShader(type), lists],
   }
-  return distanceForm(gpu.forms.respond, gpu, { width: centers.rows, stride: points.stride, shaders })
+  const shape = { rows: points.rows, width: centers.rows, stride: points.stride }
+  return distanceForm('respond', gpu, { ...shape, shaders })
 }
 
 /** One thread per point. */

@@ -11,18 +11,46 @@ import {
   slice,
 } from '../device/contract.ts'
 import type { PassOptions } from '../device/declared-shader.ts'
+import type { TiledKernel } from '../device/forms.ts'
 import { usableForm } from './usable-form.ts'
 
 /** Narrower results would leave most of a tile empty. */
 const LEAST_WIDTH = 48
 
-/** The form asked for; by default tiles on hardware, for results at least this wide. Not if its shader cannot be used. */
+/**
+ * A software adapter computes the empty part of a tile, too, and writing a tile takes as long as a few dozen columns. Tiles
+ * are faster there from these on. Its driver takes seconds to compile them, which is repaid by large calls only.
+ */
+const LEAST_FILLED = 0.75
+const LEAST_SOFTWARE_COLUMNS = 64
+const LEAST_SOFTWARE_OPERATIONS = 4e9
+
+/** Rows and columns of a result, and the length of the sum that each of its values is. */
+interface ResultShape {
+  readonly rows: number
+  readonly cols: number
+  readonly terms: number
+}
+
+function softwareUsesTiles(kernel: TiledKernel, gpu: GpuTarget, { rows, cols, terms }: ResultShape): boolean {
+  const tile = PRODUCT_TILE.rows * PRODUCT_TILE.rows
+  const filled = (rows * cols) / (tilesOf(rows) * tilesOf(cols) * tile)
+  if (!gpu.softwareTiles.includes(kernel)) return false
+  const large = rows * cols * terms * 2 >= LEAST_SOFTWARE_OPERATIONS
+  return large && filled >= LEAST_FILLED && terms >= LEAST_SOFTWARE_COLUMNS
+}
+
+/**
+ * The form asked for. By default tiles on hardware, for results at least that wide, and on software adapters that are known
+ * to be faster with them. Not if its shader cannot be used.
+ */
 export function usesTiles(
-  form: 'blocks' | 'tiles' | undefined,
+  kernel: 'matmul' | 'gram',
   gpu: GpuTarget,
-  { width, shader }: { width: number; shader: Shader },
+  { width, shader, ...shape }: { readonly width: number; readonly shader: Shader } & ResultShape,
 ): boolean {
-  const chosen = form ?? (gpu.tiled && width >= LEAST_WIDTH ? 'tiles' : 'blocks')
+  const tiled = gpu.tiled ? width >= LEAST_WIDTH : softwareUsesTiles(kernel, gpu, shape)
+  const chosen = gpu.forms[kernel] ?? (tiled ? 'tiles' : 'blocks')
   return usableForm(gpu, chosen, ['tiles', 'blocks'], (one) => (one === 'tiles' ? [shader] : [])) === 'tiles'
 }
 
@@ -37,7 +65,8 @@ const LEAST_PRODUCT_STRIDE = 64
 export type DistanceForm = 'blocks' | 'tiles' | 'products'
 
 export interface DistanceShape {
-  /** Centres, and columns of the padded rows. */
+  /** Points, centres, and columns of the padded rows. */
+  readonly rows: number
   readonly width: number
   readonly stride: number
   /** What the forms for hardware need. */
@@ -46,12 +75,13 @@ export interface DistanceShape {
 
 /** Of kernels that measure all pairs of points and centres. */
 export function distanceForm(
-  form: DistanceForm | undefined,
+  kernel: 'distances' | 'respond',
   gpu: GpuTarget,
-  { width, stride, shaders }: DistanceShape,
+  { rows, width, stride, shaders }: DistanceShape,
 ): DistanceForm {
-  const tiled = gpu.tiled && width >= LEAST_WIDTH
-  const chosen = form ?? (!tiled ? 'blocks' : stride >= LEAST_PRODUCT_STRIDE ? 'products' : 'tiles')
+  const tiled = gpu.tiled ? width >= LEAST_WIDTH : softwareUsesTiles(kernel, gpu, { rows, cols: width, terms: stride })
+  const byProducts = gpu.tiled && stride >= LEAST_PRODUCT_STRIDE
+  const chosen = gpu.forms[kernel] ?? (!tiled ? 'blocks' : byProducts ? 'products' : 'tiles')
   const fitting = chosen === 'products' && stride > 4 * MOST_QUADS ? 'tiles' : chosen
   return usableForm(gpu, fitting, ['products', 'tiles', 'blocks'], (one) => (one === 'blocks' ? [] : shaders[one]))
 }

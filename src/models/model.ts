@@ -43,10 +43,20 @@ export interface ModelFacts {
   readonly stopped: StopReason
   /** Seconds that choosing the first centres or labels took, in the restart the result is of. Models saved by earlier versions lack it. */
   readonly startSeconds?: number | undefined
+  /** The sample that was clustered first, where the run began from one. */
+  readonly sample?: SampleFacts | undefined
   /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
   /** How sure the number of clusters is, where `k: 'auto'` asked for it. */
   readonly certainty?: CountCertainty
+}
+
+/** A sample that a run began from. */
+export interface SampleFacts {
+  /** Vectors of the sample. */
+  readonly rows: number
+  /** Rounds in which it was clustered. */
+  readonly rounds: number
 }
 
 /**

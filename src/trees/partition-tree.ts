@@ -8,7 +8,7 @@ import { createRandom } from '../core/random.ts'
 import { streamSeed } from '../core/streams.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { createGrowWorkspace, growNodes, growSubtrees } from '../kernels/partition-tree.ts'
-import type { DeviceRows } from '../kernels/rows.ts'
+import { type DeviceRows, denseType, rowBytesOf } from '../kernels/rows.ts'
 import type { PointPart } from '../vectors/point-part.ts'
 import type { PointStore } from '../vectors/points.ts'
 
@@ -26,8 +26,8 @@ export interface PartitionTree {
 /** Points whose spread is looked at, and power steps: more make trees alike without making them better. */
 const SAMPLE = 32
 const STEPS = 3
-/** Nodes of at most this many points are grown to their leaves at once: their rows fit a near cache. */
-const SUBTREE = 1024
+/** Nodes whose rows take at most so many bytes are grown to their leaves at once: they fit a near cache. */
+const SUBTREE_BYTES = 2 ** 18
 
 interface Node {
   readonly from: number
@@ -89,16 +89,17 @@ export async function growCells(
     const workspace = createGrowWorkspace(device, temporary, points, widest)
     let open: Node[] = [{ from: 0, to: n, cells }]
     const random = createRandom(seed)
+    const subtree = Math.max(1, Math.floor(SUBTREE_BYTES / rowBytesOf(points.stride, denseType(points))))
     while (open.length > 0) {
       const splitting = open.filter((node) => node.cells > 1)
       if (splitting.length === 0) break
-      const small = device.info.kind === 'cpu' && splitting.every(({ from, to }) => to - from <= SUBTREE)
+      const small = device.info.kind === 'cpu' && splitting.every(({ from, to }) => to - from <= subtree)
       const third = (node: Node): number => (small ? node.cells : splitRank(node))
       const table = Uint32Array.from(splitting.flatMap((node) => [node.from, node.to, third(node)]))
       device.write(nodes, table)
       const step = { points, members, nodes, table, workspace, sample: SAMPLE, steps: STEPS, seed: random.next() }
       if (small) {
-        await growSubtrees(device, step, SUBTREE)
+        await growSubtrees(device, step, subtree)
         break
       }
       await growNodes(device, step)

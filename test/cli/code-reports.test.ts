@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { loadQuantizer, nearest, QUANTIZER_TYPES, readVectors, writeNeighbors } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { expectWholePage, headings } from './pages.ts'
-import { result, runCli } from './run-cli.ts'
+import { result } from './run-cli.ts'
+import { runInside } from './run-inside.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
 
 const path = temporaryFolder()
@@ -19,7 +20,7 @@ describe('quantize', () => {
   test.each(QUANTIZER_TYPES)('%s', async (type) => {
     const args = ['--type', type, '-m', '4', '--iterations', '6', '--out', path(type)]
     const codewords = ['pq', 'ck'].includes(type) ? ['--codewords', '16'] : []
-    const { stdout } = await runCli('quantize', path('vectors.npy'), ...args, ...codewords)
+    const { stdout } = await runInside('quantize', path('vectors.npy'), ...args, ...codewords)
     expect(stdout).toContain(path(`${type}/report.html`))
     const text = await page(`${type}/report.html`)
     expectWholePage(text)
@@ -40,7 +41,7 @@ describe('quantize', () => {
 
   test('of bytes, one round, with a title', async () => {
     const args = ['--type', 'pq', '-m', '24', '--codewords', '4', '--iterations', '1', '--title', 'Of <bytes>']
-    await runCli('quantize', path('noise.bvecs'), ...args, '--out', path('bytes'), '-q')
+    await runInside('quantize', path('noise.bvecs'), ...args, '--out', path('bytes'), '-q')
     const text = await page('bytes/report.html')
     expectWholePage(text)
     expect(text).toContain('<h1>Of &#60;bytes&#62;</h1>')
@@ -54,12 +55,12 @@ describe('search and evaluate neighbours', () => {
     const base = await readVectors(path('vectors.npy'))
     const truth = await nearest(base, base, { m: 1, device: 'cpu' })
     await writeNeighbors(path('truth.ivecs'), truth.labels, 1)
-    await runCli('encode', path('pq'), path('vectors.npy'), '--out', path('codes.npy'), '-q')
+    await runInside('encode', path('pq'), path('vectors.npy'), '--out', path('codes.npy'), '-q')
   })
 
   test('--report of both', async () => {
     const search = ['search', path('pq'), path('codes.npy'), path('vectors.npy'), '--nearest', '120']
-    const searched = await runCli(...search, '--out', path('found.ivecs'), '--report', path('search.html'))
+    const searched = await runInside(...search, '--out', path('found.ivecs'), '--report', path('search.html'))
     expect(searched.stdout).toContain(path('search.html'))
     const text = await page('search.html')
     expectWholePage(text)
@@ -67,7 +68,7 @@ describe('search and evaluate neighbours', () => {
     expect(text).toContain('<dt>found for each</dt><dd>120</dd>')
 
     const evaluate = ['evaluate', 'neighbours', path('found.ivecs'), '--truth', path('truth.ivecs')]
-    const told = result(await runCli(...evaluate, '--report', path('recall.html'), '--json'))
+    const told = result(await runInside(...evaluate, '--report', path('recall.html'), '--json'))
     expect(told.report).toBe(path('recall.html'))
     const recall = await page('recall.html')
     expectWholePage(recall)
@@ -79,22 +80,22 @@ describe('search and evaluate neighbours', () => {
     // R = 1 to 100, whatever was found beyond.
     expect(recall).toContain('<th scope="row">100<td>')
     expect(recall.match(/aria-label="Line: recall[\s\S]*?<\/svg>/)?.[0]).toMatch(/ d="M[^"]*"/)
-    expect((await runCli(...evaluate, '--report', path('recall.html'))).stdout).toContain('recall.html')
+    expect((await runInside(...evaluate, '--report', path('recall.html'))).stdout).toContain('recall.html')
   })
 
   test('one neighbour found', async () => {
     const search = ['search', path('pq'), path('codes.npy'), path('vectors.npy'), '--nearest', '1', '-q']
-    await runCli(...search, '--out', path('one.ivecs'), '--report', path('search-one.html'))
+    await runInside(...search, '--out', path('one.ivecs'), '--report', path('search-one.html'))
     expectWholePage(await page('search-one.html'))
     const evaluate = ['evaluate', 'neighbours', path('one.ivecs'), '--truth', path('truth.ivecs')]
-    await runCli(...evaluate, '--report', path('recall-one.html'))
+    await runInside(...evaluate, '--report', path('recall-one.html'))
     expectWholePage(await page('recall-one.html'))
     expect(await page('recall-one.html')).toContain('the one neighbour that was found is the true nearest')
   })
 
   test('a report that cannot be written', async () => {
     const search = ['search', path('pq'), path('codes.npy'), path('vectors.npy'), '--out', path('never.ivecs')]
-    const ended = await runCli(...search, '--report', path('no/folder.html'))
+    const ended = await runInside(...search, '--report', path('no/folder.html'))
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toMatch(/^Cannot write to ".*no\/folder\.html"/)
   })
@@ -109,7 +110,7 @@ test('evaluate ranking --report', async () => {
   await writeFile(path('rankings.jsonl'), lines.join('\n'))
   await writeFile(path('groups.csv'), '7\n7\n8\n8\n9\n')
   const args = ['evaluate', 'ranking', path('rankings.jsonl'), '--groups', path('groups.csv')]
-  const told = result(await runCli(...args, '--report', path('ranking.html'), '--json'))
+  const told = result(await runInside(...args, '--report', path('ranking.html'), '--json'))
   expect(told).toMatchObject({ queries: 3, alone: 1, report: path('ranking.html') })
   const text = await page('ranking.html')
   expectWholePage(text)

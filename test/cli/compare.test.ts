@@ -6,7 +6,8 @@ import { adjustedRandIndex, blobs, loadModel, normalizedMutualInformation, write
 import { squareModes } from '../clustering/mixture-clouds.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { expectWholePage, headings } from './pages.ts'
-import { result, runCli } from './run-cli.ts'
+import { result } from './run-cli.ts'
+import { runInside } from './run-inside.ts'
 import { writeBlobs } from './vectors.ts'
 
 const path = temporaryFolder()
@@ -16,14 +17,14 @@ beforeAll(async () => {
   await writeBlobs(path('vectors.npy'), path('classes.npy'))
   await writeVectors(path('plane.npy'), squareModes(1).points)
   const cluster = (file: string, out: string, ...args: string[]) =>
-    runCli('cluster', path(file), ...args, '--out', path(out), '-q')
+    runInside('cluster', path(file), ...args, '--out', path(out), '-q')
   const known = ['--truth', path('classes.npy'), '--image', '4x2', '--title', 'Six heaps']
   await cluster('vectors.npy', 'lloyd', '-k', '6', ...known)
   await cluster('vectors.npy', 'sharp', '-k', '9', '--method', 'sharp', '--seed', '3')
   await cluster('plane.npy', 'egm', '--method', 'egm', '--start', '50', '--iterations', '30')
   for (const type of ['pq', 'ck']) {
     const codes = ['--type', type, '-m', '4', '--codewords', '16', '--iterations', '5']
-    await runCli('quantize', path('vectors.npy'), ...codes, '--out', path(type), '-q')
+    await runInside('quantize', path('vectors.npy'), ...codes, '--out', path(type), '-q')
   }
 })
 
@@ -32,7 +33,7 @@ describe('of one run', () => {
     const before = await page(`${run}/report.html`)
     expectWholePage(before)
     await rm(path(`${run}/report.html`))
-    const ended = await runCli('report', path(run))
+    const ended = await runInside('report', path(run))
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     expect(ended.stdout).toContain(path(`${run}/report.html`))
     expect(await page(`${run}/report.html`)).toBe(before)
@@ -40,7 +41,7 @@ describe('of one run', () => {
 
   test('--out, --title and --truth', async () => {
     const args = ['--out', path('anew.html'), '--title', 'Anew', '--truth', path('classes.npy'), '--json']
-    const told = result(await runCli('report', path('sharp'), ...args))
+    const told = result(await runInside('report', path('sharp'), ...args))
     expect(told).toMatchObject({ type: 'result', out: path('anew.html'), runs: [{ method: 'sharp', k: 9, seed: 3 }] })
     const anew = await page('anew.html')
     expect(anew).toContain('<h1>Anew</h1>')
@@ -50,7 +51,7 @@ describe('of one run', () => {
 
   test('that the library saved, without notes', async () => {
     await (await loadModel(path('sharp'))).save(path('saved'))
-    await runCli('report', path('saved'))
+    await runInside('report', path('saved'))
     const text = await page('saved/report.html')
     expectWholePage(text)
     expect(text).toMatch(/The 600 vectors, 8 numbers each, were put into\s+9 clusters/)
@@ -60,7 +61,7 @@ describe('of one run', () => {
   test('notes of an earlier run in the folder are not taken for its own', async () => {
     await cp(path('lloyd'), path('again'), { recursive: true })
     await (await loadModel(path('sharp'))).save(path('again'))
-    await runCli('report', path('again'))
+    await runInside('report', path('again'))
     const text = await page('again/report.html')
     expect(text).toContain('Method sharp')
     expect(text).not.toMatch(/Six heaps|vectors\.npy|NMI/)
@@ -69,7 +70,7 @@ describe('of one run', () => {
   test('without labels', async () => {
     await cp(path('lloyd'), path('bare'), { recursive: true })
     await rm(path('bare/labels.npy'))
-    expect((await runCli('report', path('bare'))).code).toBe(0)
+    expect((await runInside('report', path('bare'))).code).toBe(0)
     const text = await page('bare/report.html')
     expectWholePage(text)
     expect(text).toContain('The folder has no labels.npy')
@@ -80,7 +81,7 @@ describe('of one run', () => {
 
 describe('of several', () => {
   test('a table, overlaid curves, maps and agreement', async () => {
-    const told = result(await runCli('report', path('lloyd'), path('sharp'), '--out', path('two.html'), '--json'))
+    const told = result(await runInside('report', path('lloyd'), path('sharp'), '--out', path('two.html'), '--json'))
     const [a, b] = [await loadModel(path('lloyd')), await loadModel(path('sharp'))]
     expect(told).toMatchObject({
       runs: [
@@ -118,7 +119,7 @@ describe('of several', () => {
   })
 
   test('in words', async () => {
-    const { code, stdout } = await runCli('report', path('lloyd'), path('sharp'), '--out', path('words.html'))
+    const { code, stdout } = await runInside('report', path('lloyd'), path('sharp'), '--out', path('words.html'))
     expect(code).toBe(0)
     expect(stdout).toMatch(/^lloyd +lloyd +k 6 /m)
     expect(stdout).toMatch(/^lloyd and sharp: NMI 0\.\d{3}, adjusted Rand index/m)
@@ -127,9 +128,9 @@ describe('of several', () => {
 
   test('other dimensions and numbers of vectors: what can be compared is, and the rest is said', async () => {
     await writeVectors(path('few.npy'), blobs({ rows: 50, cols: 8, clusters: 3, seed: 1 }).vectors)
-    await runCli('cluster', path('few.npy'), '-k', '3', '--out', path('few'), '-q')
+    await runInside('cluster', path('few.npy'), '-k', '3', '--out', path('few'), '-q')
     const args = ['report', path('lloyd'), path('egm'), path('few'), '--out', path('mixed.html'), '--json']
-    const told = result(await runCli(...args))
+    const told = result(await runInside(...args))
     expect(told.warnings).toEqual([
       expect.stringMatching(/differ in dimensions \(lloyd 8, egm 2, few 8\)/),
       expect.stringMatching(/different numbers of vectors \(lloyd 600, egm 800, few 50\)/),
@@ -145,7 +146,7 @@ describe('of several', () => {
   })
 
   test('quantizers, alone and beside a clustering', async () => {
-    const told = result(await runCli('report', path('pq'), path('ck'), '--out', path('codes.html'), '--json'))
+    const told = result(await runInside('report', path('pq'), path('ck'), '--out', path('codes.html'), '--json'))
     expect(told).toMatchObject({
       runs: [{ kind: 'quantizer', type: 'pq', codeBytes: 2 }, { type: 'ck' }],
       warnings: [],
@@ -153,7 +154,7 @@ describe('of several', () => {
     const text = await page('codes.html')
     expectWholePage(text)
     expect(headings(text)).toEqual(['Quantizers', 'Distortion over time', 'Distortion over rounds', 'How it was made'])
-    await runCli('report', path('pq'), path('lloyd'), '--out', path('both.html'))
+    await runInside('report', path('pq'), path('lloyd'), '--out', path('both.html'))
     const both = await page('both.html')
     expectWholePage(both)
     expect(headings(both)).toEqual(expect.arrayContaining(['Clusterings', 'Quantizers']))
@@ -162,7 +163,9 @@ describe('of several', () => {
   test('one without labels keeps its curve', async () => {
     await cp(path('sharp'), path('unlabelled'), { recursive: true })
     await rm(path('unlabelled/labels.npy'))
-    const told = result(await runCli('report', path('lloyd'), path('unlabelled'), '--out', path('part.html'), '--json'))
+    const told = result(
+      await runInside('report', path('lloyd'), path('unlabelled'), '--out', path('part.html'), '--json'),
+    )
     expect(told.warnings).toContainEqual('unlabelled has no labels.npy: sizes and agreement are left out.')
     expectWholePage(await page('part.html'))
   })
@@ -170,7 +173,7 @@ describe('of several', () => {
 
 describe('what is refused', () => {
   const refused = async (sentence: RegExp, ...args: string[]): Promise<void> => {
-    const ended = await runCli('report', ...args)
+    const ended = await runInside('report', ...args)
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toMatch(sentence)
   }

@@ -4,7 +4,8 @@ import { beforeAll, expect, test } from 'vitest'
 import { loadModel, matrix, readVectors, writeVectors } from '../../src/index.ts'
 import { squareModes } from '../clustering/mixture-clouds.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
-import { jsonLines, result, runCli } from './run-cli.ts'
+import { jsonLines, result } from './run-cli.ts'
+import { runInside } from './run-inside.ts'
 
 const path = temporaryFolder()
 const PAPER = ['--criterion', 'overlap', '--lambda', '0.2', '--tau', '0.55']
@@ -16,7 +17,7 @@ beforeAll(async () => {
 
 test('agm needs no -k and finds it; a model is saved, loaded and predicts', async () => {
   const out = ['--memory', '30', '--out', path('run'), '--json']
-  const ended = await runCli('cluster', path('square.npy'), '--method', 'agm', ...FIGURE_1, ...out)
+  const ended = await runInside('cluster', path('square.npy'), '--method', 'agm', ...FIGURE_1, ...out)
   expect(result(ended)).toMatchObject({ type: 'result', method: 'agm', k: 8, components: 8, start: '50' })
   const rounds = jsonLines(ended).slice(0, -1)
   expect(rounds[0]).toMatchObject({ purged: expect.any(Number), logLikelihood: expect.any(Number) })
@@ -39,12 +40,12 @@ test('agm needs no -k and finds it; a model is saved, loaded and predicts', asyn
     expect(shares[3 * i]).toBeGreaterThanOrEqual(shares[3 * i + 1])
   })
   await expect(model.responsibilities(points, 9, { device })).rejects.toThrow(/r is 9/)
-  const assigned = await runCli('assign', path('run'), path('square.npy'), '--out', path('labels.npy'), '--json')
+  const assigned = await runInside('assign', path('run'), path('square.npy'), '--out', path('labels.npy'), '--json')
   expect(result(assigned)).toMatchObject({ k: 8, rows: 800 })
 })
 
 test('the report draws centres and circles of each round, and what was left', async () => {
-  const ended = await runCli('cluster', path('square.npy'), '--method', 'egm', ...FIGURE_1, '--out', path('drawn'))
+  const ended = await runInside('cluster', path('square.npy'), '--method', 'egm', ...FIGURE_1, '--out', path('drawn'))
   expect(ended.code).toBe(0)
   expect(ended.stdout).toContain('sigmas.npy')
   expect(ended.stdout).toContain('50 random vectors')
@@ -59,20 +60,20 @@ test('the report draws centres and circles of each round, and what was left', as
 
 test('tells the tolerance as people write it', async () => {
   const start = ['--start', '50', '--sigma', '0.05', '--criterion', 'overlap', '--out', path('settled')]
-  const ended = await runCli('cluster', path('square.npy'), '--method', 'egm', ...start)
+  const ended = await runInside('cluster', path('square.npy'), '--method', 'egm', ...start)
   expect(ended.stdout).toContain('the log-likelihood changed by less than 0.0001 per column')
 })
 
 test('goes on from a folder', async () => {
   const first = ['--method', 'egm', ...FIGURE_1.slice(0, -2), '--iterations', '2', '--out', path('half'), '-q']
-  expect((await runCli('cluster', path('square.npy'), ...first)).code).toBe(0)
+  expect((await runInside('cluster', path('square.npy'), ...first)).code).toBe(0)
   const rest = ['--resume', path('half'), '--iterations', '10', '--json']
-  expect(result(await runCli('cluster', path('square.npy'), ...rest))).toMatchObject({ method: 'egm', k: 8 })
+  expect(result(await runInside('cluster', path('square.npy'), ...rest))).toMatchObject({ method: 'egm', k: 8 })
 })
 
 test('gmm wants a k, the others refuse one, and starts have to fit', async () => {
   const told = async (...args: string[]): Promise<string> =>
-    (await runCli('cluster', path('square.npy'), '--out', path('no'), ...args)).stderr
+    (await runInside('cluster', path('square.npy'), '--out', path('no'), ...args)).stderr
   expect(await told('--method', 'gmm')).toMatch(/-k is missing/)
   expect(await told('--method', 'agm', '-k', '8')).toMatch(/agm finds the number of clusters/)
   expect(await told('--method', 'egm', '--start', '801')).toMatch(/from 1 to 800/)
@@ -87,7 +88,7 @@ test('gmm with restarts keeps the likeliest', async () => {
   const few = matrix((await readVectors(path('square.npy'))).data.slice(0, 200), 100, 2)
   await writeVectors(path('few.npy'), few)
   const args = ['--method', 'gmm', '-k', '4', '--restarts', '3', '--start', 'random', '--out', path('gmm'), '--json']
-  const lines = jsonLines(await runCli('cluster', path('few.npy'), ...args))
+  const lines = jsonLines(await runInside('cluster', path('few.npy'), ...args))
   const ends = [0, 1, 2].map(
     (restart) => lines.filter((line) => line.restart === restart).at(-1)?.logLikelihood as number,
   )

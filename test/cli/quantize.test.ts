@@ -3,7 +3,8 @@ import { readdir, stat } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { loadQuantizer, nearest, readIntegers, readVectors, writeNeighbors } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
-import { ending, jsonLines, result, runCli, startCli } from './run-cli.ts'
+import { ending, jsonLines, result, startCli } from './run-cli.ts'
+import { runInside } from './run-inside.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
 
 const path = temporaryFolder()
@@ -14,13 +15,15 @@ beforeAll(async () => {
   const base = await readVectors(path('vectors.npy'))
   const truth = await nearest(base, base, { m: 3, device: 'cpu' })
   await writeNeighbors(path('truth.ivecs'), truth.labels, 3)
-  result(await runCli('quantize', path('vectors.npy'), '-m', '4', '--codewords', '32', '--out', path('ck'), '--json'))
+  result(
+    await runInside('quantize', path('vectors.npy'), '-m', '4', '--codewords', '32', '--out', path('ck'), '--json'),
+  )
 })
 
 describe('quantize', () => {
   test('tells every round and the result as JSON', async () => {
     const lines = jsonLines(
-      await runCli(
+      await runInside(
         ...['quantize', path('vectors.npy'), '--type', 'pq', '-m', '3', '--codewords', '16', '--order', 'random'],
         ...['--iterations', '4', '--tolerance', '0', '--seed', '7', '--out', path('pq'), '--device', 'cpu', '--json'],
       ),
@@ -44,7 +47,7 @@ describe('quantize', () => {
   })
 
   test('in words', async () => {
-    const { code, stdout, stderr } = await runCli(
+    const { code, stdout, stderr } = await runInside(
       ...['quantize', path('vectors.npy'), '--type', 'itq', '-m', '6', '--out', path('itq')],
     )
     expect(code).toBe(0)
@@ -61,7 +64,7 @@ describe('quantize', () => {
     [['--codewords', '601'], /Option codewords is 601: there are only 600 vectors/],
     [['--rank', '4', '--order', 'natural', '-m', '2'], /Option order is "natural": only principal/],
   ])('%j is refused and nothing is written', async (flags, message) => {
-    const ended = await runCli('quantize', path('vectors.npy'), ...flags, '--out', path('refused'))
+    const ended = await runInside('quantize', path('vectors.npy'), ...flags, '--out', path('refused'))
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toMatch(message)
     await expect(stat(path('refused'))).rejects.toThrow()
@@ -83,19 +86,30 @@ describe('quantize', () => {
 describe('codes', () => {
   test('encode, decode, search, evaluate', async () => {
     const encoded = result(
-      await runCli('encode', path('ck'), path('vectors.npy'), '--out', path('codes.npy'), '--device', 'cpu', '--json'),
+      await runInside(
+        'encode',
+        path('ck'),
+        path('vectors.npy'),
+        '--out',
+        path('codes.npy'),
+        '--device',
+        'cpu',
+        '--json',
+      ),
     )
     expect(encoded).toMatchObject({ type: 'result', rows: 600, codeBytes: 4, device: 'cpu' })
     const quantizer = await loadQuantizer(path('ck'))
     const vectors = await readVectors(path('vectors.npy'))
     expect(await readVectors(path('codes.npy'))).toEqual(await quantizer.encode(vectors, { device: 'cpu' }))
 
-    const decoded = result(await runCli('decode', path('ck'), path('codes.npy'), '--out', path('near.npy'), '--json'))
+    const decoded = result(
+      await runInside('decode', path('ck'), path('codes.npy'), '--out', path('near.npy'), '--json'),
+    )
     expect(decoded).toMatchObject({ rows: 600, cols: 8 })
     expect((await readVectors(path('near.npy'))).cols).toBe(8)
 
     const found = result(
-      await runCli(
+      await runInside(
         ...['search', path('ck'), path('codes.npy'), path('vectors.npy'), '--nearest', '10'],
         ...['--out', path('found.ivecs'), '--distances', path('distances.npy'), '--json'],
       ),
@@ -105,7 +119,7 @@ describe('codes', () => {
     expect(await readVectors(path('distances.npy'))).toMatchObject({ rows: 600, cols: 10 })
 
     const told = result(
-      await runCli('evaluate', 'neighbours', path('found.ivecs'), '--truth', path('truth.ivecs'), '--json'),
+      await runInside('evaluate', 'neighbours', path('found.ivecs'), '--truth', path('truth.ivecs'), '--json'),
     )
     expect(told).toMatchObject({ type: 'result', queries: 600 })
     expect(Object.keys(told)).toEqual(['type', 'queries', 'recall@1', 'recall@10'])
@@ -114,8 +128,8 @@ describe('codes', () => {
   })
 
   test('in words, and exact with --rerank', async () => {
-    await runCli('encode', path('ck'), path('vectors.npy'), '--out', path('again.npy'), '-q')
-    const ended = await runCli(
+    await runInside('encode', path('ck'), path('vectors.npy'), '--out', path('again.npy'), '-q')
+    const ended = await runInside(
       ...['search', path('ck'), path('again.npy'), path('vectors.npy'), '-n', '3', '--rerank', path('vectors.npy')],
       ...['--candidates', '600', '--out', path('exact.ivecs')],
     )
@@ -123,21 +137,21 @@ describe('codes', () => {
     const [exact, truth] = [await readIntegers(path('exact.ivecs')), await readIntegers(path('truth.ivecs'))]
     // The truth was found in 32 bits: a few near ties may stand the other way round.
     expect(exact.data.filter((id, i) => id !== truth.data[i]).length).toBeLessThan(10)
-    const { stdout } = await runCli('evaluate', 'neighbours', path('exact.ivecs'), '--truth', path('truth.ivecs'))
+    const { stdout } = await runInside('evaluate', 'neighbours', path('exact.ivecs'), '--truth', path('truth.ivecs'))
     expect(stdout).toBe('600 queries, 3 neighbours each\n  recall@1    100.0%\n')
 
-    const all = await runCli(
+    const all = await runInside(
       ...['search', path('ck'), path('again.npy'), path('vectors.npy'), '-n', '700', '--out', path('all.ivecs')],
     )
     expect(all.stdout).toMatch(/^Found the 600 nearest of 600 codes/)
   })
 
   test('what does not fit is refused', async () => {
-    const wide = await runCli('encode', path('ck'), path('noise.bvecs'), '--out', path('x.npy'))
+    const wide = await runInside('encode', path('ck'), path('noise.bvecs'), '--out', path('x.npy'))
     expect(wide).toMatchObject({ code: 2 })
     expect(wide.stderr).toMatch(/has 24 columns and the quantizer 8/)
-    await runCli('encode', path('ck'), path('vectors.npy'), '--out', path('bits.npy'), '-q')
-    const hamming = await runCli(
+    await runInside('encode', path('ck'), path('vectors.npy'), '--out', path('bits.npy'), '-q')
+    const hamming = await runInside(
       ...[
         'search',
         path('ck'),
@@ -150,12 +164,12 @@ describe('codes', () => {
       ],
     )
     expect(hamming.stderr).toMatch(/Option distance is "hamming": only bits can be counted/)
-    const lone = await runCli('evaluate', 'neighbours', path('classes.npy'))
+    const lone = await runInside('evaluate', 'neighbours', path('classes.npy'))
     expect(lone.code).toBe(2)
     expect(lone.stderr).toMatch(/--truth/)
-    const file = await runCli('encode', path('ck'), path('vectors.npy'), '--out', path('codes.txt'))
+    const file = await runInside('encode', path('ck'), path('vectors.npy'), '--out', path('codes.txt'))
     expect(file.stderr).toMatch(/^".*codes\.txt" cannot be written: vectors are written as \.fvecs/)
-    const none = await runCli('decode', path('nowhere'), path('bits.npy'), '--out', path('x.npy'))
+    const none = await runInside('decode', path('nowhere'), path('bits.npy'), '--out', path('x.npy'))
     expect(none).toMatchObject({ code: 2, stdout: '' })
   })
 })

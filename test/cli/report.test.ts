@@ -7,7 +7,7 @@ import { clusterRun } from '../../src/cli/run-folder.ts'
 import type { Confusion } from '../../src/cli/truth.ts'
 import { type ClusterModel, loadModel, matrix } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
-import { runCli } from './run-cli.ts'
+import { runInside } from './run-inside.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
 
 const path = temporaryFolder()
@@ -15,7 +15,7 @@ let page = ''
 
 beforeAll(async () => {
   await writeBlobs(path('vectors.npy'), path('classes.npy'))
-  await runCli(
+  await runInside(
     ...['cluster', path('vectors.npy'), '-k', '9', '--truth', path('classes.npy'), '--image', '4x2'],
     ...['--title', 'Nine <heaps> & more', '--out', path('run'), '-q'],
   )
@@ -92,7 +92,7 @@ function decodeGrayPng(png: Buffer): { width: number; height: number; pixels: nu
 describe('of many clusters', () => {
   test('stays below a megabyte', async () => {
     await writeNoise(path('noise.npy'), 2500, 400)
-    await runCli(
+    await runInside(
       ...['cluster', path('noise.npy'), '-k', '1000', '--start', 'random', '--iterations', '1', '--image', '20x20'],
       ...['--out', path('many'), '-q'],
     )
@@ -106,7 +106,7 @@ describe('of many clusters', () => {
 test('tells the method, its options and the centres that were looked at', async () => {
   await writeNoise(path('noise.npy'), 3000, 16)
   const args = ['cluster', path('noise.npy'), '-k', '80', '--iterations', '8', '-q']
-  await runCli(...args, '--method', 'closures', '--growth', '0.5', '--start', 'random', '--out', path('closures'))
+  await runInside(...args, '--method', 'closures', '--growth', '0.5', '--start', 'random', '--out', path('closures'))
   const closures = await readFile(path('closures/report.html'), 'utf8')
   expect(closures).toContain('<h3>Centres looked at</h3>')
   expect(closures).toMatch(/<svg[^>]*aria-label="Line: centres looked at per point in each round"/)

@@ -12,7 +12,8 @@ import {
   writeVectors,
 } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
-import { jsonLines, result, runCli } from './run-cli.ts'
+import { jsonLines, result } from './run-cli.ts'
+import { runInside } from './run-inside.ts'
 
 const path = temporaryFolder()
 const [IMAGES, EACH, COLS, GROUP] = [12, 20, 4, 4]
@@ -38,13 +39,13 @@ beforeAll(async () => {
   await writeLabels(path('images.npy'), images)
   await writeLabels(path('groups.npy'), groups)
   const made = ['vocabulary', path('descriptors.npy'), '--words', '18', '--out', path('vocabulary')]
-  result(await runCli(...made, '--json', '--quiet'))
+  result(await runInside(...made, '--json', '--quiet'))
   const indexed = ['index', path('vocabulary'), path('descriptors.npy'), '--images', path('images.npy')]
-  result(await runCli(...indexed, '--out', path('index'), '--json', '--quiet'))
+  result(await runInside(...indexed, '--out', path('index'), '--json', '--quiet'))
 })
 
 test('from descriptors to a score', async () => {
-  const asked = await runCli(
+  const asked = await runInside(
     ...['query', path('index'), path('descriptors.npy'), '--images', path('images.npy')],
     ...['--words', '3', '--out', path('rankings.jsonl'), '--json'],
   )
@@ -63,36 +64,36 @@ test('from descriptors to a score', async () => {
   const judged = judgeRankings(wanted, new Map(Array.from(groups, (group, image) => [image, group])))
   expect(judged).toMatchObject({ queries: IMAGES, alone: 0, map: 1, nsScore: 4 })
 
-  const told = await runCli('evaluate', 'ranking', path('rankings.jsonl'), '--groups', path('groups.npy'), '--json')
+  const told = await runInside('evaluate', 'ranking', path('rankings.jsonl'), '--groups', path('groups.npy'), '--json')
   expect(result(told)).toEqual({ type: 'result', ...judged })
   // What --json printed is a file of rankings too, and groups may name their images.
   await writeFile(path('printed.jsonl'), asked.stdout)
   await writeFile(path('pairs.csv'), Array.from(groups, (group, image) => `${image},${group}`).join('\n'))
-  const words = await runCli('evaluate', 'ranking', path('printed.jsonl'), '--groups', path('pairs.csv'))
+  const words = await runInside('evaluate', 'ranking', path('printed.jsonl'), '--groups', path('pairs.csv'))
   expect(words.stdout).toMatch(/^12 rankings\n {2}mAP +1\.0000 .*\n {2}N-S score +4\.000 of the first 4/)
 })
 
 test('one image, in words', async () => {
   await writeVectors(path('one.npy'), matrix(vectors.data.slice(0, EACH * COLS), EACH, COLS))
-  const { code, stdout } = await runCli('query', path('index'), path('one.npy'), '--top', '3')
+  const { code, stdout } = await runInside('query', path('index'), path('one.npy'), '--top', '3')
   expect(code).toBe(0)
   expect(stdout).toMatch(/^1 query to 12 images, in .*\n {2}image 0: 0 1\.000 {2}\d+ \d\.\d{3} {2}\d+ \d\.\d{3}\n$/)
 })
 
 test('images are taken out and put in again', async () => {
-  const removed = await runCli('index', path('index'), '--remove', '0,5', '--out', path('changed'), '--json')
+  const removed = await runInside('index', path('index'), '--remove', '0,5', '--out', path('changed'), '--json')
   expect(result(removed)).toMatchObject({ images: 10, added: 0, removed: 2, descriptors: 0, words: 18 })
   expect([...(await loadIndex(path('changed'))).ids]).toEqual([1, 2, 3, 4, 6, 7, 8, 9, 10, 11])
   await writeLabels(path('zeros.npy'), new Uint32Array(EACH))
   await writeVectors(path('one.npy'), matrix(vectors.data.slice(0, EACH * COLS), EACH, COLS))
-  const { stdout } = await runCli('index', path('changed'), path('one.npy'), '--images', path('zeros.npy'))
+  const { stdout } = await runInside('index', path('changed'), path('one.npy'), '--images', path('zeros.npy'))
   expect(stdout).toMatch(/^11 images by 18 words, in .*\n {2}put in {4}1 image with 20 descriptors\n {2}index/)
   expect((await loadIndex(path('changed'))).has(0)).toBe(true)
 })
 
 describe('what cannot be is refused in a sentence', () => {
   const refused = async (message: RegExp, ...args: string[]): Promise<void> => {
-    const ended = await runCli(...args)
+    const ended = await runInside(...args)
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toMatch(message)
   }
@@ -136,7 +137,7 @@ describe('what cannot be is refused in a sentence', () => {
 })
 
 test.each(['vocabulary', 'index', 'query', 'evaluate ranking'])('help of %s has an example', async (command) => {
-  const { code, stdout, stderr } = await runCli(...command.split(' '), '--help')
+  const { code, stdout, stderr } = await runInside(...command.split(' '), '--help')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(new RegExp(`^Usage: centroidal ${command}`))
   expect(stdout).toMatch(new RegExp(`Example:\n  centroidal ${command} `))

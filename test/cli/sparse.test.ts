@@ -3,7 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { readIntegers, sparseMatrix, writeVectors } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
-import { result, runCli } from './run-cli.ts'
+import { result } from './run-cli.ts'
+import { runInside } from './run-inside.ts'
 
 const path = temporaryFolder()
 const CLASSES = 4
@@ -23,12 +24,12 @@ beforeAll(async () => {
 
 test('clusters, assigns and converts', async () => {
   const args = ['-k', '4', '--metric', 'cosine', '--restarts', '5', '--truth', path('classes.csv')]
-  const made = result(await runCli('cluster', path('docs.npz'), ...args, '--json', '--out', path('run')))
+  const made = result(await runInside('cluster', path('docs.npz'), ...args, '--json', '--out', path('run')))
   expect(made).toMatchObject({ rows: 200, cols: 80, method: 'lloyd', metric: 'cosine', nmi: 1 })
   const page = await readFile(path('run/report.html'), 'utf8')
   expect(page).toContain('80 numbers each and sparse (10 of them not zero on average, 13%)')
-  result(await runCli('convert', path('docs.npz'), path('docs.mat'), '--json'))
-  const assigned = await runCli('assign', path('run'), path('docs.mat'), '--out', path('labels.npy'), '--json')
+  result(await runInside('convert', path('docs.npz'), path('docs.mat'), '--json'))
+  const assigned = await runInside('assign', path('run'), path('docs.mat'), '--out', path('labels.npy'), '--json')
   expect(result(assigned)).toMatchObject({ rows: 200, k: 4 })
   const [first, second] = [await readIntegers(path('labels.npy')), await readIntegers(path('run/labels.npy'))]
   expect(first.data).toEqual(second.data)
@@ -37,17 +38,26 @@ test('clusters, assigns and converts', async () => {
 test('bisects by moves', async () => {
   const args = ['-k', '4', '--metric', 'cosine', '--method', 'bisecting', '--inner', 'sharp']
   const truth = ['--truth', path('classes.csv'), '--json', '--out', path('bisected')]
-  const made = result(await runCli('cluster', path('docs.npz'), ...args, ...truth))
+  const made = result(await runInside('cluster', path('docs.npz'), ...args, ...truth))
   expect(made).toMatchObject({ rows: 200, method: 'bisecting', metric: 'cosine', nmi: 1 })
   const sharp = ['-k', '4', '--metric', 'cosine', '--method', 'sharp', '--restarts', '5', '--json']
-  const moved = result(await runCli('cluster', path('docs.npz'), ...sharp, '--out', path('moved')))
+  const moved = result(await runInside('cluster', path('docs.npz'), ...sharp, '--out', path('moved')))
   expect(moved).toMatchObject({ rows: 200, method: 'sharp' })
-  const assigned = await runCli('assign', path('bisected'), path('docs.npz'), '--out', path('again.npy'), '--json')
+  const assigned = await runInside('assign', path('bisected'), path('docs.npz'), '--out', path('again.npy'), '--json')
   expect(result(assigned)).toMatchObject({ rows: 200, k: 4 })
 })
 
 test('a method that does not take sparse rows says which does', async () => {
-  const { code, stderr } = await runCli('cluster', path('docs.npz'), '-k', '4', '--method', 'akm', '--out', path('no'))
+  const { code, stderr } = await runInside(
+    'cluster',
+    path('docs.npz'),
+    '-k',
+    '4',
+    '--method',
+    'akm',
+    '--out',
+    path('no'),
+  )
   expect(code).toBe(2)
   expect(stderr).toMatch(/akm.* does not take sparse rows, and .*docs\.npz holds such; .*lloyd/)
 })

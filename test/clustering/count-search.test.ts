@@ -1,8 +1,9 @@
 /** The search for the number of components as a state machine, with a made-up criterion instead of data. */
-import fc from 'fast-check'
+
 import { expect, test } from 'vitest'
 import type { HostMixture } from '../../src/clustering/mixture/bic.ts'
 import { type Change, CountSearch, type Pair } from '../../src/clustering/mixture/count-search.ts'
+import { fc } from '../properties.ts'
 
 const SIZE = { points: 10_000, cols: 4 }
 

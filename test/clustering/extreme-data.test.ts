@@ -1,5 +1,5 @@
 /** Data of extreme kinds through every method: results are finite, and what they claim is true in 64 bits. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { cluster } from '../../src/clustering/cluster.ts'
 import type { ClusterOptions } from '../../src/clustering/options.ts'
 import { METHODS, type MethodName } from '../../src/clustering/presets.ts'
@@ -8,9 +8,7 @@ import type { Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { distinctRows, hasZeroRow, judge, KINDS } from './extreme-kinds.ts'
 
-declare const process: { env: Record<string, string | undefined> } | undefined
-const env = typeof process === 'undefined' ? {} : process.env
-const seed = Number(env.CENTROIDAL_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 32))
+const seed = inject('testSeed')
 
 /** Whose centres are the means of their points when they stop. */
 const MEANS = new Set<MethodName>([
@@ -25,7 +23,7 @@ const MEANS = new Set<MethodName>([
   'canopy',
 ])
 
-describe(`extreme data, CENTROIDAL_FUZZ_SEED=${seed}`, () => {
+describe(`extreme data, CENTROIDAL_TEST_SEED=${seed}`, () => {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ kind: 'cpu', threads: 1 })

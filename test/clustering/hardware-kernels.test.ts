@@ -17,7 +17,7 @@ import {
 const GROWS_TREES: readonly MethodName[] = ['closures', 'closures-sharp']
 const FINDS_COUNT: readonly MethodName[] = ['egm', 'agm']
 
-const { vectors } = blobs({ rows: 700, cols: 17, clusters: 12, spread: 0.4, seed: 3 })
+const { vectors } = blobs({ rows: 400, cols: 17, clusters: 12, spread: 0.4, seed: 3 })
 let cpu: Device
 let gpu: Device
 beforeAll(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 describe('hardware kernels', () => {
   test.each(Object.keys(METHODS) as MethodName[])('%s ends where it ends on the CPU device', async (method) => {
-    const count = FINDS_COUNT.includes(method) ? {} : { k: 60 }
+    const count = FINDS_COUNT.includes(method) ? {} : { k: 40 }
     const options: ClusterOptions = { method, ...count, seed: 5, iterations: 4 }
     const expected = await cluster(vectors, { ...options, device: cpu })
     const found = await cluster(vectors, { ...options, device: gpu })

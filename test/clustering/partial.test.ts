@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { mergeRounds, mergeSums, type PartialSums, sumOf } from '../../src/clustering/partial.ts'
 import { summedTogether } from '../../src/clustering/updates/sums.ts'
 import { exactExponent, exactFromFloats } from '../../src/kernels/exact-sums.ts'
+import { fc } from '../properties.ts'
 
 const exponent = exactExponent(1e9)
 const floats = fc.array(fc.float({ min: Math.fround(-1e6), max: Math.fround(1e6), noNaN: true }), {

@@ -11,7 +11,7 @@ import {
   nearest,
   openDevice,
 } from '../../src/index.ts'
-import { CLUSTERING_DEVICES } from './devices.ts'
+import { CLUSTERING_DEVICES_IN_PAGES } from './devices.ts'
 
 const vectors: Matrix = (() => {
   const random = createRandom(21)
@@ -22,7 +22,7 @@ const vectors: Matrix = (() => {
   )
 })()
 
-for (const { name, options: device } of CLUSTERING_DEVICES) {
+for (const { name, options: device } of CLUSTERING_DEVICES_IN_PAGES) {
   describe(`a run on ${name}`, () => {
     test('stops at the round, the tolerance, the time or the fixed point', async () => {
       const base = { k: 10, seed: 1, device }

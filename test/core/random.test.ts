@@ -44,6 +44,7 @@ describe('seeds', () => {
 
 describe('streams', () => {
   const NAMES: Record<keyof Streams, number> = {
+    'sample start': 1,
     seeding: 1,
     trees: 1,
     search: 1,

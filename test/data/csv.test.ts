@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openCsv } from '../../src/data/csv.ts'
 import { csvEncoder } from '../../src/data/csv-write.ts'
+import { fc } from '../properties.ts'
 import { failure } from './failure.ts'
 import { encoded, memorySource } from './memory-source.ts'
 

@@ -1,7 +1,7 @@
 /** Files of every format, damaged at random: the reader gives data, or one CentroidalError whose sentence makes sense. */
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import type { ByteSource } from '../../src/core/bytes.ts'
 import { CentroidalError } from '../../src/core/errors.ts'
 import { createRandom, type Random } from '../../src/core/random.ts'
@@ -19,13 +19,12 @@ import { openParquet } from '../../src/data/parquet.ts'
 import { openSafetensors } from '../../src/data/safetensors.ts'
 import type { Table } from '../../src/data/table.ts'
 import { openVecs, vecsEncoder } from '../../src/data/vecs.ts'
-import { fuzzSeed } from './fuzz-seed.ts'
 import { concat, encoded, memorySource } from './memory-source.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const path = temporaryFolder()
 const CASES = 300
-const SEED = fuzzSeed('damaged-files.test.ts')
+const SEED = inject('testSeed')
 
 const text = (content: string): Uint8Array => new TextEncoder().encode(content)
 const M = sparseMatrix(
@@ -38,17 +37,22 @@ const floats = Float32Array.from({ length: 24 }, (_, i) => i / 3)
 async function readTable(table: Promise<Table | SparseMatrix>): Promise<void> {
   const opened = await table
   if (!('read' in opened)) return
-  await opened.read(0, opened.rows)
-  await opened.names?.()
-  await opened.close()
+  try {
+    await opened.read(0, opened.rows)
+    await opened.names?.()
+  } finally {
+    await opened.close()
+  }
   await readAs(opened, 'f32', 0, opened.type === 'f64' ? opened.rows : 0)
 }
 
 const golden = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(`golden/${name}`, import.meta.url)))
 
-/** HDF5 is read by a library that opens the file itself. */
+let files = 0
+
+/** HDF5 is read by a library that opens the file itself. It may keep a damaged file open and find it again by its name. */
 async function readHdf5(source: ByteSource): Promise<void> {
-  const file = path('damaged.h5')
+  const file = path(`damaged-${files++}.h5`)
   await writeFile(file, await source.read(0, source.size))
   await readTable(openHdf5({ ...source, path: file }))
 }

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { npyEncoder, npyHeader, openNpy } from '../../src/data/npy.ts'
+import { fc } from '../properties.ts'
 import { failure } from './failure.ts'
 import { concat, encoded, memorySource } from './memory-source.ts'
 

@@ -1,13 +1,13 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { VectorSource } from '../../src/core/matrix.ts'
 import { matrix } from '../../src/core/matrix.ts'
 import { npyEncoder } from '../../src/data/npy.ts'
 import { openVectors, readIntegers, readVectors } from '../../src/data/read.ts'
 import { writeLabels, writeVectors } from '../../src/data/write.ts'
+import { fc } from '../properties.ts'
 import { failure } from './failure.ts'
 import { encoded } from './memory-source.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -30,7 +30,12 @@ describe('vectors', () => {
         fc.float32Array({ minLength: rows * cols, maxLength: rows * cols }).map((data) => matrix(data, rows, cols)),
       )
     await fc.assert(
-      fc.asyncProperty(shaped, async (vectors) => {
+      fc.asyncProperty(shaped, async (shape) => {
+        const { rows, cols, data } = shape
+        // Text is read as 64-bit numbers, and refused where 32 bits would lose differences: here columns spread far.
+        const spread = [...Array(cols).fill(3e38), ...Array(cols).fill(-3e38)]
+        const isText = extension === 'csv' || extension === 'tsv'
+        const vectors = isText ? matrix(Float32Array.from([...spread, ...data]), rows + 2, cols) : shape
         await writeVectors(file, vectors)
         expect(await readVectors(file)).toEqual(vectors)
       }),

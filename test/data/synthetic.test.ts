@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { blobs } from '../../src/data/synthetic.ts'
+import { fc } from '../properties.ts'
 import { failure } from './failure.ts'
 
 function nearest(row: ArrayLike<number>, centers: ArrayLike<number>, clusters: number): number {

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openVecs, vecsEncoder } from '../../src/data/vecs.ts'
+import { fc } from '../properties.ts'
 import { failure } from './failure.ts'
 import { concat, encoded, int32, memorySource } from './memory-source.ts'
 

@@ -34,20 +34,26 @@ export function openRefusing(refused: (shader: string) => boolean, options: WebG
       gpu,
       'createShaderModule',
       (create) => (descriptor) =>
-        create(refused(descriptor.label ?? '') ? { ...descriptor, code: 'this driver knows better' } : descriptor),
+        create(refused(descriptor.label ?? '') ? { ...descriptor, code: REFUSED } : descriptor),
     )
   }, options)
 }
 
+const REFUSED = 'this driver knows better'
 const NOTHING = '@compute @workgroup_size(1) fn main() {}'
 
-/** Everything happens as on a GPU, except that dispatches do nothing: memory stays as the host wrote it. */
-export function openIdle(options: WebGpuDeviceOptions, onShader: (shader: string) => void = () => {}): Promise<Device> {
+/**
+ * Everything happens as on a GPU, except that dispatches do nothing: memory stays as the host wrote it. Shaders are refused
+ * by name.
+ */
+export function openIdle(
+  options: WebGpuDeviceOptions,
+  refused: (shader: string) => boolean = () => false,
+): Promise<Device> {
   return openChanged((gpu) => {
     // Shaders that never run need not be compiled.
     replace(gpu, 'createShaderModule', (create) => (descriptor) => {
-      onShader(descriptor.label ?? '')
-      return create({ ...descriptor, code: NOTHING })
+      return create({ ...descriptor, code: refused(descriptor.label ?? '') ? REFUSED : NOTHING })
     })
     replace(
       gpu,

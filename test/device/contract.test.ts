@@ -1,5 +1,5 @@
 /** What every device promises, in Node and in a page. Devices that a test breaks are its own. */
-import fc from 'fast-check'
+
 import { describe, expect, test } from 'vitest'
 import { platform } from '#platform'
 import { CentroidalError } from '../../src/core/errors.ts'
@@ -9,6 +9,7 @@ import { distances } from '../../src/kernels/distances.ts'
 import { DEVICES, onEveryDevice, useBuffers, withRun } from '../kernels/devices.ts'
 import { distanceMatrix } from '../kernels/oracles.ts'
 import { centers } from '../kernels/vectors.ts'
+import { fc } from '../properties.ts'
 import { expectSame } from '../tolerance.ts'
 
 const CLOSED = 'The device is closed: open another one with openDevice().'
@@ -109,7 +110,7 @@ onEveryDevice((opened) => {
           expect(await read(device, right, 0, 64)).toEqual(Array.from(expectedRight))
           scope.free()
         }),
-        { seed: 20_240_303, numRuns: opened.runs },
+        { numRuns: opened.runs },
       )
     })
 

@@ -1,8 +1,9 @@
 /** accumulate given sparse rows: the same sums as over the rows in full. */
-import fc from 'fast-check'
+
 import { describe, expect, test } from 'vitest'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
 import type { RowRange } from '../../src/kernels/rows.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame, expectSameBits, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
 import { NONE, sumsByLabel } from './oracles.ts'

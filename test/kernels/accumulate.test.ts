@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
 import { allocateRows, firstRows, type RowRange, writeRows } from '../../src/kernels/rows.ts'
+import { fc } from '../properties.ts'
 import { clusterTerms, expectClose, expectSame, expectSameBits, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
 import { countOf, NONE, type Rows, type Sums, sumsByLabel } from './oracles.ts'

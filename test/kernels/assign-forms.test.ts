@@ -1,46 +1,6 @@
-/** What the forms of assign on hardware have in common, and how they divide the centres. The results are tested in assign.test.ts. */
+/** How the forms of assign on hardware divide the centres. Their results are tested in assign.test.ts and form-bits.test.ts. */
 import { describe, expect, test } from 'vitest'
-import type { AssignForm } from '../../src/device/forms.ts'
-import { assign, assignWorkspaceBytes } from '../../src/kernels/assign.ts'
 import { packedBytes, packedCenters, packedLayout, splitCenters } from '../../src/kernels/assign-workspace.ts'
-import { expectSame } from '../tolerance.ts'
-import { openFilledWebGpu, useBuffers } from './devices.ts'
-import { centers, points } from './vectors.ts'
-
-async function nearest(form: AssignForm, n: number, k: number, d: number) {
-  const device = await openFilledWebGpu(0xff, { tiled: true, forms: { assign: form } })
-  try {
-    return await useBuffers(device, async (buffers) => {
-      const to = buffers.rows(centers('unit', k, d, 2), d)
-      const labels = buffers.output(n * 4)
-      const distances = buffers.output(n * 4)
-      await assign(device, {
-        points: buffers.rows(points('unit', n, d, 1), d),
-        centers: to,
-        labels: labels.buffer,
-        distances: distances.buffer,
-        workspace: buffers.scope.allocate(assignWorkspaceBytes(to), 'workspace'),
-      })
-      return { labels: await labels.words(), distances: await distances.floats() }
-    })
-  } finally {
-    await device.close()
-  }
-}
-
-describe('forms of assign', () => {
-  test('give the same bits', async () => {
-    for (const [n, k, d] of [
-      [17, 511, 33],
-      [513, 140, 5],
-    ]) {
-      const scalar = await nearest('scalar', n, k, d)
-      const wide = await nearest('wide-tiles', n, k, d)
-      expectSame(wide.labels, scalar.labels)
-      expectSame(wide.distances, scalar.distances)
-    }
-  })
-})
 
 describe('the workspace of packed centres', () => {
   test.each([1, 63, 64, 65, 127, 128, 129, 191, 193, 256, 257, 300, 511, 513, 1000, 10_000])(

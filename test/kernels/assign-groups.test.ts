@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { assignGroups } from '../../src/kernels/assign-groups.ts'
+import { fc } from '../properties.ts'
 import { distanceBound, expectChoices, expectSame } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { bestOf, countOf, type Labelled, NONE, type Rows, squaredDistance } from './oracles.ts'

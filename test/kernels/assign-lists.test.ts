@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { assignLists, NO_LABEL } from '../../src/kernels/assign-lists.ts'
+import { fc } from '../properties.ts'
 import { distanceBound, expectChoices, expectClose, expectSame, isAbsent } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { bestOf, countOf, type Labelled, NONE, type Rows, squaredDistance } from './oracles.ts'

@@ -1,9 +1,10 @@
 /** assign and assign-lists given sparse rows: the same as over the rows in full. */
-import fc from 'fast-check'
+
 import { describe, expect, test } from 'vitest'
 import { assign, assignWorkspaceBytes } from '../../src/kernels/assign.ts'
 import { assignLists } from '../../src/kernels/assign-lists.ts'
 import { distances as distanceKernel } from '../../src/kernels/distances.ts'
+import { fc } from '../properties.ts'
 import { expectChoices, expectClose, expectSame, isAbsent, scoreBound, sparseDistanceBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { bestOf, countOf, lengthOf, longest, NONE, type Rows, ranking, squaredDistance } from './oracles.ts'

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { VectorData } from '../../src/core/matrix.ts'
 import { assign, assignWorkspaceBytes, MOST_NEAREST } from '../../src/kernels/assign.ts'
+import { fc } from '../properties.ts'
 import {
   type Choice,
   distanceBound,
@@ -11,7 +11,7 @@ import {
   isAbsent,
   scoreBound,
 } from '../tolerance.ts'
-import { DEVICES, type OpenedDevice, onDevices, SMALL_LIMITS, withForms } from './devices.ts'
+import { DEVICES, type OpenedDevice, onDevices, SMALL_LIMITS, SOFTWARE_DEVICES, withForms } from './devices.ts'
 import { countOf, lengthOf, longest, NONE, type Rows, ranking, squaredDistance } from './oracles.ts'
 import { anySeed, centers, checkProperty, EXACT, exactFlavour, points, ROUGH, roughFlavour, size } from './vectors.ts'
 
@@ -142,7 +142,7 @@ function split(c: Rows, at: number): [Rows, Rows] {
   return [part(c.data.subarray(0, cut)), part(c.data.subarray(cut))]
 }
 
-/** The default of `tiled` is the scalar form. With small limits centres are cut into several bindings. */
+/** With small limits centres are cut into several bindings. */
 const FORMS = [
   withForms({ assign: 'tiles' }),
   withForms({ assign: 'wide-tiles' }),
@@ -150,7 +150,7 @@ const FORMS = [
   withForms({ assign: 'scalar' }, { ...SMALL_LIMITS, workgroups: 65535 }),
 ]
 
-onDevices([...DEVICES, ...FORMS], (opened) => {
+onDevices([...SOFTWARE_DEVICES, ...FORMS], (opened) => {
   describe('the nearest', () => {
     test.each(SHAPES)('is exact on whole numbers, %i points, %i centres, %i columns', async (n, k, d) => {
       for (const flavour of EXACT) {
@@ -255,7 +255,10 @@ onDevices([...DEVICES, ...FORMS], (opened) => {
       })
     })
   })
+})
 
+// One form serves all hardware.
+onDevices(DEVICES, (opened) => {
   describe('the m nearest', () => {
     test.each([
       [2, 2, 1, 1],

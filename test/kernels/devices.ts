@@ -19,6 +19,8 @@ export interface TestDevice {
   readonly name: string
   /** Runs of a property: software adapters take their time with barriers. */
   readonly runs: number
+  /** Kernels for hardware. Software adapters take seconds to compile each of them. */
+  readonly hardware?: boolean
   open(): Promise<Device>
 }
 
@@ -52,7 +54,6 @@ export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })
   {
     name: 'cpu in place with filled memory',
     runs: 12,
-    inPages: true,
     open: () => openCpuDevice({ shared: false, checks: { fill: 0xff } }),
   },
   {
@@ -66,7 +67,7 @@ export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })
     inPages: true,
     open: () => openFilledWebGpu(0xff, { tiled: false }),
   },
-  { name: 'webgpu in tiles', runs: 6, inPages: true, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
+  { name: 'webgpu in tiles', runs: 6, hardware: true, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
   {
     name: 'webgpu with small limits and filled memory',
     runs: 10,
@@ -75,17 +76,22 @@ export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })
 ]
 
 /**
- * A page has the same WebAssembly engine as Node. It is tested there with shared memory and without, and with both kinds of
- * WebGPU kernels; builds, checks and limits are the same everywhere and are tested in Node.
+ * A page has the same WebAssembly engine as Node and the same compiler of shaders. Kernels are tested there with threads and
+ * with the WebGPU kernels that software adapters run; builds, checks, limits and kernels for hardware are the same everywhere
+ * and are tested in Node. `test/browser/hardware-kernels.test.ts` compiles those for hardware in a page.
  */
 export const DEVICES: readonly TestDevice[] = ALL_DEVICES.filter(
   ({ inPages }) => platform.name === 'node' || inPages === true,
 )
 
+/** For kernels that are tested with each of their forms for hardware by name. */
+export const SOFTWARE_DEVICES: readonly TestDevice[] = DEVICES.filter(({ hardware }) => !hardware)
+
 /** Kernels for hardware where grids fold early and new memory is not zero: for kernels with a hardware form of their own. */
 export const TILES_WITH_SMALL_LIMITS: TestDevice = {
   name: 'webgpu in tiles with small limits and filled memory',
   runs: 6,
+  hardware: true,
   // A workgroup for each leaf or group takes more of them.
   open: () => openFilledWebGpu(0xff, { tiled: true, limits: { ...SMALL_LIMITS, workgroups: 20 } }),
 }
@@ -95,14 +101,13 @@ export const TILES_WITH_SMALL_LIMITS: TestDevice = {
  * them once.
  */
 export const DEVICES_WITH_CUT_TILES: readonly TestDevice[] =
-  platform.name === 'node'
-    ? [...DEVICES.filter(({ name }) => name !== 'webgpu in tiles'), TILES_WITH_SMALL_LIMITS]
-    : DEVICES
+  platform.name === 'node' ? [...SOFTWARE_DEVICES, TILES_WITH_SMALL_LIMITS] : DEVICES
 
 /** An open device that the tests of a block share. */
 export interface OpenedDevice {
   readonly device: Device
   readonly runs: number
+  readonly hardware: boolean
   /** Runs a case and frees its buffers, whatever comes of it. */
   use<T>(work: (buffers: CaseBuffers) => Promise<T>): Promise<T>
 }
@@ -111,12 +116,21 @@ export interface OpenedDevice {
 export function withForms(forms: KernelForms, limits?: Partial<DeviceLimits>): TestDevice {
   const name = `webgpu with ${Object.entries(forms).map((entry) => entry.join(' in '))}`
   const options = { tiled: true, forms, ...(limits ? { limits } : {}) }
-  return { name: limits ? `${name} and small limits` : name, runs: 6, open: () => openFilledWebGpu(0xff, options) }
+  return {
+    name: limits ? `${name} and small limits` : name,
+    runs: 6,
+    hardware: true,
+    open: () => openFilledWebGpu(0xff, options),
+  }
 }
 
-/** The same tests once for each of the devices; each is opened once and closed at the end. */
+/**
+ * The same tests once for each of the devices; each is opened once and closed at the end. Kernels for hardware are left out
+ * in pages.
+ */
 export function onDevices(devices: readonly TestDevice[], define: (opened: OpenedDevice) => void): void {
   for (const entry of devices) {
+    if (entry.hardware && platform.name !== 'node') continue
     describe(entry.name, () => {
       let device: Device | undefined
       beforeAll(async () => {
@@ -127,6 +141,7 @@ export function onDevices(devices: readonly TestDevice[], define: (opened: Opene
       })
       define({
         runs: entry.runs,
+        hardware: entry.hardware === true,
         get device() {
           if (device === undefined) throw new Error(`${entry.name} is not open`)
           return device

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { distances } from '../../src/kernels/distances.ts'
+import { fc } from '../properties.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
-import { DEVICES, type OpenedDevice, onDevices, withForms } from './devices.ts'
+import { type OpenedDevice, onDevices, SOFTWARE_DEVICES, withForms } from './devices.ts'
 import { distanceMatrix, type Rows } from './oracles.ts'
 import { anySeed, centers, checkProperty, EXACT, exactFlavour, points, ROUGH, roughFlavour, size } from './vectors.ts'
 
@@ -32,7 +32,7 @@ async function run(opened: OpenedDevice, x: Rows, c: Rows): Promise<Float32Array
   })
 }
 
-onDevices([...DEVICES, withForms({ distances: 'tiles' }), withForms({ distances: 'products' })], (opened) => {
+onDevices([...SOFTWARE_DEVICES, withForms({ distances: 'tiles' }), withForms({ distances: 'products' })], (opened) => {
   describe('distances', () => {
     test.each(SHAPES)('are exact on whole numbers, %i points, %i centres, %i columns', async (n, k, d) => {
       for (const flavour of EXACT) {

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bookStride, codeBytes, codeStride, encode, errorBytes } from '../../src/kernels/encode.ts'
+import { fc } from '../properties.ts'
 import { distanceBound, expectChoices, expectClose, expectSame, scoreBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { columns, countOf, lengthOf, longest, type Rows, ranking, squaredDistance } from './oracles.ts'

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import {
@@ -12,6 +11,7 @@ import {
   mergeExact,
   mergeExactInto,
 } from '../../src/kernels/exact-sums.ts'
+import { fc } from '../properties.ts'
 import { expectSame, expectSameBits } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { floatOf, mergedInGroups, shuffled, spreadFloats, unitsIn, wordsOf } from './exact-numbers.ts'

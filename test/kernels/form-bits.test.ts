@@ -35,6 +35,8 @@ describe.each(['assign', 'assignBytes'] as const)('%s', (kernel) => {
     [131, 3, 5],
     [70, 37, 33],
     [150, 301, 68],
+    // Few points: the centres are divided among workgroups.
+    [17, 511, 33],
   ])('%i points, %i centres, %i columns', async (rows, k, cols) => {
     const [list] = SAME_BITS[kernel]
     const random = createRandom(rows)

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { createRandom, shuffle } from '../../src/core/random.ts'
 import { labelCells } from '../../src/kernels/label-cells.ts'
+import { fc } from '../properties.ts'
 import { expectSame } from '../tolerance.ts'
 import { onEveryDevice } from './devices.ts'
 import { anySeed, checkProperty, size } from './vectors.ts'

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gram, matmul } from '../../src/kernels/matmul.ts'
 import { paddedCols } from '../../src/kernels/rows.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame, expectSameBits, sumBound } from '../tolerance.ts'
-import { DEVICES, type OpenedDevice, onDevices, unpadded, withForms } from './devices.ts'
+import { type OpenedDevice, onDevices, SOFTWARE_DEVICES, unpadded, withForms } from './devices.ts'
 import { columnProducts, countOf, type Rows, rowProducts } from './oracles.ts'
 import { anyFlavour, anySeed, centers, checkProperty, EXACT, points, ROUGH, size } from './vectors.ts'
 
@@ -27,7 +27,7 @@ async function runGram(opened: OpenedDevice, a: Rows, b: Rows): Promise<Float32A
   })
 }
 
-onDevices([...DEVICES, withForms({ matmul: 'tiles', gram: 'tiles' })], (opened) => {
+onDevices([...SOFTWARE_DEVICES, withForms({ matmul: 'tiles', gram: 'tiles' })], (opened) => {
   describe('matmul', () => {
     test.each([
       [1, 1, 1],

@@ -107,17 +107,19 @@ export function expectProposals(
   places: Iterable<Place>,
 ): void {
   const wrong: string[] = []
+  const candidates = new Map<number, Set<number>>()
   for (const { group, point, place } of places) {
     const own = oracle.labels[point]
     const leave = oracle.mayLeave(point)
     if (leave === 'perhaps') continue
-    const candidates = candidatesOf({ ...given, labels: oracle.labels }, group)
-    candidates.delete(own)
-    const gains = new Map([...candidates].map((candidate) => [candidate, oracle.gainOf(point, candidate)]))
-    const sure = leave === 'no' ? [] : [...gains.values()].map(({ gain, slack }) => gain - slack)
+    const among = candidates.get(group) ?? candidatesOf({ ...given, labels: oracle.labels }, group)
+    candidates.set(group, among)
+    const others = [...among].filter((candidate) => candidate !== own)
+    const gains = others.map((candidate) => oracle.gainOf(point, candidate))
+    const sure = leave === 'no' ? [] : gains.map(({ gain, slack }) => gain - slack)
     const best = Math.max(0, ...sure)
     const proposed = proposals[place]
-    const found = gains.get(proposed)
+    const found = gains[others.indexOf(proposed)]
     const needed = given.first ? 0 : best
     if (proposed === NONE ? best > 0 : leave === 'no' || !found || !(found.gain + found.slack >= needed))
       wrong.push(

@@ -1,10 +1,11 @@
 /** move-gains and apply-moves given sparse rows: moves that pay, as the rows in full say. */
-import fc from 'fast-check'
+
 import { describe, expect, test } from 'vitest'
 import type { SparseMatrix } from '../../src/core/sparse.ts'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
 import { moveBatches, prepareMoves } from '../../src/kernels/apply-moves.ts'
 import { createMoveWorkspace, createMovingClusters } from '../../src/kernels/move-gains.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { type Case, candidatesOf, GROUP, makeCase, Oracle } from './moving-rows.ts'

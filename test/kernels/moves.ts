@@ -90,8 +90,12 @@ export function candidatesOf(given: MoveCase, group: number): Set<number> {
   return new Set(among.lists.subarray(group * among.width, (group + 1) * among.width))
 }
 
+type Measured = ReturnType<MoveOracle['measure']>
+
 interface Cluster {
   readonly points: Set<number>
+  /** Of all its points, once it was asked for; forgotten when a point comes or goes. */
+  measured?: Measured | undefined
   /** How far the centre may be from the true one, and the mass, on the device. */
   centerError: number
   massError: number
@@ -111,6 +115,9 @@ export class MoveOracle {
   readonly #given: MoveCase
   readonly #clusters: Cluster[]
   readonly #longest: number
+  /** Clusters without one of their points, and gains: asked for many times, and valid until the next move. */
+  readonly #without = new Map<number, Measured>()
+  readonly #gains = new Map<number, Gain>()
 
   constructor(given: MoveCase) {
     this.#given = given
@@ -164,14 +171,29 @@ export class MoveOracle {
     return { sum, total, mass, center, length: Math.hypot(...center), objective }
   }
 
+  #whole(cluster: Cluster): Measured {
+    cluster.measured ??= this.measure(cluster.points)
+    return cluster.measured
+  }
+
+  /** The cluster of a point as it would be without it. */
+  #rest(point: number): Measured {
+    let rest = this.#without.get(point)
+    if (rest === undefined) {
+      const left = new Set(this.#clusters[this.labels[point]].points)
+      left.delete(point)
+      rest = this.measure(left)
+      this.#without.set(point, rest)
+    }
+    return rest
+  }
+
   /** 'no', 'yes', or too close to say: a cluster keeps its last point and its last weight. */
   mayLeave(point: number): 'yes' | 'no' | 'perhaps' {
     const own = this.#clusters[this.labels[point]]
     if (own.points.size < 2) return 'no'
-    const left = new Set(own.points)
-    left.delete(point)
     const weight = this.weight(point)
-    const { mass } = this.measure(left)
+    const { mass } = this.#rest(point)
     if (this.#given.unit) {
       // The rest must have a direction: see wasm/prices.ts.
       if (weight === 0 && mass > 0) return 'yes'
@@ -182,13 +204,20 @@ export class MoveOracle {
 
   /** What the objective does if the point goes: both clusters added up again, without it and with it. */
   gainOf(point: number, to: number): Gain {
+    const key = point * this.#given.k + to
+    const known = this.#gains.get(key)
+    if (known) return known
+    const gain = this.#measureGain(point, to)
+    this.#gains.set(key, gain)
+    return gain
+  }
+
+  #measureGain(point: number, to: number): Gain {
     const from = this.#clusters[this.labels[point]]
     const target = this.#clusters[to]
-    const left = new Set(from.points)
-    left.delete(point)
-    const here = this.measure(from.points)
-    const there = this.measure(target.points)
-    const hereAfter = this.measure(left)
+    const here = this.#whole(from)
+    const there = this.#whole(target)
+    const hereAfter = this.#rest(point)
     const thereAfter = this.measure([...target.points, point])
     const lost = here.objective - hereAfter.objective
     const won = thereAfter.objective - there.objective
@@ -245,14 +274,17 @@ export class MoveOracle {
     this.#step(this.#clusters[this.labels[point]], point, weight, -1)
     this.#step(this.#clusters[to], point, weight, 1)
     this.labels[point] = to
+    this.#without.clear()
+    this.#gains.clear()
   }
 
   #step(cluster: Cluster, point: number, weight: number, sign: number): void {
     const { x, unit } = this.#given
-    const before = this.measure(cluster.points)
+    const before = this.#whole(cluster)
     if (sign > 0) cluster.points.add(point)
     else cluster.points.delete(point)
-    const after = this.measure(cluster.points)
+    cluster.measured = undefined
+    const after = this.#whole(cluster)
     const reach = before.length + lengthOf(x, point)
     const mass = Math.max(after.mass, 1e-30)
     if (unit) {

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { project } from '../../src/kernels/project.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { countOf, projections, type Rows } from './oracles.ts'

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { respondAll, respondLists } from '../../src/kernels/respond.ts'
+import { fc } from '../properties.ts'
 import { expectClose, expectSame } from '../tolerance.ts'
-import { DEVICES, type OpenedDevice, onDevices, SMALL_LIMITS, withForms } from './devices.ts'
+import { type OpenedDevice, onDevices, SMALL_LIMITS, SOFTWARE_DEVICES, withForms } from './devices.ts'
 import { allOf, bestAnswers, laidOut, logSumExp, type MixtureCase, makeMixture, rankOf } from './mixtures.ts'
 import { countOf, NONE, squaredDistance } from './oracles.ts'
 import { anySeed, checkProperty, EXACT, exactFlavour, size } from './vectors.ts'
@@ -112,7 +112,7 @@ const TILES = [
   withForms({ respond: 'products' }, { ...SMALL_LIMITS, workgroups: 65535 }),
 ]
 
-onDevices([...DEVICES, ...TILES], (opened) => {
+onDevices([...SOFTWARE_DEVICES, ...TILES], (opened) => {
   describe('respond', () => {
     test.each([
       [1, 1, 1, 1, 1],

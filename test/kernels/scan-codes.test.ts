@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bookStride, codeStride } from '../../src/kernels/encode.ts'
 import { codeLayout, mergeRanked, NO_QUERY, type ScanTask, scanCodes } from '../../src/kernels/scan-codes.ts'
+import { fc } from '../properties.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
 import { DEVICES, type OpenedDevice, onDevices } from './devices.ts'
 import { anySeed, centers, checkProperty, type Flavour, wholeNumbers } from './vectors.ts'

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { scanPasses, scanWorkspaceBytes } from '../../src/kernels/scan.ts'
+import { fc } from '../properties.ts'
 import { expectSame } from '../tolerance.ts'
 import { DEVICES, type OpenedDevice, onDevices } from './devices.ts'
 import { anySeed, checkProperty, size, wholeNumbers } from './vectors.ts'

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LEAST_SHARE } from '../../shaders/shares.ts'
 import { sharesOfAll, sharesOfLists } from '../../src/kernels/shares.ts'
+import { fc } from '../properties.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { allOf, bestAnswers, laidOut, logSumExp, type MixtureCase, makeMixture, rankOf } from './mixtures.ts'

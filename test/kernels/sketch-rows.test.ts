@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { paddedCols } from '../../src/kernels/rows.ts'
 import { sketchRows } from '../../src/kernels/sketch-rows.ts'
+import { fc } from '../properties.ts'
 import { expectSame, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { countOf, type Rows, rowProducts } from './oracles.ts'

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RowRange } from '../../src/kernels/rows.ts'
 import { type TallyResult, tally, tallyWorkspaceBytes } from '../../src/kernels/tally.ts'
+import { fc } from '../properties.ts'
 import { expectClose, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
 import { anySeed, centers, checkProperty, size, weights, wholeNumbers } from './vectors.ts'

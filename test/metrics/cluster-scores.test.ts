@@ -1,5 +1,5 @@
 /** Scores of a clustering: against scikit-learn, against plain oracles, and by what they promise. */
-import fc from 'fast-check'
+
 import { describe, expect, test } from 'vitest'
 import {
   blobs,
@@ -13,6 +13,7 @@ import {
   sparseMatrix,
   type VectorInput,
 } from '../../src/index.ts'
+import { fc } from '../properties.ts'
 import { CLUSTER_SCORES } from './golden/cluster-scores.ts'
 
 type Labels = ArrayLike<number>

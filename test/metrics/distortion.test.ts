@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CentroidalError } from '../../src/core/errors.ts'
 import { matrix } from '../../src/core/matrix.ts'
 import { distortion, imbalance } from '../../src/metrics/distortion.ts'
+import { fc } from '../properties.ts'
 
 const vectors = matrix(Float32Array.of(0, 0, 3, 4, 1, 1), 3, 2)
 const centers = matrix(Float32Array.of(0, 0, 1, 0), 2, 2)

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CentroidalError } from '../../src/core/errors.ts'
 import {
@@ -8,6 +7,7 @@ import {
   normalizedMutualInformation as nmi,
   purity,
 } from '../../src/metrics/partition.ts'
+import { fc } from '../properties.ts'
 
 const labeling = (maxLabel = 6) => fc.array(fc.integer({ min: 0, max: maxLabel }), { minLength: 1, maxLength: 60 })
 const twoLabelings = labeling().chain((a) =>

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { averagePrecision, judgeRankings, meanAveragePrecision, nsScore } from '../../src/metrics/ranking.ts'
+import { fc } from '../properties.ts'
 
 describe('average precision', () => {
   test.each([

@@ -1,16 +1,14 @@
 /** Data of extreme kinds through every quantizer: codes decode to finite vectors, as far away as reported. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { QUANTIZER_TYPES } from '../../src/quantize/options.ts'
 import { trainQuantizer } from '../../src/quantize/train.ts'
 import { KINDS } from '../clustering/extreme-kinds.ts'
 
-declare const process: { env: Record<string, string | undefined> } | undefined
-const env = typeof process === 'undefined' ? {} : process.env
-const seed = Number(env.CENTROIDAL_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 32))
+const seed = inject('testSeed')
 
-describe(`extreme data, CENTROIDAL_FUZZ_SEED=${seed}`, () => {
+describe(`extreme data, CENTROIDAL_TEST_SEED=${seed}`, () => {
   let device: Awaited<ReturnType<typeof openDevice>>
   beforeAll(async () => {
     device = await openDevice({ kind: 'cpu', threads: 1 })

@@ -75,66 +75,102 @@ const roomOf = (path: string): string => path.split('/')[1]
 const inSrc = sources('src')
 const library = inSrc.filter(({ path }) => path !== 'src/index.ts' && roomOf(path) !== 'cli')
 
+/** One line for each violation, so that a failing test lists all of them. */
+function violations<T extends { readonly path: string }>(
+  files: readonly T[],
+  rule: (file: T) => readonly (string | false)[],
+): string[] {
+  expect(files.length).toBeGreaterThan(0)
+  return files.flatMap((file) =>
+    rule(file)
+      .filter((text) => text !== false)
+      .map((text) => `${file.path}: ${text}`),
+  )
+}
+
 describe('rooms', () => {
-  test.each(library)('$path imports only what lies below it', ({ path, imports }) => {
-    const room = roomOf(path)
-    expect(ROOMS).toContain(room)
-    const allowed = new Set([room, ...(ONLY[room] ?? ROOMS.slice(0, ROOMS.indexOf(room)))])
-    for (const target of imports) {
-      if (target.startsWith('shaders/')) expect(['kernels', 'clustering']).toContain(room)
-      else if (target.startsWith('wasm/')) expect(path.startsWith('src/device/cpu/')).toBe(true)
-      else if (target === 'package.json') expect(path).toBe('src/distributed/version.ts')
-      else expect(allowed, `${path} imports ${target}`).toContain(roomOf(target))
-    }
+  test('every file is in a room of the list', () => {
+    expect(library.map(({ path }) => roomOf(path)).filter((room) => !ROOMS.includes(room))).toEqual([])
   })
 
-  test.each([...sources('src/cli'), ...sources('demos'), ...sources('bench'), ...sources('fuzz')])(
-    '$path uses the library by its door',
-    ({ path, imports }) => {
+  test('files import only from rooms above theirs', () => {
+    const wrong = violations(library, ({ path, imports }) => {
+      const room = roomOf(path)
+      const rooms = [room, ...(ONLY[room] ?? ROOMS.slice(0, ROOMS.indexOf(room)))]
+      const allowed = (target: string): boolean => {
+        if (target.startsWith('shaders/')) return ['kernels', 'clustering'].includes(room)
+        if (target.startsWith('wasm/')) return path.startsWith('src/device/cpu/')
+        if (target === 'package.json') return path === 'src/distributed/version.ts'
+        return rooms.includes(roomOf(target))
+      }
+      return imports.map((target) => !allowed(target) && `imports ${target}`)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('command line, demos, benchmarks and fuzzing use the library by src/index.ts alone', () => {
+    const outside = ['src/cli', 'demos', 'bench', 'fuzz'].flatMap(sources)
+    const wrong = violations(outside, ({ path, imports }) => {
       const own = path.startsWith('src/cli/') ? 'src/cli/' : `${path.split('/')[0]}/`
-      for (const target of imports) {
-        expect(
-          ['src/index.ts', 'package.json'].includes(target) || target.startsWith(own),
-          `${path} imports ${target}`,
-        ).toBe(true)
-      }
-    },
-  )
-
-  test.each(pagesOf('demos'))('%s loads what is in demos alone', (path) => {
-    const html = readFileSync(join(ROOT, path), 'utf8')
-    for (const [, target] of html.matchAll(/(?:src|href)="([^"#]+)"/g)) {
-      expect(relative(ROOT, resolve(ROOT, dirname(path), target)), `${path} loads ${target}`).toMatch(/^demos\//)
-    }
+      const allowed = (target: string): boolean =>
+        ['src/index.ts', 'package.json'].includes(target) || target.startsWith(own)
+      return imports.map((target) => !allowed(target) && `imports ${target}`)
+    })
+    expect(wrong).toEqual([])
   })
 
-  test.each(sources('shaders'))(
-    '$path knows only types of the library, and how to declare shaders',
-    ({ path, text }) => {
-      for (const [line, file] of text.matchAll(/^import .*\.\.\/src\/(.*)'$/gm)) {
-        if (!['device/declared-shader.ts', 'device/fields.ts'].includes(file))
-          expect(line, path).toMatch(/^import type /)
-      }
-    },
-  )
+  test('pages load only what is in demos', () => {
+    const pages = pagesOf('demos').map((path) => ({ path, html: readFileSync(join(ROOT, path), 'utf8') }))
+    const wrong = violations(pages, ({ path, html }) =>
+      [...html.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, target]) => {
+        const loaded = relative(ROOT, resolve(ROOT, dirname(path), target))
+        return !loaded.startsWith('demos/') && `loads ${target}`
+      }),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('shaders import only types of the library, and how to declare shaders', () => {
+    const wrong = violations(sources('shaders'), ({ text }) =>
+      [...text.matchAll(/^import .*\.\.\/src\/(.*)'$/gm)].map(
+        ([line, file]) =>
+          !['device/declared-shader.ts', 'device/fields.ts'].includes(file) && !line.startsWith('import type ') && line,
+      ),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('property tests take fast-check with the seed of the run', () => {
+    const direct = ['test/properties.ts', 'test/distributed/values.test.ts']
+    const tests = sources('test').filter(({ path }) => !direct.includes(path))
+    const wrong = violations(tests, ({ text }) => [/^import .* from 'fast-check'/m.test(text) && 'imports fast-check'])
+    expect(wrong).toEqual([])
+  })
 })
 
 describe('what stands where', () => {
-  test.each(library)('$path', ({ path, text }) => {
-    const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '')
-    const namesGpu = /\bGPU[A-Z]\w+|navigator\.gpu/.test(code)
-    expect(namesGpu && !/^src\/(device\/webgpu|platform)\//.test(path), 'only device/webgpu names a GPU object').toBe(
-      false,
-    )
-    expect(/\bconsole\.|process\.std(out|err)/.test(code), 'only the command line prints').toBe(false)
-    expect(/^(export )?(let|var) /m.test(code), 'no mutable state of a module').toBe(false)
-    expect(/createBuffer\(/.test(code) && !path.startsWith('src/device/webgpu/')).toBe(false)
+  test('GPU objects, printing and state of modules', () => {
+    const wrong = violations(library, ({ path, text }) => {
+      const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '')
+      const mayNameGpu = /^src\/(device\/webgpu|platform)\//.test(path)
+      const mayAllocate = path.startsWith('src/device/webgpu/')
+      return [
+        /\bGPU[A-Z]\w+|navigator\.gpu/.test(code) && !mayNameGpu && 'only device/webgpu names a GPU object',
+        /\bconsole\.|process\.std(out|err)/.test(code) && 'only the command line prints',
+        /^(export )?(let|var) /m.test(code) && 'no mutable state of a module',
+        /createBuffer\(/.test(code) && !mayAllocate && 'only device/webgpu makes GPU buffers',
+      ]
+    })
+    expect(wrong).toEqual([])
   })
 
   const everything = [...inSrc, ...['shaders', 'wasm', 'test', 'bench', 'demos', 'fuzz', 'scripts'].flatMap(sources)]
-  test.each(everything)('$path is short and well named', ({ path, lines }) => {
-    expect(lines).toBeLessThanOrEqual(360)
-    expect(path).not.toMatch(/util|helper|misc/i)
+  test('files are short and well named', () => {
+    const wrong = violations(everything, ({ path, lines }) => [
+      lines > 360 && `${lines} lines`,
+      /util|helper|misc/i.test(path) && 'says nothing by its name',
+    ])
+    expect(wrong).toEqual([])
   })
 
   test('every kernel has the same name in every room', () => {
@@ -175,8 +211,7 @@ describe('what stands where', () => {
   test('no path or address of a machine', () => {
     const strangers =
       /\/(root|home|work)\/|https?:\/\/(?!(localhost|127\.0\.0\.1|www\.w3\.org|doi\.org|arxiv\.org))\S*registry/
-    for (const { path, text } of everything) {
-      if (path !== 'test/structure/rooms.test.ts') expect(strangers.test(text), path).toBe(false)
-    }
+    const others = everything.filter(({ path }) => path !== 'test/structure/rooms.test.ts')
+    expect(violations(others, ({ text }) => [strangers.exec(text)?.[0] ?? false])).toEqual([])
   })
 })

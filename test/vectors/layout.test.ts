@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cutRows } from '../../src/device/plan.ts'
 import { layOutRows, partsOf } from '../../src/vectors/layout.ts'
+import { fc } from '../properties.ts'
 
 /** Row numbers of some ranges, one after the other. */
 const rowsOf = (ranges: readonly { first: number; count: number }[]): number[] =>

@@ -53,6 +53,7 @@ const START_HELP: Readonly<Partial<Record<StartName, string>>> = {
   kpp: 'greedy k-means++',
   parallel: 'k-means||',
   tree: 'cells of a partition tree',
+  sample: 'a clustering of a sample: up to 64 vectors for each cluster, a quarter of all at most',
   hkm: 'leaves of a tree of small k-means',
   bisecting: 'clusters split in two until there are k',
   none: 'a random label for every vector',

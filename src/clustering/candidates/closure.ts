@@ -41,6 +41,19 @@ export function closureCandidates(state: RunState): CandidateSource {
   return new ClosureSource(state)
 }
 
+/** Trees that a run begins with whose start was a clustering of a sample. */
+const TREES_AFTER_SAMPLE = 2
+/** Points of a leaf of k-means# unless told: leaves of large clusters hold few different labels, and have more points. */
+const LEAF_SIZE = 16
+const LEAF_SIZE_OF_LARGE = 32
+const LARGE_CLUSTER = 256
+
+function leafSizeFor({ settings, points, k }: RunState): number {
+  const asked = settings.leafSize as number
+  if (asked > 0) return asked
+  return points.rows >= LARGE_CLUSTER * k ? LEAF_SIZE_OF_LARGE : LEAF_SIZE
+}
+
 class ClosureSource implements CandidateSource {
   readonly #everything = allCandidates()
   readonly #trees = new Map<PointPart, PartitionTree[]>()
@@ -149,9 +162,12 @@ class ClosureSource implements CandidateSource {
 
   async #treesOf(state: RunState, part: PointPart): Promise<readonly PartitionTree[]> {
     const { device, points, seed } = state
-    const leafSize = state.settings.leafSize as number
+    const leafSize = leafSizeFor(state)
     const trees = this.#trees.get(part) ?? []
     this.#trees.set(part, trees)
+    // Clusters of a sample are nearly right: one tree at a time would show each point too few others.
+    if (state.sample && !points.layout.separate)
+      this.#wanted = Math.max(this.#wanted, Math.min(this.#most, this.#visits, TREES_AFTER_SAMPLE))
     this.#use.grown = Math.max(this.#use.grown, this.#wanted)
     for (let number = trees.length; number < this.#wanted; number++) {
       const tree = { leafSize, seed, number }

@@ -26,7 +26,14 @@ const MOVE_OPTIONS: readonly MethodOption[] = [
 ]
 
 /** Moves make more of neighbours than means do: larger leaves than in the closures paper pay off. */
-const LEAF_SIZE = 16
+const LEAF_OPTION: MethodOption = {
+  name: 'leafSize',
+  kind: 'whole',
+  least: 0,
+  most: 10_000,
+  fallback: 0,
+  help: 'most points of a tree leaf; 0: 16, or 32 from 256 vectors for each cluster on',
+}
 
 export const sharp: Method = {
   summary: 'k-means#: points move one after another, as soon as that lowers the objective',
@@ -52,10 +59,7 @@ export const sharp: Method = {
 
 export const closuresSharp: Method = {
   summary: 'k-means# among the clusters of neighbours, as closures looks at them: for many clusters',
-  options: [
-    ...CLOSURE_OPTIONS.map((option) => (option.name === 'leafSize' ? { ...option, fallback: LEAF_SIZE } : option)),
-    ...MOVE_OPTIONS,
-  ],
+  options: [...CLOSURE_OPTIONS.map((option) => (option.name === 'leafSize' ? LEAF_OPTION : option)), ...MOVE_OPTIONS],
   start: 'tree',
   relocates: true,
   candidates: closureCandidates,

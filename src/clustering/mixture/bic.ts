@@ -4,7 +4,7 @@
  * not depend on the number of points.
  */
 import type { Mixture } from '../../models/mixture.ts'
-import { jointVariance } from './join.ts'
+import { jointVariance, sharesOfPair } from './join.ts'
 
 /** A mixture with its means, on the host: [k][d] in the points' frame. */
 export interface HostMixture extends Mixture {
@@ -50,7 +50,7 @@ export function mergeLoss(
   const both = a + b
   const joint = jointVariance([a, variances[i]], [b, variances[j]], squaredGap, cols)
   const likelihood = (cols / 2) * (a * Math.log(joint / variances[i]) + b * Math.log(joint / variances[j]))
-  return likelihood - both * choiceEntropy(a / both)
+  return likelihood - both * choiceEntropy(sharesOfPair(a, b)[0])
 }
 
 /**

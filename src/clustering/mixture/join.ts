@@ -8,8 +8,14 @@ export function jointVariance(
   squared: number,
   cols: number,
 ): number {
+  const [p, q] = sharesOfPair(a, b)
+  return p * u + q * v + (p * q * squared) / cols
+}
+
+/** What each of two components has of their weight. Two without weight count alike. */
+export function sharesOfPair(a: number, b: number): readonly [number, number] {
   const both = a + b
-  return (a * u + b * v) / both + (((a * b) / both ** 2) * squared) / cols
+  return both > 0 ? [a / both, b / both] : [0.5, 0.5]
 }
 
 /** In place, and of `centers`, [k][d], too. With `unit` means are brought to length one. */
@@ -22,13 +28,13 @@ export function joinComponents(
   const cols = centers.length / weights.length
   for (const [component, other] of joined) {
     const [a, b] = [weights[component], weights[other]]
-    const both = a + b
+    const [p, q] = sharesOfPair(a, b)
     const mean = new Float64Array(cols)
     let squared = 0
     let length = 0
     for (let j = 0; j < cols; j++) {
       const [from, to] = [centers[component * cols + j], centers[other * cols + j]]
-      mean[j] = (a * from + b * to) / both
+      mean[j] = p * from + q * to
       squared += (from - to) ** 2
       length += mean[j] ** 2
     }
@@ -38,6 +44,6 @@ export function joinComponents(
       other * cols,
     )
     variances[other] = jointVariance([a, variances[component]], [b, variances[other]], squared, cols)
-    weights[other] = both
+    weights[other] = a + b
   }
 }

@@ -23,7 +23,7 @@ import {
   type ShaderFeatures,
   type Work,
 } from '../contract.ts'
-import type { KernelForms } from '../forms.ts'
+import { type KernelForms, softwareTiles, type TiledKernel } from '../forms.ts'
 import type { DeviceSpeed } from '../speed.ts'
 import { type RequestedGpu, requestGpu, type WebGpuDeviceOptions } from './adapter.ts'
 import { BindGroupCache } from './bind-groups.ts'
@@ -51,6 +51,7 @@ class WebGpuDevice implements Device, GpuTarget {
   info: DeviceInfo
   readonly features: ShaderFeatures
   readonly tiled: boolean
+  readonly softwareTiles: readonly TiledKernel[]
   readonly notes: string[] = []
   forms: KernelForms
   readonly #gpu: GPUDevice
@@ -82,6 +83,7 @@ class WebGpuDevice implements Device, GpuTarget {
     this.info = info
     this.features = features
     this.tiled = options.tiled ?? !info.software
+    this.softwareTiles = options.tiled === undefined && info.software ? softwareTiles(info.name) : []
     this.forms = options.forms ?? {}
     this.#pipelines = new PipelineCache(gpu, features)
     this.#uniforms = new UniformRing(gpu)

@@ -3,7 +3,7 @@
  * are listed and their pipelines compiled, all at the same time. If one fails, the work is asked for its passes again:
  *
  * 1. `usable` is false for the shader, and kernels with several forms for hardware take the next one;
- * 2. a work that still needs it is asked as if for a software adapter, whose forms need no workgroup memory;
+ * 2. a work that still needs it is asked for its forms without tiles, which need no workgroup memory;
  * 3. a work that needs it even then fails with the compiler's message.
  */
 import type { ComputePass, GpuTarget, Shader, Work } from '../contract.ts'
@@ -30,7 +30,7 @@ export async function usableTarget(
     // Asked again, a kernel may do without shaders that it did not know about.
     if (known.size === 0) continue
     if (target !== gpu) throw failure
-    target = changed(gpu, { tiled: false, forms: {} })
+    target = changed(gpu, { tiled: false, softwareTiles: [], forms: {} })
   }
 }
 
@@ -42,12 +42,13 @@ export async function compile(passes: readonly ComputePass[], pipelines: Pipelin
 
 function changed(
   gpu: GpuTarget,
-  changes: Partial<Pick<GpuTarget, 'tiled' | 'forms' | 'operationsPerPass'>>,
+  changes: Partial<Pick<GpuTarget, 'tiled' | 'softwareTiles' | 'forms' | 'operationsPerPass'>>,
 ): GpuTarget {
   return {
     limits: gpu.limits,
     features: gpu.features,
     tiled: changes.tiled ?? gpu.tiled,
+    softwareTiles: changes.softwareTiles ?? gpu.softwareTiles,
     forms: changes.forms ?? gpu.forms,
     // Changes while the work runs.
     get operationsPerPass() {

@@ -85,7 +85,7 @@ describe('a sweep of many vectors', () => {
     '%s: about as good as clusterings of their own, in few rounds',
     async (method) => {
       const ratios: number[] = []
-      for (const seed of [1, 2]) {
+      for (const seed of method === 'lloyd' ? [1, 2] : [1]) {
         const { steps } = await sweep(cloud, { k: { from: 6, to: 200, steps: 6 }, method, seeds: 1, seed, device })
         for (const { k, distortion, rounds } of steps) {
           const own = await cluster(cloud, { k, method, seed, device })

@@ -1,0 +1,83 @@
+/** Which forms software adapters use, for kernels that some of them run faster in tiles. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ComputePass, Device, Work } from '../../src/device/contract.ts'
+import { softwareTiles } from '../../src/device/forms.ts'
+import { openDevice } from '../../src/device/open.ts'
+import { distances } from '../../src/kernels/distances.ts'
+import { gram, matmul } from '../../src/kernels/matmul.ts'
+import { respondAll } from '../../src/kernels/respond.ts'
+import { allocateRows, type DeviceRows } from '../../src/kernels/rows.ts'
+import { type CaseBuffers, useBuffers, withRun } from './devices.ts'
+
+test('are fixed for each driver', () => {
+  expect(softwareTiles('google swiftshader SwiftShader driver 5.0.0')).toEqual(['gram', 'respond'])
+  expect(softwareTiles('mesa software llvmpipe: Mesa 25.0.7')).toEqual(['distances', 'respond'])
+  expect(softwareTiles('another adapter')).toEqual([])
+})
+
+/** n x k results, each a sum of d terms. */
+type Call = (buffers: CaseBuffers, device: Device, n: number, k: number, d: number) => Promise<void>
+
+/** The sizes are those of large calls; what is listed only needs no memory of that size. */
+const rows = ({ scope }: CaseBuffers, n: number, d: number): DeviceRows => ({
+  ...allocateRows(scope, 1, d, 'f32', 'rows'),
+  rows: n,
+})
+
+const CALLS: Record<'matmul' | 'gram' | 'distances' | 'respond', Call> = {
+  matmul: (buffers, device, n, k, d) =>
+    matmul(device, { a: rows(buffers, n, d), b: rows(buffers, k, d), out: rows(buffers, n, k) }),
+  gram: (buffers, device, n, k, d) =>
+    gram(device, { a: rows(buffers, d, n), b: rows(buffers, d, k), out: buffers.output(4).buffer }),
+  distances: (buffers, device, n, k, d) =>
+    distances(device, { points: rows(buffers, n, d), centers: rows(buffers, k, d), out: buffers.output(4).buffer }),
+  respond(buffers, device, n, k, d) {
+    const [scales, best, logs, evidence] = Array.from({ length: 4 }, () => buffers.output(4).buffer)
+    return respondAll(device, {
+      ...{ points: rows(buffers, n, d), centers: rows(buffers, k, d), m: 1 },
+      ...{ scales, best, logs, evidence },
+    })
+  },
+}
+/** Shaders that a call runs; nothing is executed. */
+async function shadersOf(device: Device, call: Call, shape: readonly [number, number, number]): Promise<string[]> {
+  let passes: ComputePass[] = []
+  const list = (work: Work) => {
+    passes = [...work.webgpu(device as never)]
+    return Promise.resolve()
+  }
+  await useBuffers(withRun(device, list), (buffers) => call(buffers, buffers.device, ...shape))
+  return passes.map(({ shader }) => shader.name)
+}
+
+const isInTiles = (names: readonly string[]): boolean => names.some((name) => name.includes('tiles'))
+
+describe('on this adapter', () => {
+  let device: Device
+  let plain: Device
+  beforeAll(async () => {
+    device = await openDevice({ kind: 'webgpu', tune: false })
+    plain = await openDevice({ kind: 'webgpu', tiled: false })
+  })
+  afterAll(async () => {
+    await device.close()
+    await plain.close()
+  })
+
+  test.each([
+    ['large calls that fill the tiles', [128 * 1024, 128, 128], true],
+    ['small calls', [128 * 32, 128, 128], false],
+    ['half empty tiles', [256 * 1024, 64, 128], false],
+    ['short sums', [512 * 1024, 128, 32], false],
+  ] as const)('are tiles or not, %s', async (_, [n, k, d], suited) => {
+    const tiled = device.info.software ? softwareTiles(device.info.name) : Object.keys(CALLS)
+    expect(tiled.length).toBeGreaterThan(0)
+    for (const [kernel, call] of Object.entries(CALLS)) {
+      // The rows of a Gram matrix are its terms; its result is small.
+      const shape = kernel === 'gram' ? ([k, k, d === 32 ? d : n] as const) : ([n, k, d] as const)
+      expect(isInTiles(await shadersOf(plain, call, shape)), kernel).toBe(false)
+      if (!device.info.software) continue
+      expect(isInTiles(await shadersOf(device, call, shape)), kernel).toBe(suited && tiled.includes(kernel as never))
+    }
+  })
+})

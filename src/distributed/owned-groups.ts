@@ -46,15 +46,13 @@ export interface OwnerContext {
   readonly signal: () => AbortSignal | undefined
 }
 
-/** Of this process. */
-let opened = 0
-
 export class OwnedGroups {
   readonly groups: readonly number[]
   readonly #context: OwnerContext
   readonly #owner: ShardOwner
   readonly #sizes: RunSizes
-  readonly #number = ++opened
+  /** Tells its answers from those of other groups. */
+  readonly #number = crypto.getRandomValues(new Uint32Array(1))[0]
   /** The last command that was done. */
   #applied = 0
   #centers: Float32Array | undefined

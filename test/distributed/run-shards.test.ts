@@ -1,0 +1,109 @@
+/** Who owns which shards, by the reports of workers: without a store. */
+import { expect, test } from 'vitest'
+import { PROTOCOL } from '../../src/distributed/messages.ts'
+import type { Queues } from '../../src/distributed/queues.ts'
+import { type ClusterEvent, RunShards } from '../../src/distributed/run-shards.ts'
+import type { BlobStore } from '../../src/distributed/store.ts'
+import { VERSION } from '../../src/distributed/version.ts'
+
+const RUN = '0123456789abcdef'
+
+interface Coordinator {
+  readonly shards: RunShards
+  readonly events: ClusterEvent[]
+  /** Messages to workers. */
+  readonly sent: { queue: string; data: Record<string, unknown> }[]
+  /** What a worker reports; `name` is one hexadecimal digit. */
+  report(name: string, kind: string, groups: readonly number[], more?: object): Promise<void>
+}
+
+async function coordinator(groups: number): Promise<Coordinator> {
+  const sent: Coordinator['sent'] = []
+  const events: ClusterEvent[] = []
+  let hear: (data: unknown) => Promise<void> = async () => {}
+  const queues = {
+    send: async (queue: string, data: object) => void sent.push({ queue, data: data as Record<string, unknown> }),
+    receive: (_queue: string, handle: typeof hear) => {
+      hear = handle
+      return { close: async () => {} }
+    },
+    withdraw: async () => {},
+    drained: async () => {},
+    remove: async () => {},
+  } as unknown as Queues
+  const store = { touch: async () => {}, forget: async () => {}, remove: async () => {} } as unknown as BlobStore
+  const shards = new RunShards(store, queues, { run: RUN, groups, onEvent: (event) => events.push(event), expire: 60 })
+  await shards.open({
+    protocol: PROTOCOL,
+    version: VERSION,
+    run: RUN,
+    groups,
+    description: { bytes: 0 },
+    purpose: 'cluster',
+  })
+  sent.length = 0
+  const report = (name: string, kind: string, own: readonly number[], more: object = {}): Promise<void> =>
+    hear({ run: RUN, worker: name.repeat(16), name, kind, groups: own, device: 'cpu: any', ...more })
+  return { shards, events, sent, report }
+}
+
+test('groups are taken from those that have most, for workers that own none', async () => {
+  const { shards, report, sent, events } = await coordinator(12)
+  await report('a', 'own', [0, 1, 2, 3, 4, 5, 6, 7])
+  await report('c', 'idle', [])
+  // Some groups have no owner yet: whoever is idle can take those.
+  expect(shards.surplus.size).toBe(0)
+  await report('b', 'own', [8, 9, 10, 11])
+  expect([...shards.surplus]).toEqual([['a'.repeat(16), [7, 6, 5, 4]]])
+  await shards.rebalance()
+  expect(sent.map(({ data }) => [data.kind, data.groups])).toEqual([['release', [7, 6, 5, 4]]])
+  expect(events.some(({ kind }) => kind === 'rebalanced')).toBe(true)
+  // Once.
+  expect(shards.surplus.size).toBe(0)
+  await report('c', 'own', [4, 5, 6, 7])
+  await report('d', 'idle', [])
+  expect([...shards.surplus.values()].map((groups) => groups.length)).toEqual([1, 1, 1])
+  await shards.close()
+})
+
+test('nothing is taken for workers that cannot serve the run, or where there are more workers than groups', async () => {
+  const { shards, report } = await coordinator(2)
+  await report('a', 'own', [0, 1])
+  await report('b', 'refused', [1], { error: 'no such file' })
+  await report('a', 'own', [1])
+  await report('b', 'idle', [])
+  expect(shards.surplus.size).toBe(0)
+  await report('c', 'idle', [])
+  expect(shards.surplus.size).toBe(1)
+  await report('d', 'idle', [])
+  expect(shards.surplus.size).toBe(0)
+  await shards.close()
+})
+
+test('devices of different kinds are told about, once; CPUs count as one kind', async () => {
+  const { shards, report, events } = await coordinator(4)
+  await report('a', 'own', [0], { device: 'cpu: 2 threads' })
+  await report('b', 'own', [1], { device: 'cpu: 8 threads' })
+  expect(events.some(({ kind }) => kind === 'mixed')).toBe(false)
+  await report('c', 'own', [2], { device: 'webgpu: some GPU' })
+  await report('c', 'own', [3], { device: 'webgpu: some GPU' })
+  const mixed = events.filter(({ kind }) => kind === 'mixed')
+  expect(mixed).toEqual([{ kind: 'mixed', devices: ['cpu', 'webgpu: some GPU'] }])
+  await shards.close()
+})
+
+test('reports of unknown kinds are left alone; those that are made up end the run', async () => {
+  const { shards, report } = await coordinator(1)
+  await report('a', 'something of a later version', [])
+  await report('a', 'own', [0])
+  const payload = { bytes: 0 }
+  const running = shards.run({ seq: 1, payload, base: 1, log: [] }, async () => {}, {
+    signal: undefined,
+    onShare: undefined,
+    patience: undefined,
+  })
+  running.catch(() => {})
+  await report('a', 'answer', [0], { seq: 'x' })
+  await expect(running).rejects.toThrow(/A message in the store cannot be used/)
+  await shards.close()
+})

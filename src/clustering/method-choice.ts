@@ -7,7 +7,7 @@
  *   lloyd            1.7 k (d + 24) + 7,000 + 180 d    the products, then sorting and summing
  *   closures-sharp   40,000 + 450 d                    does not depend on k: a point looks at about a dozen candidates
  *
- * Comparing a product with the best one so far takes as long as 24 columns of it. The speed of exact assignment counts
+ * The 24 columns are a fitted cost of each pair of point and centre; 16 to 32 fit about as well. The speed of exact assignment counts
  * 2 k d operations and is measured with 128 columns, where 1.7 k (d + 24) is as much. *
  * Each is divided by a speed of the device (`DeviceSpeed`): that of exact assignment, and that of closures-sharp. The
  * constants are fitted to rounds of both methods on the CPU device, where the two speeds are the same by definition

@@ -40,3 +40,9 @@ export interface RunShardsOptions {
 export function noAnswer(): CentroidalError {
   return new CentroidalError('bad-data', 'Workers do not answer: check that they run. A saved run can be resumed.')
 }
+
+/** Why a worker refused shards, or failed. */
+export function reasonOf({ code, name, error }: Report): CentroidalError {
+  const known = (code as CentroidalError['code'] | undefined) ?? 'bad-data'
+  return new CentroidalError(known, `Worker ${name}: ${error ?? 'it failed'}`)
+}

@@ -124,6 +124,13 @@ export class Queues {
     }
   }
 
+  /** The last message of a queue. A receiver that is there removes the queue; for one that has died it is done here. */
+  async finish(queue: string, data: object, milliseconds: number): Promise<void> {
+    await this.send(queue, data)
+    await this.drained(queue, milliseconds)
+    await this.remove(queue)
+  }
+
   /** Removes a queue with all that is in it. */
   async remove(queue: string): Promise<void> {
     await this.#sender(queue)

@@ -4,7 +4,7 @@
  * handed to others by the queue, and what they have not answered is asked again. An answer counts if none of its groups has
  * been answered yet: whoever works on the same shards a second time gives the same answer.
  */
-import { CentroidalError } from '../core/errors.ts'
+import type { CentroidalError } from '../core/errors.ts'
 import { type ClusterEvent, kindsOf } from './cluster-events.ts'
 import { type Lease, type Place, type Report, readReport } from './messages.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type PendingCommand,
   type RunControlOptions,
   type RunShardsOptions,
+  reasonOf,
 } from './pending-command.ts'
 import { PendingReductions } from './pending-reductions.ts'
 import { answersOf, commandsOf, LEASES, reductionsOf } from './queue-names.ts'
@@ -29,10 +30,8 @@ const MOST_FAILURES = 3
 /** If all that try refuse a group, the run ends after this time. */
 const REFUSAL_PATIENCE = 6_000
 const STOP_PATIENCE = 20_000
-/** Workers are waited for at the end of a run. */
-const END_PATIENCE = 2000
-/** Milliseconds between two signs of life, at most; a run without any expires. */
-const TOUCH_INTERVAL = 5_000
+/** Workers are waited for at the end of a run; and signs of life of a run, which expires without. Milliseconds. */
+const [END_PATIENCE, TOUCH_INTERVAL] = [2000, 5000]
 
 export class RunShards {
   readonly traffic: Traffic
@@ -182,22 +181,17 @@ export class RunShards {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#gathering)
     await this.#receiver?.close()
-    await Promise.all([...this.#workers.keys()].map((worker) => this.#endWorker(worker).catch(() => {})))
+    const owners = new Set(this.#owners.values())
+    const message = { run: this.#run, kind: 'end', seq: 0, groups: [] }
+    const end = (worker: string): Promise<void> =>
+      this.#queues.finish(commandsOf(this.#run, worker), message, END_PATIENCE / (owners.has(worker) ? 1 : 4))
+    await Promise.all([...this.#workers.keys()].map((worker) => end(worker).catch(() => {})))
     const leases = Array.from({ length: this.#groups }, (_, group) => `${this.#run}-${group}`)
     await this.#queues.withdraw(LEASES, leases)
     await this.traffic.discarded
     await this.#queues.remove(answersOf(this.#run))
     await this.#queues.remove(reductionsOf(this.#run))
     await this.#store.forget(this.#run)
-  }
-
-  /** Those that are there remove their queue themselves; for those that have died it is done here. */
-  async #endWorker(worker: string): Promise<void> {
-    const queue = commandsOf(this.#run, worker)
-    const owns = [...this.#owners.values()].includes(worker)
-    await this.#queues.send(queue, { run: this.#run, kind: 'end', seq: 0, groups: [] })
-    await this.#queues.drained(queue, owns ? END_PATIENCE : END_PATIENCE / 4)
-    await this.#queues.remove(queue)
   }
 
   async #heard(data: unknown): Promise<void> {
@@ -243,10 +237,7 @@ export class RunShards {
         return
       case 'refused':
       case 'failed': {
-        const why = new CentroidalError(
-          (report.code as CentroidalError['code'] | undefined) ?? 'bad-data',
-          `Worker ${name}: ${report.error ?? 'it failed'}`,
-        )
+        const why = reasonOf(report)
         this.#onEvent({ kind, name, groups, why: why.message })
         this.#idle.delete(worker)
         if (kind === 'refused') this.#unable.add(worker)

@@ -29,7 +29,7 @@ async function coordinator(groups: number): Promise<Coordinator> {
       return { close: async () => {} }
     },
     withdraw: async () => {},
-    drained: async () => {},
+    finish: async () => {},
     remove: async () => {},
   } as unknown as Queues
   const store = { touch: async () => {}, forget: async () => {}, remove: async () => {} } as unknown as BlobStore

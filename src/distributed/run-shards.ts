@@ -76,9 +76,7 @@ export class RunShards {
     await this.#store.touch(this.#run, [answersOf(this.#run), reductionsOf(this.#run)])
     this.#receiver = this.#queues.receive(answersOf(this.#run), (data) => this.#heard(data))
     this.#timers.push(
-      setInterval(() => {
-        this.#store.touch(this.#run, []).catch((error: unknown) => this.#fail(error))
-      }, this.#touchInterval),
+      setInterval(() => this.#store.touch(this.#run, []).catch((e: unknown) => this.#fail(e)), this.#touchInterval),
       setInterval(() => this.#lookForRefusals(), 1000),
     )
     for (let group = 0; group < this.#groups; group++) {

@@ -106,7 +106,7 @@ export class RemoteRun implements RemoteOwners {
     const whole = this.#sums === undefined || name === 'take'
     const answers = await this.#command(name, args, whole)
     const results = (await this.#merged(name, answers, whole)) as readonly OwnerTasks[N]['result'][]
-    this.#shards.discard(this.#places)
+    this.#traffic.discard(this.#places)
     this.#places = []
     // Plain means may be of another shape than the sums of the update.
     if (name === 'take' && (args as OwnerTasks['take']['args']).kind !== 'update') this.#sums = undefined
@@ -239,7 +239,7 @@ export class RemoteRun implements RemoteOwners {
     // Sums are sent as they are next time: who takes over does not know those before.
     this.#sums = undefined
     this.#keptBytes = sizes.map((size, group) => ({ key: keptKey(kept, group), bytes: size }))
-    await this.#shards.removeBlobs([...old, ...older])
+    await this.#traffic.removeBlobs([...old, ...older])
   }
 }
 

@@ -12,22 +12,9 @@ import type { Device } from '../device/contract.ts'
 import { rowsOfGroups } from './answers.ts'
 import { nameOf } from './coordinator.ts'
 import { applyCenters, applySums, sumsDelta } from './deltas.ts'
-import {
-  type Command,
-  checkCenters,
-  checkFollow,
-  checkNews,
-  checkNote,
-  checkPayload,
-  checkTask,
-  fromStore,
-  keptKey,
-  type Payload,
-  type Place,
-  type RunBlob,
-  type RunSizes,
-} from './messages.ts'
+import { type Command, checkPayload, fromStore, keptKey, type Payload, type Place, type RunBlob } from './messages.ts'
 import { sendSums } from './reductions.ts'
+import { checkCenters, checkFollow, checkNews, checkNote, checkTask, type RunSizes } from './task-messages.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface GroupAnswer {

@@ -124,11 +124,26 @@ export class Queues {
     }
   }
 
+  /** The last message of a queue. A receiver that is there removes the queue; for one that has died it is done here. */
+  async finish(queue: string, data: object, milliseconds: number): Promise<void> {
+    await this.send(queue, data)
+    await this.drained(queue, milliseconds)
+    await this.remove(queue)
+  }
+
   /** Removes a queue with all that is in it. */
   async remove(queue: string): Promise<void> {
-    await this.#sender(queue)
-      .obliterate({ force: true })
-      .catch(() => {})
+    // Coordinator and worker may remove a queue at the same time: one of them fails, and what it has written since stays.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const error = await this.#sender(queue)
+        .obliterate({ force: true })
+        .then(
+          () => undefined,
+          (reason: unknown) => reason,
+        )
+      if (error === undefined) break
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
     await this.#senders.get(queue)?.close()
     this.#senders.delete(queue)
   }

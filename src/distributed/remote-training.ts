@@ -50,7 +50,7 @@ export class RemoteTrainingRun implements RemoteTraining {
     const command = { seq, payload, base: seq, log: [] }
     await this.#shards.run(command, collect, { signal, onShare: onProgress, patience: undefined })
     signal?.throwIfAborted()
-    this.#shards.discard(places.map(({ inline: _, ...place }) => place))
+    traffic.discard(places.map(({ inline: _, ...place }) => place))
     if (name === 'sums') this.#meter.end(++this.#rounds)
     return answers
   }

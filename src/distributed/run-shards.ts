@@ -4,70 +4,24 @@
  * handed to others by the queue, and what they have not answered is asked again. An answer counts if none of its groups has
  * been answered yet: whoever works on the same shards a second time gives the same answer.
  */
-import { CentroidalError } from '../core/errors.ts'
+import type { CentroidalError } from '../core/errors.ts'
+import { type ClusterEvent, kindsOf } from './cluster-events.ts'
 import { type Lease, type Place, type Report, readReport } from './messages.ts'
+import {
+  noAnswer,
+  type Pending,
+  type PendingCommand,
+  type RunControlOptions,
+  type RunShardsOptions,
+  reasonOf,
+} from './pending-command.ts'
+import { PendingReductions } from './pending-reductions.ts'
+import { answersOf, commandsOf, LEASES, reductionsOf } from './queue-names.ts'
 import type { Queues, Receiver } from './queues.ts'
 import type { Reduction } from './reductions.ts'
 import type { BlobStore } from './store.ts'
-import { Traffic } from './traffic.ts'
-
-export const LEASES = 'centroidal-leases'
-
-export function answersOf(run: string): string {
-  return `centroidal-${run}`
-}
-
-export function reductionsOf(run: string): string {
-  return `centroidal-${run}-reductions`
-}
-
-export function commandsOf(run: string, worker: string): string {
-  return `centroidal-${run}-${worker}`
-}
-
-/** A process that owns shards. */
-export interface WorkerFacts {
-  /** Its number, which is never used again. */
-  readonly worker: string
-  /** For people. */
-  readonly name: string
-  /** Kind and name of its device. */
-  readonly device: string
-  /** Groups of shards. */
-  readonly groups: readonly number[]
-}
-
-/** What happens to a run that is worth telling. */
-export type ClusterEvent =
-  | { readonly kind: 'waiting'; readonly groups: number }
-  | { readonly kind: 'workers'; readonly workers: readonly WorkerFacts[]; readonly total: number }
-  | {
-      readonly kind: 'left' | 'failed' | 'refused'
-      readonly name: string
-      readonly groups: readonly number[]
-      readonly why?: string
-    }
-  /** Groups were taken back for workers that came later and own none. */
-  | { readonly kind: 'rebalanced'; readonly groups: readonly number[]; readonly idle: readonly string[] }
-  /** The store is tried again for so many seconds. */
-  | { readonly kind: 'unreachable'; readonly why: string; readonly seconds: number }
-  /** Workers compute on devices of different kinds: results may differ in the last digits from run to run. */
-  | { readonly kind: 'mixed'; readonly devices: readonly string[] }
-
-export interface PendingCommand {
-  readonly seq: number
-  readonly payload: Place
-  readonly base: number
-  readonly log: readonly number[]
-}
-
-export interface RunControlOptions {
-  readonly signal: AbortSignal | undefined
-  /** Share of the shards that have answered. */
-  readonly onShare: ((share: number) => void) | undefined
-  /** Milliseconds after which a missing answer is an error. Default: it is waited for. */
-  readonly patience: number | undefined
-}
+import { surplusOf } from './surplus.ts'
+import { Traffic, totalOf } from './traffic.ts'
 
 /** Commands to workers that take over are sent together. */
 const GATHER = 60
@@ -76,38 +30,8 @@ const MOST_FAILURES = 3
 /** If all that try refuse a group, the run ends after this time. */
 const REFUSAL_PATIENCE = 6_000
 const STOP_PATIENCE = 20_000
-/** Workers are waited for at the end of a run. */
-const END_PATIENCE = 2000
-/** Milliseconds between two signs of life, at most; a run without any expires. */
-const TOUCH_INTERVAL = 5_000
-
-interface Pending {
-  readonly command: PendingCommand
-  readonly remaining: Set<number>
-  readonly asked: Map<number, string>
-  readonly collect: (report: Report) => Promise<void>
-  readonly onShare: ((share: number) => void) | undefined
-  stopped: boolean
-  settle(): void
-  fail(error: unknown): void
-}
-
-interface Reducing {
-  readonly seq: number
-  /** By the number of the job. */
-  readonly places: Map<number, Place>
-  readonly count: number
-  settle(places: Place[]): void
-  fail(error: unknown): void
-}
-
-export interface RunShardsOptions {
-  readonly run: string
-  readonly groups: number
-  readonly onEvent: (event: ClusterEvent) => void
-  /** Seconds after which a run whose coordinator is gone is removed. */
-  readonly expire: number
-}
+/** Workers are waited for at the end of a run; and signs of life of a run, which expires without. Milliseconds. */
+const [END_PATIENCE, TOUCH_INTERVAL] = [2000, 5000]
 
 export class RunShards {
   readonly traffic: Traffic
@@ -130,8 +54,7 @@ export class RunShards {
   #receiver: Receiver | undefined
   #timers: ReturnType<typeof setInterval>[] = []
   #gathering: ReturnType<typeof setTimeout> | undefined
-  #reducing: Reducing | undefined
-  #discarding: Promise<void> = Promise.resolve()
+  #reducing: PendingReductions | undefined
   #mixed = ''
   /** Called when a worker is idle. */
   onIdle: () => void = () => {}
@@ -153,9 +76,7 @@ export class RunShards {
     await this.#store.touch(this.#run, [answersOf(this.#run), reductionsOf(this.#run)])
     this.#receiver = this.#queues.receive(answersOf(this.#run), (data) => this.#heard(data))
     this.#timers.push(
-      setInterval(() => {
-        this.#store.touch(this.#run, []).catch((error: unknown) => this.#fail(error))
-      }, this.#touchInterval),
+      setInterval(() => this.#store.touch(this.#run, []).catch((e: unknown) => this.#fail(e)), this.#touchInterval),
       setInterval(() => this.#lookForRefusals(), 1000),
     )
     for (let group = 0; group < this.#groups; group++) {
@@ -207,58 +128,34 @@ export class RunShards {
   ): Promise<Place[]> {
     if (jobs.length === 0) return []
     if (this.#failure !== undefined) throw this.#failure
-    let stop = (): void => {}
+    const reducing = new PendingReductions(seq, jobs.length)
+    this.#reducing = reducing
+    const stop = (): void => reducing.fail(signal?.reason)
+    signal?.addEventListener('abort', stop, { once: true })
     try {
-      return await new Promise<Place[]>((resolve, reject) => {
-        this.#reducing = { seq, places: new Map(), count: jobs.length, settle: resolve, fail: reject }
-        stop = () => reject(signal?.reason)
-        signal?.addEventListener('abort', stop, { once: true })
-        const send = async (): Promise<void> => {
-          for (const [job, own] of jobs.entries()) {
-            await this.#queues.send(reductionsOf(this.#run), { run: this.#run, seq, job, ...own })
-          }
-        }
-        send().catch(reject)
-      })
+      for (const [job, own] of jobs.entries()) {
+        await this.#queues.send(reductionsOf(this.#run), { run: this.#run, seq, job, ...own })
+      }
+      return await reducing.places
     } finally {
       signal?.removeEventListener('abort', stop)
       this.#reducing = undefined
     }
   }
 
-  /** Removes blobs that nobody will read, without waiting for it. */
-  discard(places: readonly Place[]): void {
-    const blobs = places.flatMap(({ key, bytes, inline }) => (key && inline === undefined ? [{ key, bytes }] : []))
-    this.#discarding = this.#discarding.then(() => this.removeBlobs(blobs)).catch(() => {})
-  }
-
   /** Bytes that workers have written to the store and read from it, as far as they have reported. */
   get workerBytes(): { readonly written: number; readonly read: number } {
-    let [written, read] = [0, 0]
-    for (const own of this.#bytes.values()) {
-      written += own.written
-      read += own.read
-    }
-    return { written, read }
+    return totalOf(this.#bytes.values())
   }
 
-  /** Groups to take from their owners for workers that own none, so that all own about as many. */
+  /** Groups to take from their owners for workers that own none. */
   get surplus(): ReadonlyMap<string, readonly number[]> {
-    const surplus = new Map<string, number[]>()
-    if (this.#idle.size === 0 || this.#owners.size < this.#groups) return surplus
+    if (this.#owners.size < this.#groups) return new Map()
     const remaining = this.#pending?.remaining
-    const owned = [...this.#groupsByWorker()].map(([worker, groups]) => {
-      return { worker, groups: groups.filter((group) => remaining?.has(group) ?? true).sort((a, b) => a - b) }
+    const movable = [...this.#groupsByWorker()].map(([worker, groups]) => {
+      return { worker, groups: groups.filter((group) => remaining?.has(group) ?? true) }
     })
-    const total = owned.reduce((sum, { groups }) => sum + groups.length, 0)
-    const share = Math.floor(total / (owned.length + this.#idle.size))
-    for (let wanted = share * this.#idle.size; wanted > 0; wanted--) {
-      const { worker, groups } = owned.reduce((most, each) => (each.groups.length > most.groups.length ? each : most))
-      const group = groups.length > share ? groups.pop() : undefined
-      if (group === undefined) break
-      surplus.set(worker, [...(surplus.get(worker) ?? []), group])
-    }
-    return surplus
+    return surplusOf(movable, this.#idle.size)
   }
 
   /** Takes the surplus back. Whoever asks for shards next gets it: those that own none do not wait before they ask. */
@@ -276,32 +173,23 @@ export class RunShards {
     }
   }
 
-  async removeBlobs(blobs: readonly { readonly key: string; readonly bytes: number }[]): Promise<void> {
-    for (const { key, bytes } of blobs) await this.#store.remove(this.#run, key, bytes)
-  }
-
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#gathering)
     await this.#receiver?.close()
-    await Promise.all([...this.#workers.keys()].map((worker) => this.#endWorker(worker).catch(() => {})))
+    const owners = new Set(this.#owners.values())
+    const message = { run: this.#run, kind: 'end', seq: 0, groups: [] }
+    const end = (worker: string): Promise<void> =>
+      this.#queues.finish(commandsOf(this.#run, worker), message, END_PATIENCE / (owners.has(worker) ? 1 : 4))
+    await Promise.all([...this.#workers.keys()].map((worker) => end(worker).catch(() => {})))
     const leases = Array.from({ length: this.#groups }, (_, group) => `${this.#run}-${group}`)
     await this.#queues.withdraw(LEASES, leases)
-    await this.#discarding
+    await this.traffic.discarded
     await this.#queues.remove(answersOf(this.#run))
     await this.#queues.remove(reductionsOf(this.#run))
     await this.#store.forget(this.#run)
-  }
-
-  /** Those that are there remove their queue themselves; for those that have died it is done here. */
-  async #endWorker(worker: string): Promise<void> {
-    const queue = commandsOf(this.#run, worker)
-    const owns = [...this.#owners.values()].includes(worker)
-    await this.#queues.send(queue, { run: this.#run, kind: 'end', seq: 0, groups: [] })
-    await this.#queues.drained(queue, owns ? END_PATIENCE : END_PATIENCE / 4)
-    await this.#queues.remove(queue)
   }
 
   async #heard(data: unknown): Promise<void> {
@@ -347,10 +235,7 @@ export class RunShards {
         return
       case 'refused':
       case 'failed': {
-        const why = new CentroidalError(
-          (report.code as CentroidalError['code'] | undefined) ?? 'bad-data',
-          `Worker ${name}: ${report.error ?? 'it failed'}`,
-        )
+        const why = reasonOf(report)
         this.#onEvent({ kind, name, groups, why: why.message })
         this.#idle.delete(worker)
         if (kind === 'refused') this.#unable.add(worker)
@@ -364,25 +249,18 @@ export class RunShards {
         return
       }
       case 'reduced':
-      case 'unreduced': {
-        const reducing = this.#reducing
-        const { seq, job, answer, error } = report
-        if (reducing === undefined || reducing.seq !== seq || job === undefined || job >= reducing.count) return
-        if (answer === undefined) throw new CentroidalError('bad-data', `Worker ${name}: ${error ?? 'it failed'}`)
-        reducing.places.set(job, answer)
-        if (reducing.places.size < reducing.count) return
-        reducing.settle(Array.from({ length: reducing.count }, (_, i) => reducing.places.get(i) as Place))
+      case 'unreduced':
+        this.#reducing?.take(report)
         return
-      }
       case 'answer':
       case 'stopped': {
         if (pending === undefined || report.seq !== pending.command.seq || groups.length === 0) {
-          if (report.answer) this.discard([report.answer])
+          if (report.answer) this.traffic.discard([report.answer])
           return
         }
         // Only answers that fit together count; the others are repetitions.
         if (!groups.every((group) => pending.remaining.has(group))) {
-          if (report.answer) this.discard([report.answer])
+          if (report.answer) this.traffic.discard([report.answer])
           // What is still missing of it is asked for by itself.
           for (const group of groups) if (pending.asked.get(group) === worker) pending.asked.delete(group)
           this.#dispatchSoon()
@@ -464,8 +342,7 @@ export class RunShards {
   /** Once for each set of devices. */
   #tellMixed(): void {
     const owners = new Set(this.#owners.values())
-    const devices = new Set([...owners].map((worker) => deviceKind(this.#workers.get(worker)?.device ?? '')))
-    const all = [...devices].sort()
+    const all = kindsOf([...owners].map((worker) => this.#workers.get(worker)?.device ?? ''))
     if (all.length < 2 || this.#mixed === all.join()) return
     this.#mixed = all.join()
     this.#onEvent({ kind: 'mixed', devices: all })
@@ -479,13 +356,4 @@ export class RunShards {
     workers.sort((a, b) => (a.name < b.name ? -1 : 1))
     this.#onEvent({ kind: 'workers', workers, total: this.#groups })
   }
-}
-
-/** Devices whose results have the same bits: all CPUs, and GPUs of one name. */
-function deviceKind(device: string): string {
-  return device.startsWith('cpu') ? 'cpu' : device
-}
-
-function noAnswer(): CentroidalError {
-  return new CentroidalError('bad-data', 'Workers do not answer: check that they run. A saved run can be resumed.')
 }

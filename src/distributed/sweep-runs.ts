@@ -1,6 +1,7 @@
 /** Removing what a run left in a store. */
+
+import { LEASES } from './queue-names.ts'
 import type { Queues } from './queues.ts'
-import { LEASES } from './run-shards.ts'
 import type { BlobStore } from './store.ts'
 
 /** Leases have numbers; there are at most this many groups in a run. */

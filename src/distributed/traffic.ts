@@ -14,6 +14,9 @@ export class Traffic {
   written = 0
   read = 0
 
+  /** What was discarded so far is removed. */
+  discarded: Promise<void> = Promise.resolve()
+
   constructor(store: BlobStore, run: string) {
     this.#store = store
     this.#run = run
@@ -37,4 +40,24 @@ export class Traffic {
     if (found) return decode(found, what)
     throw new CentroidalError('bad-data', `${what} is not in the store any more: resume the run.`)
   }
+
+  /** Removes values that nobody will read, without waiting for it. */
+  discard(places: readonly Place[]): void {
+    const blobs = places.flatMap(({ key, bytes, inline }) => (key && inline === undefined ? [{ key, bytes }] : []))
+    this.discarded = this.discarded.then(() => this.removeBlobs(blobs)).catch(() => {})
+  }
+
+  async removeBlobs(blobs: readonly { readonly key: string; readonly bytes: number }[]): Promise<void> {
+    for (const { key, bytes } of blobs) await this.#store.remove(this.#run, key, bytes)
+  }
+}
+
+/** Bytes of several processes. */
+export function totalOf(all: Iterable<{ readonly written: number; readonly read: number }>) {
+  let [written, read] = [0, 0]
+  for (const own of all) {
+    written += own.written
+    read += own.read
+  }
+  return { written, read }
 }

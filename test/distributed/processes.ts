@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { LEASES } from '../../src/distributed/run-shards.ts'
+import { LEASES } from '../../src/distributed/queue-names.ts'
 import { blobs, writeShards, writeVectors } from '../../src/index.ts'
 import { startCli } from '../cli/run-cli.ts'
 

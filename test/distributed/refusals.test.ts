@@ -12,7 +12,7 @@ import { redisProgram, startRedis } from '../../bench/distributed/redis-server.t
 import { encode } from '../../src/distributed/codec.ts'
 import { type Connection, connectStore } from '../../src/distributed/connect.ts'
 import { PROTOCOL } from '../../src/distributed/messages.ts'
-import { answersOf, LEASES } from '../../src/distributed/run-shards.ts'
+import { answersOf, LEASES } from '../../src/distributed/queue-names.ts'
 import { VERSION } from '../../src/distributed/version.ts'
 import {
   type ClusterModel,

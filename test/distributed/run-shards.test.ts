@@ -1,8 +1,9 @@
 /** Who owns which shards, by the reports of workers: without a store. */
 import { expect, test } from 'vitest'
+import type { ClusterEvent } from '../../src/distributed/cluster-events.ts'
 import { PROTOCOL } from '../../src/distributed/messages.ts'
 import type { Queues } from '../../src/distributed/queues.ts'
-import { type ClusterEvent, RunShards } from '../../src/distributed/run-shards.ts'
+import { RunShards } from '../../src/distributed/run-shards.ts'
 import type { BlobStore } from '../../src/distributed/store.ts'
 import { VERSION } from '../../src/distributed/version.ts'
 
@@ -28,7 +29,7 @@ async function coordinator(groups: number): Promise<Coordinator> {
       return { close: async () => {} }
     },
     withdraw: async () => {},
-    drained: async () => {},
+    finish: async () => {},
     remove: async () => {},
   } as unknown as Queues
   const store = { touch: async () => {}, forget: async () => {}, remove: async () => {} } as unknown as BlobStore

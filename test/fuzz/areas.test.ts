@@ -33,6 +33,6 @@ test.each([
   const failures = stdout.split('\n').filter((line) => /^\w+: |npm run fuzz/.test(line))
   expect(failures, stderr).toEqual([])
   expect(code, stderr).toBe(0)
-  const rows = stdout.split('\n').filter((line) => line.startsWith('|') && !/^\| (area|all|---)|^\|---/.test(line))
+  const rows = stdout.split('\n').filter((line) => line.startsWith('|') && !/^\| (area|all|---) |^\|---/.test(line))
   expect(rows.map((row) => Number(row.split('|')[2]))).toEqual(areas.map(() => cases))
 })

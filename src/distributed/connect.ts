@@ -77,6 +77,8 @@ export interface Connection {
 const DEFAULT_EXPIRE = 300
 const DEFAULT_LOCK = 15
 const DEFAULT_WAIT = 5
+/** Milliseconds between two reports that a store cannot be reached. */
+const UNREACHABLE_INTERVAL = 4500
 const DEFAULT_REDUCE = 2 ** 18
 
 /**
@@ -207,7 +209,14 @@ export async function connectStore(
   const address = parseAddress(url)
   // Loaded here, so that a page that never connects is built without them.
   const times = { lockDuration: lock * 1000, stalledInterval: Math.max(200, (lock * 1000) / 2) }
-  const connecting = { name: address.shown, patience: wait * 1000, onUnreachable }
+  // Many operations may wait for the store at the same time.
+  let told = Number.NEGATIVE_INFINITY
+  const tell: OnUnreachable = (why, seconds) => {
+    if (Date.now() - told < UNREACHABLE_INTERVAL) return
+    told = Date.now()
+    onUnreachable(why, seconds)
+  }
+  const connecting = { name: address.shown, patience: wait * 1000, onUnreachable: tell }
   const working = { ...connecting, patience: Math.max(wait * 1000, PATIENCE) }
   const store =
     address.kind === 'redis'

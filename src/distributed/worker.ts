@@ -40,6 +40,8 @@ export interface WorkOptions {
 /** A worker that holds its share asks for more only after this time. */
 const MODESTY = 1500
 const DEFAULT_WAIT = 60
+/** Milliseconds for closing connections of a store that does not answer. */
+const LOST_PATIENCE = 2000
 const SWEEP_INTERVAL = 15_000
 /** Milliseconds between two reports that nothing is left to take. */
 const IDLE_INTERVAL = 2000
@@ -106,7 +108,7 @@ export async function work(url: string, options: WorkOptions = {}): Promise<void
     onEvent(`ready: ${context.name}, ${device.info.kind} (${device.info.name}), store ${connection.address}`)
     await new LeaseHolder(context, connection, expire).run(signal)
   } finally {
-    await connection.close()
+    await Promise.race([connection.close(), pause(LOST_PATIENCE)])
     await roots.close()
     if (!isDevice(given)) await device.close()
   }
@@ -144,14 +146,24 @@ class LeaseHolder {
         resolve(undefined)
       }
       // It fails if the store was away for too long.
-      sweeping = setInterval(() => this.#sweep().catch(lose), Math.min(SWEEP_INTERVAL, this.#expire * 1000))
+      let busy = false
+      const sweep = async (): Promise<void> => {
+        if (busy) return
+        busy = true
+        await this.#sweep().catch(lose)
+        busy = false
+      }
+      sweeping = setInterval(sweep, Math.min(SWEEP_INTERVAL, this.#expire * 1000))
       if (signal?.aborted) resolve(undefined)
       signal?.addEventListener('abort', () => resolve(undefined), { once: true })
     })
     await this.#sweep().catch(() => {})
     try {
       while (!signal?.aborted && lost === undefined) {
-        const counts = await leases.counts().catch(() => ({ leases: 0, waiting: 0, workers: 1 }))
+        const none = { leases: 0, waiting: 0, workers: 1 }
+        // Commands wait for a store that is away.
+        const counts = (await Promise.race([leases.counts().catch(() => none), leaving])) ?? none
+        if (lost !== undefined) throw lost
         const share = Math.ceil(counts.leases / counts.workers)
         if (this.#held > 0 && this.#held >= share) await Promise.race([pause(MODESTY), leaving])
         if (signal?.aborted) break
@@ -170,8 +182,12 @@ class LeaseHolder {
     } finally {
       clearInterval(renewing)
       clearInterval(sweeping)
-      for (const run of this.#runs.values()) await (await run.catch(() => undefined))?.leave().catch(() => {})
-      await leases.close()
+      const leave = async (): Promise<void> => {
+        for (const run of this.#runs.values()) await (await run.catch(() => undefined))?.leave().catch(() => {})
+        await leases.close()
+      }
+      // Nothing can be said to a store that is lost.
+      await (lost === undefined ? leave() : Promise.race([leave().catch(() => {}), pause(LOST_PATIENCE)]))
     }
   }
 

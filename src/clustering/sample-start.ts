@@ -22,6 +22,8 @@ const PER_CLUSTER = 64
 const MANY_POINTS = 2 ** 17
 /** The largest sample is this share of the points: it must cost little against all of them. */
 const MOST_SHARE = 1 / 4
+/** Nor does it take more than this. */
+const MOST_BYTES = 2 ** 29
 /** Points of the sample in a leaf, about, and the most points of a leaf. */
 const SAMPLED_IN_LEAF = 16
 const LARGEST_LEAF = 256
@@ -90,11 +92,10 @@ export function sampleSize({ points, k }: RunState): number {
   return Math.max(2 * k, Math.min(PER_CLUSTER * k, Math.floor(points.rows * MOST_SHARE)))
 }
 
-/** Half of the memory that vectors may take. */
+/** Results must not depend on the memory of a device: the limit is the same for all that can hold so much in a buffer. */
 function roomFor({ device, points }: RunState): number {
-  const { memoryBytes, bindingBytes } = device.info.limits
   const rowBytes = points.stride * (points.frame.type === 'u8' ? 1 : 4)
-  return Math.floor(Math.min(memoryBytes / 2, bindingBytes) / rowBytes)
+  return Math.floor(Math.min(MOST_BYTES, device.info.limits.bindingBytes) / rowBytes)
 }
 
 async function hasDistinct({ source, frame, rows }: PointStore, k: number): Promise<boolean> {

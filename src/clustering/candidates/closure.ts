@@ -72,9 +72,12 @@ class ClosureSource implements CandidateSource {
   #quiet = 0
   #workspace: AssignLeavesWorkspace | undefined
   readonly #labels: DomainLabels
+  readonly #state: RunState
+  #adapted = false
 
   constructor(state: RunState) {
     const { settings } = state
+    this.#state = state
     this.#labels = new DomainLabels(state)
     this.#most = settings.trees as number
     this.#growth = settings.growth as number
@@ -140,6 +143,7 @@ class ClosureSource implements CandidateSource {
 
   /** More neighbours when progress slows; done only when all trees had their turn and there are no more to come. */
   settled({ distortion, moved }: Round): boolean {
+    this.#adaptToStart()
     const fall = this.#last === undefined ? 1 : (this.#last - distortion) / this.#last
     this.#last = distortion
     if (this.#wanted < this.#most) {
@@ -165,15 +169,21 @@ class ClosureSource implements CandidateSource {
     const leafSize = leafSizeFor(state)
     const trees = this.#trees.get(part) ?? []
     this.#trees.set(part, trees)
-    // Clusters of a sample are nearly right: one tree at a time would show each point too few others.
-    if (state.sample && !points.layout.separate)
-      this.#wanted = Math.max(this.#wanted, Math.min(this.#most, this.#visits, TREES_AFTER_SAMPLE))
+    this.#adaptToStart()
     this.#use.grown = Math.max(this.#use.grown, this.#wanted)
     for (let number = trees.length; number < this.#wanted; number++) {
       const tree = { leafSize, seed, number }
       trees.push(part.isPartial ? await domainTree(state, part, tree) : await sharedTree(device, points, part, tree))
     }
     return trees
+  }
+
+  /** Clusters of a sample are nearly right: one tree at a time would show each point too few others. */
+  #adaptToStart(): void {
+    const { sample, points } = this.#state
+    if (this.#adapted || sample === undefined || points.layout.separate) return
+    this.#adapted = true
+    this.#wanted = Math.max(this.#wanted, Math.min(this.#most, this.#visits, TREES_AFTER_SAMPLE))
   }
 
   #workspaceFor(state: RunState): AssignLeavesWorkspace {

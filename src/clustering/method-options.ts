@@ -11,7 +11,8 @@ import { badOption } from '../core/errors.ts'
 export interface MethodOptions {
   /**
    * closures, closures-sharp: most points of a tree leaf, and so of the neighbours a tree shows a point. Default 10;
-   * closures-sharp 16, as moves make more of neighbours than means do.
+   * closures-sharp 0: 16, or 32 from
+   * 256 points for each cluster on, as moves make more of neighbours than means do.
    */
   readonly leafSize?: number
   /**

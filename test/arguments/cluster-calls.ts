@@ -37,7 +37,7 @@ export function clusterCall({ device, vectors }: Fixtures, kind: keyof typeof AS
           ...others,
           ...(closures
             ? {
-                leafSize: 'none',
+                leafSize: { place: 'none', also: ['zero'] },
                 visits: 'none',
                 growth: 'share',
                 batch: { place: 'none', also: ['zero'] },

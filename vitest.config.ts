@@ -21,10 +21,16 @@ const everywhere = [
   'test/vectors/device-choice.test.ts',
 ]
 
-const onlyInNode = [
-  // Kernels for hardware, which test/browser/hardware-kernels.test.ts compiles in Chromium.
+/**
+ * Kernels for hardware, which test/browser/hardware-kernels.test.ts compiles in Chromium. `npm run test:forms` runs them there
+ * too, on every device of test/kernels/devices.ts; that takes longer than all other tests together.
+ */
+const formsForHardware = [
   'test/kernels/{accumulate-large,assign-bytes,assign-forms,fallback,form-bits,limits,tile-distances}.test.ts',
-  // Logic of the host, the same everywhere.
+]
+
+/** Logic of the host, the same everywhere. */
+const onlyOnHost = [
   'test/kernels/declared-function.test.ts',
   'test/quantize/{extreme-data,procrustes,training}.test.ts',
 ]
@@ -87,7 +93,7 @@ const inNode = {
 
 export default defineConfig(async ({ mode }) => {
   const quick = mode === 'quick'
-  const provide = { testSeed: seed, quick }
+  const provide = { testSeed: seed, quick, everyForm: mode === 'forms' }
   return {
     test: {
       sequence: { sequencer: LongestFirst },
@@ -109,7 +115,7 @@ export default defineConfig(async ({ mode }) => {
   }
 })
 
-async function inChromium(provide: { testSeed: number; quick: boolean }) {
+async function inChromium(provide: { testSeed: number; quick: boolean; everyForm: boolean }) {
   return {
     server: {
       // Threads share memory only on cross-origin isolated pages.
@@ -119,7 +125,7 @@ async function inChromium(provide: { testSeed: number; quick: boolean }) {
       name: 'chromium',
       provide,
       include: [...everywhere, 'test/browser/**/*.test.ts'],
-      exclude: onlyInNode,
+      exclude: provide.everyForm ? onlyOnHost : [...formsForHardware, ...onlyOnHost],
       testTimeout: 240_000,
       hookTimeout: 240_000,
       browser: {

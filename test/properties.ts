@@ -7,6 +7,8 @@ declare module 'vitest' {
     readonly testSeed: number
     /** The tests of `npm run test:quick`. */
     readonly quick: boolean
+    /** The tests of `npm run test:forms`. */
+    readonly everyForm: boolean
   }
 }
 

@@ -77,6 +77,8 @@ export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })
 
 /** `npm run test:quick` runs kernels on one device. */
 const isQuick = inject('quick')
+/** `npm run test:forms` runs them on all devices in a page too. */
+const everyForm = inject('everyForm')
 const QUICK_DEVICE = 'cpu with 3 threads'
 
 /**
@@ -85,7 +87,8 @@ const QUICK_DEVICE = 'cpu with 3 threads'
  * and are tested in Node. `test/browser/hardware-kernels.test.ts` compiles those for hardware in a page.
  */
 export const DEVICES: readonly TestDevice[] = ALL_DEVICES.filter(
-  ({ inPages, name }) => (platform.name === 'node' || inPages === true) && (!isQuick || name === QUICK_DEVICE),
+  ({ inPages, name }) =>
+    (platform.name === 'node' || inPages === true || everyForm) && (!isQuick || name === QUICK_DEVICE),
 )
 
 /** For kernels that are tested with each of their forms for hardware by name. */

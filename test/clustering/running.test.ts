@@ -173,7 +173,7 @@ test('both devices end within a thousandth of each other', async () => {
 
 test('small limits of the adapter change nothing but the cutting', async () => {
   const start = matrix(vectors.data.subarray(0, 200 * 20), 200, 20)
-  const options = { k: 200, start, iterations: 3, tolerance: 0 }
+  const options = { k: 200, method: 'lloyd', start, iterations: 3, tolerance: 0 } as const
   const limits = { bindingBytes: 16_384, workgroups: 7 }
   const device = await openDevice({ kind: 'webgpu', limits })
   const small = await cluster(vectors, { ...options, device })

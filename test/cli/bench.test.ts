@@ -80,7 +80,7 @@ test('the clock stops a method in the middle of a round', async () => {
   const device = await openDevice({ kind: 'cpu', threads: 1 })
   const seconds: number[] = []
   const hooks = { signal: new AbortController().signal, onProgress: () => {}, onRound: () => {} }
-  const options = { k: 1500, seconds: 0.4, seed: 0, metric: 'euclidean' } as const
+  const options = { k: 1500, seconds: 0.1, seed: 0, metric: 'euclidean' } as const
   const began = performance.now()
   const { ended, rounds, model } = await race(source, device, 'minibatch', options, {
     ...hooks,
@@ -90,7 +90,7 @@ test('the clock stops a method in the middle of a round', async () => {
   expect(ended).toBe('time')
   expect(rounds.map((round) => round.seconds)).toEqual(seconds)
   expect(model?.facts.iterations.length ?? 0).toBe(rounds.length)
-  if (model) expect(model.facts).toMatchObject({ stopped: 'seconds', options: { seconds: 0.4 } })
+  if (model) expect(model.facts).toMatchObject({ stopped: 'seconds', options: { seconds: 0.1 } })
   await device.close()
   await source.close?.()
 })

@@ -68,7 +68,7 @@ report()
 async function ours(kind: 'cpu' | 'webgpu'): Promise<void> {
   const device = await openDevice({ kind })
   const began = performance.now()
-  const model = await cluster(vectors, { k, start, iterations: rounds, tolerance: 0, device })
+  const model = await cluster(vectors, { k, method: 'lloyd', start, iterations: rounds, tolerance: 0, device })
   const seconds = (performance.now() - began) / 1000
   rows.push({ name: `centroidal ${kind}`, on: device.info.name, distortion: await judged(model.centers), seconds })
   await device.close()

@@ -43,6 +43,8 @@ const SOFTWARE_THREAD = 1
 const HARDWARE = 2048
 /** How much slower rounds of closures-sharp are on a GPU than a dense product of as many operations. */
 const HARDWARE_CLOSURES = 1 / 8
+/** The same where the CPU emulates a GPU: SwiftShader takes three times as long as the CPU device would, lavapipe twice. */
+const SOFTWARE_CLOSURES = 1 / 4
 
 /** By the kind of device. `threads`: of the CPU device, or of the machine that emulates a GPU. */
 export function assumedSpeed(kind: 'cpu' | 'software' | 'hardware', threads: number): DeviceSpeed {
@@ -56,7 +58,8 @@ export function givenSpeed(gflops: number, kind: 'cpu' | 'software' | 'hardware'
 }
 
 function speedOf(gflops: number, source: Speed['source'], kind: 'cpu' | 'software' | 'hardware'): DeviceSpeed {
-  const closures = kind === 'hardware' ? gflops * HARDWARE_CLOSURES : gflops
+  const share = { cpu: 1, software: SOFTWARE_CLOSURES, hardware: HARDWARE_CLOSURES }[kind]
+  const closures = gflops * share
   return { exact: { gflops, source }, closures: { gflops: closures, source } }
 }
 

@@ -22,7 +22,7 @@ import { Team } from './team.ts'
 import { meansFromLabels } from './updates/mean.ts'
 import { labelNearest } from './weightless.ts'
 
-/** Rounds of a sample are cheap: it has as many even where fewer are allowed for all points. */
+/** A sample may always take this many rounds, even if `iterations` is lower: they are cheap. */
 const ROUNDS_OF_SAMPLE = 10
 
 /** A round, with access to what stands after it; valid until the next step. */
@@ -266,7 +266,7 @@ async function firstState(
   return chooseStart(state, { start: name, random, weights, iterations, relocate, onProgress })
 }
 
-/** The sample that a run of all points begins from, clustered in the same way. */
+/** Clusters the sample that a run of all points starts from, with the same method and options. */
 async function clusterSample(
   { points, weights }: SampledPoints,
   resolved: RunOptions,

@@ -1,8 +1,8 @@
 /**
- * A start from a clustering of a sample, for many points per cluster: where the centres belong, some dozen points of each
- * cluster tell almost as well as all of them. The sample is clustered by the method of the run. Then all points get labels,
- * at a cost that does not depend on k: a partition tree cuts them into leaves large enough to hold several points of the
- * sample, and every point takes the nearest of the clusters that those have.
+ * Starts a run from a clustering of a sample. With many points per cluster, a few dozen of them place a centre almost as well
+ * as all of them. The sample is clustered by the method of the run. Then all points get labels, at a cost that does not
+ * depend on k: a partition tree divides the points into leaves that hold several points of the sample each, and every point
+ * takes the nearest of the clusters found in its leaf.
  */
 import { stream, streamSeed } from '../core/streams.ts'
 import { BufferScope } from '../device/contract.ts'
@@ -22,13 +22,13 @@ const PER_CLUSTER = 64
 const MANY_POINTS = 2 ** 17
 /** The largest sample is this share of the points: it must cost little against all of them. */
 const MOST_SHARE = 1 / 4
-/** Nor does it take more than this. */
+/** The most bytes of a sample. */
 const MOST_BYTES = 2 ** 29
-/** Points of the sample in a leaf, about, and the most points of a leaf. */
+/** About how many points of a leaf are in the sample, and the most points of a leaf. */
 const SAMPLED_IN_LEAF = 16
 const LARGEST_LEAF = 256
 
-/** Labels of all points; centres where points look at every centre first, or shards may be on other machines. */
+/** Labels of all points; or centres, where the first round looks at every centre or shards may be on other machines. */
 export type SampledStart = { readonly sample: SampleFacts } & (
   | { readonly labels: Uint32Array }
   | { readonly centers: Float32Array }
@@ -41,9 +41,9 @@ export interface SampledPoints {
 }
 
 /**
- * Whether a run begins from a sample if it is not told how to begin. Points in several domains have no tree in common, and
- * would have to look at every centre in their first round. Shards that may be on other machines do not depend on where
- * they are: labelling all their points here would mean bringing them all here.
+ * Whether a run starts from a sample by default. Points in several domains share no tree: without a sample, their first round
+ * would look at every centre. Shards that may be on other machines never start this way, because labelling their points
+ * would mean reading them all on this machine, and results must not depend on where shards are.
  */
 export function beginsFromSample({ points, k }: RunState): boolean {
   const { rows, layout } = points
@@ -53,8 +53,8 @@ export function beginsFromSample({ points, k }: RunState): boolean {
 }
 
 /**
- * Undefined where the sample has fewer than k different points, or the run was stopped. `run` clusters the points that it is
- * given. `inLeaves`: points look at the clusters of their neighbours in the run, and so they can at its start.
+ * Undefined if the sample has fewer than k distinct points, or if the run was stopped. `run` clusters the sample. With
+ * `inLeaves`, the method looks at the clusters of neighbours, and the points get their labels in the same way.
  */
 export async function sampleStart(
   state: RunState,
@@ -70,7 +70,7 @@ export async function sampleStart(
   if (indices === undefined || indices.length < k) return undefined
   const source = await sampleSource(points, indices, control.signal)
   const frame: Frame = { shift: undefined, scale: 1, unit, type }
-  // One domain, whatever its size: clusterings of several domains begin from a sample themselves.
+  // The sample must be a single domain: a run over several domains would start from a sample again.
   const partBytes = device.info.limits.bindingBytes
   const store = await PointStore.open(device, source, { frame, weights: sampled, partBytes, resident: true })
   try {
@@ -87,12 +87,12 @@ export async function sampleStart(
   }
 }
 
-/** Points of the sample. */
-export function sampleSize({ points, k }: RunState): number {
+/** The number of points in the sample. */
+function sampleSize({ points, k }: RunState): number {
   return Math.max(2 * k, Math.min(PER_CLUSTER * k, Math.floor(points.rows * MOST_SHARE)))
 }
 
-/** Results must not depend on the memory of a device: the limit is the same for all that can hold so much in a buffer. */
+/** The most points of a sample. Depends on the largest buffer only: results must not depend on how much memory a device has. */
 function roomFor({ device, points }: RunState): number {
   const rowBytes = points.stride * (points.frame.type === 'u8' ? 1 : 4)
   return Math.floor(Math.min(MOST_BYTES, device.info.limits.bindingBytes) / rowBytes)
@@ -150,8 +150,8 @@ async function labelsOfAll(state: RunState, sample: Clustered, restart: number):
 }
 
 /**
- * Points without a label get that of the last one before them in the order of the tree, which lies near them. False, and
- * nothing is done, if no point has one.
+ * Gives each point without a label the label of the last labelled point before it in tree order, which is close to it. Returns
+ * false, and changes nothing, if no point has a label.
  */
 export function spreadAlong(labels: Uint32Array, order: Uint32Array): boolean {
   let last = NO_LABEL

@@ -10,8 +10,8 @@ import { allocateRows, type DeviceRows, type RowType } from './rows.ts'
 const AT_ONCE = 32
 
 /**
- * Groups of a tree that follow each other lie near each other, and look at the same centres. Of many groups so many stay
- * together: caches then serve them, and the objective is the same as with single ones.
+ * Neighbouring leaves of a tree look at the same centres. If there are many groups, runs of this many neighbours are shuffled
+ * instead of single groups, so that centres stay in the cache. The objective does not get worse.
  */
 const RUN = 8
 const MANY_GROUPS = 2 ** 15

@@ -41,9 +41,9 @@ export function closureCandidates(state: RunState): CandidateSource {
   return new ClosureSource(state)
 }
 
-/** Trees that a run begins with whose start was a clustering of a sample. */
+/** Trees in the first round of a run that started from a sample. */
 const TREES_AFTER_SAMPLE = 2
-/** Points of a leaf of k-means# unless told: leaves of large clusters hold few different labels, and have more points. */
+/** Default leaf sizes of closures-sharp. Where clusters are large, a small leaf holds few different labels. */
 const LEAF_SIZE = 16
 const LEAF_SIZE_OF_LARGE = 32
 const LARGE_CLUSTER = 256
@@ -178,7 +178,7 @@ class ClosureSource implements CandidateSource {
     return trees
   }
 
-  /** Clusters of a sample are nearly right: one tree at a time would show each point too few others. */
+  /** After a sample most labels are right already: with a single tree, points would see too few other clusters. */
   #adaptToStart(): void {
     const { sample, points } = this.#state
     if (this.#adapted || sample === undefined || points.layout.separate) return

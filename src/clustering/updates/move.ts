@@ -233,7 +233,6 @@ class DomainMoves extends MoveUpdate {
   }
 }
 
-/** No mean is longer than the longest point of any device. */
 /** The points of a store never change: runs over the same ones, as in a sweep, measure once. */
 const MEASURED = new WeakMap<PointStore, MeasuredPoints>()
 

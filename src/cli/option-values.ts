@@ -34,6 +34,21 @@ export function realNumber(flag: string, what: string, most: number = Number.MAX
   }
 }
 
+const UNITS = ['KB', 'MB', 'GB', 'TB']
+
+/** 1GB or 512 MB, in bytes: a GB is 1024 MB. `hint` is added where the unit is missing. */
+export function byteSize(flag: string, least: number, hint = ''): (text: string) => number {
+  return (text) => {
+    const [, amount, unit] = /^(\d+\.?\d*)\s*([KMGT]i?B?)$/i.exec(text) ?? []
+    if (amount === undefined) throw badValue(flag, text, `give a size with its unit, such as 1GB or 512MB${hint}.`)
+    const power = UNITS.findIndex((name) => name[0] === unit[0].toUpperCase()) + 1
+    const bytes = Math.floor(Number(amount) * 1024 ** power)
+    if (bytes < least) throw badValue(flag, text, `give at least ${least / 1024 ** 2}MB.`)
+    if (bytes > Number.MAX_SAFE_INTEGER) throw badValue(flag, text, 'give a smaller size.')
+    return bytes
+  }
+}
+
 export function oneOf<T extends string>(flag: string, names: readonly T[]): (text: string) => T {
   return (text) => {
     if (!(names as readonly string[]).includes(text)) throw badValue(flag, text, suggestion(text, names))

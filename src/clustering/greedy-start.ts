@@ -138,8 +138,8 @@ async function measureNearest(
     const sparse = store.source.sparse !== undefined
     const workspace = scope.allocate(assignWorkspaceBytes({ rows: rows.rows, stride }, sparse), 'prepared centres')
     for (const part of store.parts) {
-      const { labels, distances } = part
       const points = await store.vectors(part)
+      const { labels, distances } = part
       await assign(device, { points, centers: rows, labels, distances, workspace }, { signal })
     }
   } finally {

@@ -78,8 +78,9 @@ export interface ClusterOptions extends MethodOptions {
    * Leave poor local optima: when progress slows, and before the run ends, two clusters that are close to each other are
    * merged and one that holds several groups is split instead, wherever that lowers the distortion. Default true for the
    * methods that can (lloyd, sharp, closures, closures-sharp, akm, rakm), except where the centres to start from are given:
-   * there the result is that of the plain method, and for shards of more than a billion numbers, because the leading process
-   * reads all vectors for it.
+   * there the result is that of the plain method, for shards of more than a billion numbers, because the leading process
+   * reads all vectors for it, and where it would take more than 768 MiB (28 bytes for each vector and for each number of the
+   * centres).
    */
   readonly relocate?: boolean
   /** An open device (stays open), or which one to open or share. Default `auto`: a hardware GPU where there is one, else all cores. */
@@ -256,7 +257,7 @@ export function resolveOptions(options: ClusterOptions, shape: Shape, speed?: De
     metric,
     ...weighted,
     empty,
-    relocate: relocationChoice(options, name, shards && rows * cols),
+    relocate: relocationChoice(options, name, { rows, cols, k, sharded: shards !== undefined }),
     shards: shardChoice(options, shards),
     settings: resolveSettings(name, METHODS[name].options, options),
   }

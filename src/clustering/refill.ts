@@ -30,7 +30,7 @@ export async function refillEmpty(state: RunState, count: number, weights?: Floa
   chosen.rows.forEach((_, i) => {
     centers.set(rows.subarray(i * cols, (i + 1) * cols), chosen.taken[i] * cols)
   })
-  chosen.relabel()
+  await chosen.relabel()
   writeCenters(state, centers)
   await team.shareCenters()
   return { clusters: chosen.rows.length, squares }
@@ -43,7 +43,7 @@ interface Chosen {
   readonly left: readonly number[]
   /** The empty clusters they go to. */
   readonly taken: readonly number[]
-  relabel(): void
+  relabel(): void | Promise<void>
 }
 
 async function chooseHere({ points, k }: RunState, weights: Float32Array | undefined): Promise<Chosen> {
@@ -59,11 +59,11 @@ async function chooseHere({ points, k }: RunState, weights: Float32Array | undef
     rows,
     left: rows.map((point) => labels[point]),
     taken: empty.slice(0, rows.length),
-    relabel() {
+    async relabel() {
       rows.forEach((point, i) => {
         labels[point] = empty[i]
       })
-      points.writeLabels(labels)
+      await points.writeLabels(labels)
     },
   }
 }
@@ -139,13 +139,13 @@ function emptyOf(sizes: Uint32Array): number[] {
 }
 
 /** What an owner answers: up to `count` of its points. */
-export async function ownFarthest({ parts, device, k }: RunState, count: number): Promise<FarPoints> {
+export async function ownFarthest({ parts, points: store, k }: RunState, count: number): Promise<FarPoints> {
   const sizes = new Uint32Array(k)
   let points: FarPoint[] = []
   let more = false
   for (const part of parts) {
-    const labels = new Uint32Array(await device.read(part.labels)).subarray(0, part.count)
-    const distances = new Float32Array(await device.read(part.distances)).subarray(0, part.count)
+    const labels = await store.labelsOf(part)
+    const distances = await store.distancesOf(part)
     for (const label of labels) if (label < k) sizes[label]++
     const { order } = topByDistance(distances, count)
     more ||= order.length > count

@@ -54,10 +54,10 @@ export async function measureOwn({ device, points, parts, centers }: RunState): 
   try {
     const own = scope.allocate(points.largestPart * 4, 'own labels')
     for (const part of parts) {
+      const vectors = await points.vectors(part)
       const { labels, distances } = part
       const bytes = part.count * 4
       device.copy({ buffer: labels, offset: 0, bytes }, { buffer: own, offset: 0, bytes })
-      const vectors = await points.vectors(part)
       await assignLists(device, { points: vectors, centers, lists: own, width: 1, labels, distances })
       for (const shard of part.shards)
         squares.push({ shard: shard.index, value: (await (await tallyShard(part, shard))()).sum })

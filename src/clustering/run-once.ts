@@ -112,7 +112,7 @@ export async function* runOnce(
     }
     const same = from !== undefined && sameMethod(from, resolved)
     if (from) {
-      takeOver(state, from)
+      await takeOver(state, from)
       for (const each of team.states) each.sample = from.facts.sample
     } else {
       const started = elapsed()
@@ -184,10 +184,10 @@ async function connectTeam(
 }
 
 /** Centres and labels as the model has them. */
-function takeOver(state: RunState, from: ClusterModel): void {
+async function takeOver(state: RunState, from: ClusterModel): Promise<void> {
   writeCenters(state, from.state.centers)
   state.mixture = exactMixture(from) ?? mixtureOf(from)
-  state.points.writeLabels(from.labels)
+  await state.points.writeLabels(from.labels)
   state.labelled = true
   state.tree = from.tree
 }
@@ -212,7 +212,7 @@ async function prepare(
     }
     if ('labels' in start) {
       if (METHODS[resolved.method].keepsTree) state.tree = start.tree
-      points.writeLabels(start.labels)
+      await points.writeLabels(start.labels)
     }
     // A cluster of points without weight has no other mean than that in which all count alike.
     if (resolved.weights?.includes(0)) await meansFromLabels(state, false)

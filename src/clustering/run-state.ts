@@ -29,6 +29,8 @@ export interface RunState {
   centers: DeviceRows
   /** The memory of the centres: as many as there may be during the run. */
   readonly room: DeviceRows
+  /** The memory of the centres as they were when the round began, where the loop keeps them. */
+  began: DeviceBuffer | undefined
   /** Centres are kept at length one. */
   readonly unit: boolean
   readonly seed: number
@@ -280,6 +282,7 @@ export function createRunState(
     k,
     centers: firstRows(room, k),
     room,
+    began: undefined,
     unit: points.frame.unit,
     labelled: false,
     sample: undefined,

@@ -92,10 +92,14 @@ function sampleSize({ points, k }: RunState): number {
   return Math.max(2 * k, Math.min(PER_CLUSTER * k, Math.floor(points.rows * MOST_SHARE)))
 }
 
-/** The most points of a sample. Depends on the largest buffer only: results must not depend on how much memory a device has. */
-function roomFor({ device, points }: RunState): number {
+/**
+ * The most points of a sample: it takes no more memory than a part of the points, so depends on the layout, and on the largest
+ * buffer only; results must not depend on how much memory a device has.
+ */
+function roomFor({ device, points, k }: RunState): number {
   const rowBytes = points.stride * (points.frame.type === 'u8' ? 1 : 4)
-  return Math.floor(Math.min(MOST_BYTES, device.info.limits.bindingBytes) / rowBytes)
+  const most = Math.floor(Math.min(MOST_BYTES, device.info.limits.bindingBytes) / rowBytes)
+  return points.layout.domains.length > 1 ? Math.min(most, Math.max(2 * k, points.largestDomain)) : most
 }
 
 async function hasDistinct({ source, frame, rows }: PointStore, k: number): Promise<boolean> {
@@ -133,9 +137,10 @@ async function labelsOfAll(state: RunState, sample: Clustered, restart: number):
       try {
         const tree = await growTree(device, grown, await points.sketch(part), leafSize, seed)
         if (!spreadAlong(own, new Uint32Array(await device.read(tree.members), 0, part.count))) continue
+        const vectors = await points.vectors(part)
         const { previous, labels: found, distances } = part
         device.write(previous, own)
-        const common = { points: await points.vectors(part), centers, labels: found, distances }
+        const common = { points: vectors, centers, labels: found, distances }
         await assignLists(device, { ...common, lists: previous, width: 1 })
         await assignLeaves(device, { ...common, ...tree, workspace })
         own.set(new Uint32Array(await device.read(found), 0, part.count))

@@ -104,7 +104,7 @@ export class ShardOwner {
   #makeTasks(): Tasks {
     const member = this.#member
     const { state, update } = member
-    const { points, parts, device } = state
+    const { points, parts } = state
     const read = async <T>(values: (part: (typeof parts)[number]) => Promise<T>): Promise<RowValues<T>[]> =>
       Promise.all(parts.map(async (part) => ({ first: part.first, values: await values(part) })))
     return {
@@ -141,8 +141,8 @@ export class ShardOwner {
         return null
       },
       farthest: ({ count }) => ownFarthest(state, count),
-      labels: () => read(async (part) => new Uint32Array(await device.read(part.labels)).slice(0, part.count)),
-      distances: () => read(async (part) => new Float32Array(await device.read(part.distances)).slice(0, part.count)),
+      labels: () => read((part) => points.labelsOf(part)),
+      distances: () => read((part) => points.distancesOf(part)),
       lists: async () => (await update.remembered?.(state)) ?? [],
     }
   }
@@ -163,15 +163,16 @@ export class ShardOwner {
         state.labelled = true
         await candidates.settled?.(round)
       },
-      labels: ({ labels }) => {
+      labels: async ({ labels }) => {
         if (labels === undefined) this.#points.forgetLabels()
-        else for (const part of parts) device.write(part.labels, labels.subarray(part.first, part.first + part.count))
+        else await this.#points.writeLabels(labels)
       },
-      relabel: ({ rows, labels }) => {
-        rows.forEach((row, i) => {
-          const part = parts.find(({ first, count }) => row >= first && row < first + count)
-          if (part) device.write(part.labels, labels.slice(i, i + 1), (row - part.first) * 4)
-        })
+      relabel: async ({ rows, labels }) => {
+        for (const part of parts) {
+          const own = [...rows.keys()].filter((i) => rows[i] >= part.first && rows[i] < part.first + part.count)
+          if (own.length > 0) await this.#points.load(part)
+          for (const i of own) device.write(part.labels, labels.slice(i, i + 1), (rows[i] - part.first) * 4)
+        }
       },
       restore: ({ arrays }) => {
         candidates.restore?.(state, arrays)

@@ -15,7 +15,9 @@ export class CenterSnapshots {
     const { states } = this.#team
     this.#buffers ??= states.map(({ scope, room }) => scope.allocate(room.buffer.bytes, 'centres before the round'))
     states.forEach(({ device, room }, owner) => {
-      device.copy(room.buffer, this.#buffers?.[owner] as DeviceBuffer)
+      const buffer = this.#buffers?.[owner] as DeviceBuffer
+      device.copy(room.buffer, buffer)
+      this.#team.states[owner].began = buffer
     })
     this.#taken = true
   }
@@ -23,6 +25,7 @@ export class CenterSnapshots {
   /** What was taken is of an earlier round. */
   forget(): void {
     this.#taken = false
+    for (const state of this.#team.states) state.began = undefined
   }
 
   /** What was taken since `forget`, on devices that still work. */
@@ -33,6 +36,6 @@ export class CenterSnapshots {
       if (kept && !kept.freed && !room.buffer.freed) device.copy(kept, room.buffer)
     })
     this.#team.centersPutBack()
-    this.#taken = false
+    this.forget()
   }
 }

@@ -12,13 +12,13 @@ export async function treeStart(state: RunState, seed: number): Promise<boolean>
   const { device, k } = state
   if (state.points.layout.domains.length > 1) return false
   const points = await state.points.onFirstDevice()
-  const [{ labels, count }] = points.parts
+  const [part] = points.parts
   const scope = new BufferScope(device)
   try {
-    const { members, offsets } = await growCells(device, scope, await points.sketch(points.parts[0]), k, seed)
-    await labelCells(device, { count, members, offsets, cells: k, labels })
+    const { members, offsets } = await growCells(device, scope, await points.sketch(part), k, seed)
+    await labelCells(device, { count: part.count, members, offsets, cells: k, labels: part.labels })
     // Where several devices own the points, each gets the labels of its own.
-    if (points !== state.points) state.points.writeLabels(await points.readLabels())
+    if (points !== state.points) await state.points.writeLabels(await points.readLabels())
     return true
   } finally {
     scope.free()

@@ -14,15 +14,15 @@ export async function labelNearest(state: RunState, labels: Uint32Array): Promis
   })
   try {
     for (const part of picked.parts) {
-      const { labels: own, distances } = part
       const vectors = await picked.vectors(part)
+      const { labels: own, distances } = part
       await assign(device, { points: vectors, centers, labels: own, distances, workspace }, { signal: control.signal })
     }
     const found = await picked.readLabels()
     indices.forEach((point, i) => {
       labels[point] = found[i]
     })
-    points.writeLabels(labels)
+    await points.writeLabels(labels)
   } finally {
     picked.free()
   }

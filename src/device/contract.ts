@@ -32,6 +32,8 @@ export interface DeviceInfo {
   readonly features: readonly string[]
   /** What work is cut to. */
   readonly limits: DeviceLimits
+  /** Where temporary files go, if not where the system has them. */
+  readonly temporaryFolder?: string | undefined
   /** How fast it is, by which `auto` chooses a method and between devices. Changes when the device is tuned. */
   readonly speed: DeviceSpeed
 }
@@ -44,6 +46,11 @@ export interface DeviceLimits {
   readonly bindingBytes: number
   /** Vectors of more bytes than this are streamed through the device instead of kept on it. Results never depend on it. */
   readonly memoryBytes: number
+  /**
+   * About how much memory the process may use in all, where it is limited: see {@link DeviceOptions.totalBytes}. Domains and
+   * parts are then small enough for it, so that results may depend on it below four times `partBytes`.
+   */
+  readonly totalBytes?: number | undefined
   /**
    * Vectors are processed in parts of at most this many bytes, and never more than `bindingBytes`, whether they are kept or
    * streamed. Streaming needs room for one part. Sums are taken part by part, so results depend on it in the last bits; so do

@@ -1,6 +1,6 @@
 /** Opening a device: what there is, which one is taken, and why. */
 import { platform } from '#platform'
-import { choice, flag, type OptionChecks, optionGroup, optionsOf, real, whole } from '../core/arguments.ts'
+import { choice, flag, type OptionChecks, optionGroup, optionsOf, path, real, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { GpuEntry } from '../platform/contract.ts'
 import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
@@ -28,6 +28,16 @@ export interface DeviceOptions {
    * tell its memory: 2 GiB.
    */
   readonly memoryBytes?: number
+  /**
+   * About how much memory the process should use in all, in bytes. What does not fit is kept elsewhere: vectors are read again
+   * in every round, part by part, and labels, distances and trees of the other parts go to a temporary file. Results are those
+   * of a run in memory over the same parts; parts are smaller where this is below 1 GiB (see `limits.partBytes`). What is
+   * returned is not counted, such as labels, nor are vectors that the caller holds in memory. In a page, only vectors are
+   * left out of memory. Default: no limit but that of the device.
+   */
+  readonly totalBytes?: number
+  /** The folder for temporary files. They are removed at the end, however the process ends. Default: that of the system. */
+  readonly temporaryFolder?: string
   /** For trying out how work is cut: limits below the device's own. Default: those. */
   readonly limits?: Partial<DeviceLimits>
   /** For comparing kernels: tiles in workgroup memory or none. Default: the faster ones, on most software adapters mostly none. */
@@ -49,6 +59,9 @@ export interface DeviceOptions {
 /** The kinds of devices that can be asked for. */
 export const DEVICE_KINDS = ['auto', 'webgpu', 'cpu'] as const
 
+/** Less than this is not worth a limit: the process takes as much without any vectors. */
+const LEAST_TOTAL = 2 ** 26
+
 /** Bindings hold at least a few rows, and are aligned to at most this. */
 const LEAST_BINDING = 256
 const LARGEST_ALIGNMENT = 65536
@@ -57,10 +70,13 @@ export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
   kind: choice(DEVICE_KINDS),
   threads: whole(1, 256),
   memoryBytes: whole(1),
+  totalBytes: whole(LEAST_TOTAL),
+  temporaryFolder: path,
   limits: optionGroup<Partial<DeviceLimits>>({
     bufferBytes: whole(LEAST_BINDING),
     bindingBytes: whole(LEAST_BINDING),
     memoryBytes: whole(1),
+    totalBytes: whole(1),
     partBytes: whole(1),
     workgroups: whole(1, 2 ** 31 - 1),
     bindingAlignment: whole(1, LARGEST_ALIGNMENT),

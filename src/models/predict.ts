@@ -66,8 +66,8 @@ async function descendTree(
     const onDevice = new TreeBuffers(device, scope).upload(flat)
     const looked = scope.allocate(points.largestPart * 4, 'centres looked at')
     for (const part of points.parts) {
-      const { labels, distances } = part
       const vectors = await points.vectors(part)
+      const { labels, distances } = part
       await searchTree(
         device,
         { points: vectors, centers, tree: onDevice, checks: 1, labels, distances, looked },

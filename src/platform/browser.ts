@@ -45,6 +45,7 @@ export const platform: Platform = {
   importPackage: (name) => Promise.reject(new Error(`${name} is not part of the page`)),
   createBytes: refuseToWrite,
   disk: undefined,
+  createScratch: undefined,
   cannotWrite: notFromPages,
 }
 

@@ -51,8 +51,22 @@ export interface Platform {
   createBytes(location: string): Promise<ByteSink>
   /** File operations that saving a folder is made of. Undefined in a page, which has no folders to write to. */
   readonly disk: Disk | undefined
+  /**
+   * A new temporary file, in the given folder or the system's. It disappears with the process, however that ends. Undefined in
+   * a page, which has nowhere to put it.
+   */
+  readonly createScratch: ((folder?: string) => Promise<ScratchFile>) | undefined
   /** An error of one of those operations as a sentence. */
   cannotWrite(location: string, error: unknown): CentroidalError
+}
+
+/** A temporary file for what does not fit in memory. */
+export interface ScratchFile {
+  write(bytes: Uint8Array, at: number): Promise<void>
+  /** Fills `bytes` with what was written there. */
+  read(bytes: Uint8Array, at: number): Promise<void>
+  /** Removes it, after what is being read or written. */
+  close(): Promise<void>
 }
 
 /** What is known of a file or folder. */

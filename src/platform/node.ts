@@ -10,6 +10,7 @@ import { memoryLimit } from './memory-limit.ts'
 import { createFile, explain, openFile } from './node-files.ts'
 import { findNodeGpu } from './node-gpu.ts'
 import { readPrivateFile, writePrivateFile } from './private-folder.ts'
+import { createScratch } from './scratch.ts'
 
 export const platform: Platform = {
   name: 'node',
@@ -45,6 +46,7 @@ export const platform: Platform = {
   importPackage: (name) => import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name),
   createBytes: (location) => createFile(location),
   disk,
+  createScratch,
   cannotWrite: (location, error) => explain(error, 'write', location),
 }
 

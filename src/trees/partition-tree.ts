@@ -57,7 +57,7 @@ export interface SharedTree {
 }
 
 /** A tree over a part of the points that runs over the same points share: grown once, and freed with them. */
-export function sharedTree(
+export async function sharedTree(
   device: Device,
   points: PointStore,
   part: PointPart,
@@ -65,6 +65,7 @@ export function sharedTree(
 ): Promise<PartitionTree> {
   const grow = async (scope: BufferScope): Promise<PartitionTree> =>
     growTree(device, scope, await points.sketch(part), leafSize, streamSeed(seed, 'trees', number))
+  await points.load(part)
   return points.keptBeside(part).get(`trees/${leafSize}/${seed}`, `${part.first}/${number}`, grow)
 }
 

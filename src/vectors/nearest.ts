@@ -45,8 +45,9 @@ export async function nearestInFrame(
     const workspace = scope.allocate(assignWorkspaceBytes(rows, source.sparse !== undefined), 'prepared centres')
     for (const part of points.parts) {
       const report = onProgress && ((share: number) => onProgress((part.first + share * part.count) / points.rows))
+      const vectors = await points.vectors(part)
       const { labels, distances } = part
-      const args = { points: await points.vectors(part), centers: rows, labels, distances, m, workspace }
+      const args = { points: vectors, centers: rows, labels, distances, m, workspace }
       await assign(device, args, { signal, onProgress: report })
       report?.(1)
     }

@@ -1,24 +1,29 @@
 /**
  * The vectors of the parts that one device owns. Where all of them fit the device's memory they stay there; otherwise they
- * are streamed through one buffer, part after part.
+ * are streamed through one buffer, part after part, and the beginning of the next part is read meanwhile.
  */
-import { elementBytes, readWide, type VectorSource } from '../core/matrix.ts'
+import { readWide, type VectorSource } from '../core/matrix.ts'
 import { type BufferScope, type Device, slice } from '../device/contract.ts'
 import {
   allocateRows,
   allocateSparseRows,
   type DeviceRows,
   firstRows,
-  paddedCols,
+  rowBytesOf,
   writeRows,
   writeSparseRows,
 } from '../kernels/rows.ts'
 import { type Frame, intoFrame, type Watch } from './frame.ts'
 import type { PointPart } from './point-part.ts'
+import { RowsAhead } from './rows-ahead.ts'
 import { sparseIntoFrame } from './sparse-points.ts'
 
 /** Vectors of this many bytes are uploaded at a time. */
-const UPLOAD_BYTES = 32 * 2 ** 20
+const UPLOAD_BYTES = 8 * 2 ** 20
+/** Bytes of vectors that are read ahead when streaming, unless memory is limited more. */
+const MOST_AHEAD = 64 * 2 ** 20
+/** The share of the memory limit that is read ahead. */
+const SHARE_AHEAD = 1 / 16
 
 type RowRange = Pick<PointPart, 'first' | 'count'>
 
@@ -33,6 +38,7 @@ export class PartVectors {
   #vectors: DeviceRows[] = []
   /** When streaming: the part that is on the device now. */
   #loaded: { readonly part: PointPart; readonly rows: DeviceRows } | undefined
+  readonly #ahead: RowsAhead | undefined
 
   constructor(
     device: Device,
@@ -42,20 +48,34 @@ export class PartVectors {
     parts: readonly PointPart[],
     resident: boolean,
   ) {
+    const { limits } = device.info
     this.#device = device
     this.#scope = scope
     this.#source = source
     this.#frame = frame
     this.#parts = parts
-    this.resident = resident || bytesOf(source, frame, parts) <= device.info.limits.memoryBytes
+    this.resident = resident
+    if (resident || source.sparse !== undefined) return
+    const step = this.#rowsAtATime
+    const most = Math.min(MOST_AHEAD, (limits.totalBytes ?? Number.POSITIVE_INFINITY) * SHARE_AHEAD)
+    this.#ahead = new RowsAhead(source, parts, step, Math.max(1, Math.floor(most / (step * this.#rowBytes))))
+  }
+
+  get #rowBytes(): number {
+    return rowBytesOf(this.#source.cols, this.#frame.type)
+  }
+
+  get #rowsAtATime(): number {
+    return Math.max(1, Math.floor(UPLOAD_BYTES / this.#rowBytes))
+  }
+
+  free(): void {
+    this.#ahead?.stop()
   }
 
   async fill(watch: Watch): Promise<void> {
-    if (this.#parts.length === 0) return
-    if (!this.resident) {
-      this.#vectors = [this.#allocate(this.#parts, 'streamed vectors')]
-      return
-    }
+    // What vectors are streamed through is allocated when it is needed: a start from a sample has the memory before.
+    if (!this.resident) return
     for (const part of this.#parts) {
       const rows = this.#allocate([part], 'vectors')
       this.#vectors.push(await this.upload(part, rows, watch))
@@ -66,12 +86,26 @@ export class PartVectors {
   async of(part: PointPart): Promise<DeviceRows> {
     if (this.resident) return this.#vectors[this.#parts.indexOf(part)]
     if (this.#loaded?.part !== part) {
+      if (this.#vectors.length === 0) this.#vectors = [this.#allocate(this.#parts, 'streamed vectors')]
       // Work on the part before is waited for: parts that the device is not ready for would fill the host's memory.
       if (this.#loaded) await this.#device.read(slice(this.#vectors[0].buffer, 0, 4))
       this.#loaded = undefined
-      this.#loaded = { part, rows: await this.upload(part, this.#vectors[0]) }
+      this.#loaded = { part, rows: await this.#stream(part, this.#vectors[0]) }
     }
     return this.#loaded.rows
+  }
+
+  /** Like `upload`, with what was read ahead. */
+  async #stream(part: PointPart, to: DeviceRows): Promise<DeviceRows> {
+    const ahead = this.#ahead
+    if (ahead === undefined) return this.upload(part, to)
+    const index = this.#parts.indexOf(part)
+    for (let row = 0; row < part.count; ) {
+      const { data, rows } = await ahead.read(index, row)
+      writeRows(this.#device, to, intoFrame(data, this.#source.cols, this.#frame), row)
+      row += rows
+    }
+    return firstRows(to, part.count)
   }
 
   /** Room for the largest of some ranges. */
@@ -94,7 +128,7 @@ export class PartVectors {
       onProgress?.(last / all)
       return rows
     }
-    const step = Math.max(1, Math.floor(UPLOAD_BYTES / (to.stride * elementBytes(this.#frame.type))))
+    const step = this.#rowsAtATime
     for (let row = 0; row < count; row += step) {
       signal?.throwIfAborted()
       const end = Math.min(row + step, count)
@@ -106,10 +140,10 @@ export class PartVectors {
   }
 }
 
-/** Sparse rows take two words an entry and one for where the row begins. */
-function bytesOf({ sparse, cols }: VectorSource, frame: Frame, parts: readonly PointPart[]): number {
+/** Bytes of the vectors of parts. Sparse rows take two words an entry and one for where the row begins. */
+export function vectorBytesOf({ sparse, cols }: VectorSource, frame: Frame, parts: readonly RowRange[]): number {
   const rows = parts.reduce((sum, { count }) => sum + count, 0)
-  if (sparse === undefined) return rows * paddedCols(cols) * elementBytes(frame.type)
+  if (sparse === undefined) return rows * rowBytesOf(cols, frame.type)
   const entries = parts.reduce(
     (sum, { first, count }) => sum + sparse.offsets[first + count] - sparse.offsets[first],
     0,

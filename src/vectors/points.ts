@@ -1,58 +1,24 @@
 /**
  * The points of a run, on one device or on several that each own some of the shards: vectors in parts of at most
  * `partBytes`, with the labels and distances that go with them. Vectors that do not fit a device's memory are streamed;
- * labels and distances always stay. Rows are cut as layout.ts says.
+ * labels, distances and trees then stay, or, where the memory of the process is limited (`limits.totalBytes`), go to a
+ * temporary file. Rows are cut as layout.ts says.
  */
-import {
-  elementBytes,
-  matrix,
-  readWide,
-  sparseSource,
-  toSource,
-  type VectorData,
-  type VectorSource,
-} from '../core/matrix.ts'
+import { matrix, readWide, sparseSource, toSource, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { pickRows } from '../core/sparse.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
-import { cutRows, type Range, rowsWithin } from '../device/plan.ts'
-import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { allocateRows, type DeviceRows, paddedCols } from '../kernels/rows.ts'
-import { type Frame, intoFrame, type Watch } from './frame.ts'
+import { type Frame, intoFrame } from './frame.ts'
 import { KeptStructures } from './kept-structures.ts'
-import { layOutRows, layOutSeparately, partsOf, type RowLayout, type ShardChoice } from './layout.ts'
+import { partsOf, type RowLayout } from './layout.ts'
+import { PartPager, type Spill } from './part-pager.ts'
 import { PartVectors } from './part-vectors.ts'
-import { PointPart } from './point-part.ts'
+import { type PartPlace, PointPart } from './point-part.ts'
+import { layOut, openSpill, type PointStoreOptions, type Room, roomFor } from './point-room.ts'
 import { isNarrow, projectRows, sketchBasis } from './sketch.ts'
-import { compareSparseRows, cutSparseRows, sparseIntoFrame } from './sparse-points.ts'
+import { compareSparseRows, sparseIntoFrame } from './sparse-points.ts'
 import type { TreePoints } from './tree-points.ts'
 
-export interface PointStoreOptions {
-  readonly frame: Frame
-  readonly weights?: Float32Array | undefined
-  /** Labels and distances kept for each point. Default 1. */
-  readonly neighbors?: number
-  /** Bytes that are kept for each point in one buffer elsewhere: parts are made small enough for it. */
-  readonly pointBytes?: number | undefined
-  /** Rows of a part, for who needs room for something else of each. Default: as many as fit. */
-  readonly mostRows?: number
-  /** Most bytes of vectors in a part. Default: `partBytes` of the device's limits. */
-  readonly partBytes?: number
-  /** How rows are cut into shards. Default: as the memory of a device requires. */
-  readonly shards?: ShardChoice | undefined
-  /** Domains end where shards do. Default: false. */
-  readonly separate?: boolean | undefined
-  /** The layout to use, instead of one that follows from the limits of the devices. */
-  readonly layout?: RowLayout | undefined
-  /** Numbers of the shards that are kept here, if others are not; requires separate shards. Default: all. */
-  readonly owned?: ReadonlySet<number> | undefined
-  /** Keeps the vectors on the device even if they take more than `memoryBytes`. Default: false. */
-  readonly resident?: boolean
-  /** While the vectors are loaded. */
-  readonly watch?: Watch
-}
-
-/** Where much is kept for each point, a part of more than this would only cost memory: there are several such buffers. */
-const MOST_PART_BYTES = 16 * 2 ** 20
 /** Trees over points of so few numbers are grown as fast as a sketch is made. */
 const NUMBERS_WITHOUT_SKETCH = 2 ** 19
 
@@ -86,7 +52,9 @@ export class PointStore {
   readonly #options: PointStoreOptions
   readonly #scopes: readonly BufferScope[]
   readonly #vectors: readonly PartVectors[]
-  readonly #sketches = new Map<PointPart, DeviceRows>()
+  readonly #pagers: readonly PartPager[]
+  readonly #spills: readonly (Spill | undefined)[]
+  readonly #sketches: readonly KeptStructures[]
   /** Set where other processes own all points: `owned` is empty then. */
   remote: RemotePoints | undefined
   /** All points on the first device, where several own them. */
@@ -97,7 +65,28 @@ export class PointStore {
     source: VectorSource,
     options: PointStoreOptions,
   ): Promise<PointStore> {
-    const store = new PointStore('run' in devices ? [devices] : devices, source, options)
+    const all = 'run' in devices ? [devices] : devices
+    const layout = options.layout ?? layOut(all, source, options)
+    const places = partsOf(layout, all.length).filter(
+      ({ shards }) => options.owned === undefined || options.owned.has(shards[0].index),
+    )
+    const room = all.map((device, owner) =>
+      roomFor(
+        device,
+        source,
+        places.filter((place) => place.owner === owner),
+        options,
+      ),
+    )
+    const spills: (Spill | undefined)[] = []
+    for (const [owner, device] of all.entries()) spills.push(room[owner].spilled ? await openSpill(device) : undefined)
+    let store: PointStore
+    try {
+      store = new PointStore(all, source, options, layout, places, room, spills)
+    } catch (error) {
+      for (const spill of spills) await spill?.file.close()
+      throw error
+    }
     try {
       await Promise.all(store.#vectors.map((vectors) => vectors.fill(options.watch ?? {})))
     } catch (error) {
@@ -107,7 +96,15 @@ export class PointStore {
     return store
   }
 
-  private constructor(devices: readonly Device[], source: VectorSource, options: PointStoreOptions) {
+  private constructor(
+    devices: readonly Device[],
+    source: VectorSource,
+    options: PointStoreOptions,
+    layout: RowLayout,
+    places: readonly PartPlace[],
+    room: readonly Room[],
+    spills: readonly (Spill | undefined)[],
+  ) {
     const { frame, weights, neighbors = 1 } = options
     this.#neighbors = neighbors
     this.#options = options
@@ -117,33 +114,45 @@ export class PointStore {
     this.cols = source.cols
     this.stride = paddedCols(source.cols)
     this.numbers = source.sparse ? source.sparse.values.length : source.rows * this.stride
-    const { owned } = options
-    this.layout = options.layout ?? layOut(devices, source, options)
-    const places = partsOf(this.layout, devices.length).filter(
-      ({ shards }) => owned === undefined || owned.has(shards[0].index),
-    )
+    this.layout = layout
+    this.#spills = spills
     // With fewer shards than devices the last devices have nothing to do.
     this.devices = devices.slice(0, 1 + places.reduce((most, { owner }) => Math.max(most, owner), 0))
     this.#scopes = this.devices.map((device) => new BufferScope(device))
-    this.#kept = this.devices.map((device) => new KeptStructures(device))
+    this.#kept = this.devices.map((device, owner) => new KeptStructures(device, undefined, spills[owner]))
+    this.#sketches = this.devices.map(
+      (device, owner) => new KeptStructures(device, Number.POSITIVE_INFINITY, spills[owner]),
+    )
+    this.parts = places.map(
+      (place) =>
+        new PointPart(
+          devices[place.owner],
+          place,
+          neighbors,
+          weights?.subarray(place.first, place.first + place.count),
+        ),
+    )
+    const pagers: PartPager[] = []
     try {
-      this.parts = places.map((place) => {
-        const scope = this.#scopes[place.owner]
-        const own = weights && scope.upload(weights.subarray(place.first, place.first + place.count), 'weights')
-        return new PointPart(devices[place.owner], scope, place, neighbors, own)
-      })
+      for (const [owner, device] of this.devices.entries()) {
+        const leave = async (): Promise<void> => {
+          await this.#kept[owner].putAway()
+          await this.#sketches[owner].putAway()
+        }
+        pagers.push(new PartPager(device, this.partsOn(owner), spills[owner], leave))
+      }
     } catch (error) {
-      this.free()
+      for (const pager of pagers) pager.free()
       throw error
     }
+    this.#pagers = pagers
     // Workspaces are made for at least one row, also where all points are elsewhere.
     this.largestPart = this.parts.reduce((most, { count }) => Math.max(most, count), 1)
     this.largestDomain = this.layout.domains.reduce((most, { count }) => Math.max(most, count), 0)
     this.#vectors = this.devices.map(
       (device, owner) =>
-        new PartVectors(device, this.#scopes[owner], source, frame, this.partsOn(owner), options.resident === true),
+        new PartVectors(device, this.#scopes[owner], source, frame, this.partsOn(owner), room[owner].resident),
     )
-    this.forgetLabels()
   }
 
   /** The parts that one of the devices owns. */
@@ -160,8 +169,17 @@ export class PointStore {
     return this.#vectors.every(({ resident }) => resident)
   }
 
-  /** The vectors of a part; when streaming they are only there until the next call for the same device. */
-  vectors(part: PointPart): Promise<DeviceRows> {
+  /**
+   * Brings labels and distances of a part to its device. Where memory is limited they are only there until another part of
+   * the same device is asked for, and so are the structures made of it.
+   */
+  load(part: PointPart): Promise<void> {
+    return this.#pagers[part.owner].load(part)
+  }
+
+  /** The vectors of a part, which is loaded too; when streaming they are only there until the next call for the same device. */
+  async vectors(part: PointPart): Promise<DeviceRows> {
+    await this.load(part)
     return this.#vectors[part.owner].of(part)
   }
 
@@ -184,7 +202,9 @@ export class PointStore {
       parts: this.parts.map((part) => ({
         first: part.first,
         count: part.count,
-        weights: weights && part.weights,
+        get weights() {
+          return weights && part.weights
+        },
         vectors: () => this.vectors(part),
       })),
       gather: (indices) => this.gather(indices),
@@ -197,21 +217,19 @@ export class PointStore {
     const plain = isNarrow(this.cols) || part.domain.count * this.cols <= NUMBERS_WITHOUT_SKETCH
     // Narrow or few vectors are their own sketch, and may be streamed.
     if (plain && !part.isPartial) return this.vectors(part)
-    const known = this.#sketches.get(part)
-    if (known) return known
     const { device, owner, domain } = part
-    const scope = this.#scopes[owner]
-    const temporary = new BufferScope(device)
-    try {
-      const rows = part.isPartial ? await this.#domainRows(part, plain ? scope : temporary) : await this.vectors(part)
-      const read = (first: number, end: number) => this.read(domain.first + first, domain.first + end)
-      const basis = plain ? undefined : await sketchBasis(domain.count, this.cols, read)
-      const made = basis ? await projectRows(device, scope, rows, basis) : rows
-      this.#sketches.set(part, made)
-      return made
-    } finally {
-      temporary.free()
-    }
+    await this.load(part)
+    return this.#sketches[owner].get('sketches', String(part.first), async (scope) => {
+      const temporary = new BufferScope(device)
+      try {
+        const rows = part.isPartial ? await this.#domainRows(part, plain ? scope : temporary) : await this.vectors(part)
+        const read = (first: number, end: number) => this.read(domain.first + first, domain.first + end)
+        const basis = plain ? undefined : await sketchBasis(domain.count, this.cols, read)
+        return basis ? await projectRows(device, scope, rows, basis) : rows
+      } finally {
+        temporary.free()
+      }
+    })
   }
 
   /** All rows of a part's domain, of which other devices own some. */
@@ -248,9 +266,17 @@ export class PointStore {
     if (this.remote) return this.remote.labels()
     const m = this.#neighbors
     const labels = new Uint32Array(this.rows * m)
-    for (const { device, labels: own, first, count } of this.parts) {
-      labels.set(new Uint32Array(await device.read(own), 0, count * m), first * m)
+    for (const part of this.parts) {
+      const { first, count } = part
+      await this.#pagers[part.owner].readLabels(part, labels.subarray(first * m, (first + count) * m))
     }
+    return labels
+  }
+
+  /** Those of a part. */
+  async labelsOf(part: PointPart): Promise<Uint32Array> {
+    const labels = new Uint32Array(part.count * this.#neighbors)
+    await this.#pagers[part.owner].readLabels(part, labels)
     return labels
   }
 
@@ -258,20 +284,28 @@ export class PointStore {
     if (this.remote) return this.remote.distances()
     const m = this.#neighbors
     const distances = new Float32Array(this.rows * m)
-    for (const { device, distances: own, first, count } of this.parts) {
-      distances.set(new Float32Array(await device.read(own), 0, count * m), first * m)
+    for (const part of this.parts) {
+      const { first, count } = part
+      await this.#pagers[part.owner].readDistances(part, distances.subarray(first * m, (first + count) * m))
     }
     return distances
   }
 
-  writeLabels(labels: Uint32Array): void {
+  async distancesOf(part: PointPart): Promise<Float32Array> {
+    const distances = new Float32Array(part.count * this.#neighbors)
+    await this.#pagers[part.owner].readDistances(part, distances)
+    return distances
+  }
+
+  async writeLabels(labels: Uint32Array): Promise<void> {
     if (this.remote) {
       this.remote.writeLabels(labels)
       return
     }
     const m = this.#neighbors
-    for (const { device, labels: own, first, count } of this.parts) {
-      device.write(own, labels.subarray(first * m, (first + count) * m))
+    for (const part of this.parts) {
+      const { first, count } = part
+      await this.#pagers[part.owner].writeLabels(part, labels.subarray(first * m, (first + count) * m))
     }
   }
 
@@ -281,13 +315,14 @@ export class PointStore {
       this.remote.writeLabels(undefined)
       return
     }
-    for (const { device, labels, count } of this.parts) {
-      device.write(labels, new Uint32Array(count * this.#neighbors).fill(NO_LABEL))
-    }
+    for (const pager of this.#pagers) pager.forgetLabels()
   }
 
   free(): void {
-    for (const kept of this.#kept) kept.free()
+    for (const kept of [...this.#kept, ...this.#sketches]) kept.free()
+    for (const vectors of this.#vectors) vectors.free()
+    for (const pager of this.#pagers) pager.free()
+    for (const spill of this.#spills) void spill?.file.close()
     for (const scope of this.#scopes) scope.free()
     // An opening that failed has freed what it had.
     this.#gathered?.then(
@@ -295,37 +330,4 @@ export class PointStore {
       () => {},
     )
   }
-}
-
-function layOut(devices: readonly Device[], source: VectorSource, options: PointStoreOptions): RowLayout {
-  const ranges = domainRanges(devices, source, options)
-  const { shards, separate } = options
-  return separate && shards !== undefined
-    ? layOutSeparately(source.rows, ranges, shards)
-    : layOutRows(source.rows, ranges, shards)
-}
-
-/** Where domains end: by the size of the rows and the method alone, never by what is kept and what is streamed. */
-function domainRanges(devices: readonly Device[], source: VectorSource, options: PointStoreOptions): Range[] {
-  const { frame, neighbors = 1, pointBytes = 0, mostRows = Number.POSITIVE_INFINITY } = options
-  const bindingBytes = Math.min(...devices.map(({ info }) => info.limits.bindingBytes))
-  const partBytes = options.partBytes ?? Math.min(...devices.map(({ info }) => info.limits.partBytes))
-  const room = Math.min(bindingBytes, partBytes)
-  // Labels take 4 bytes a row, and the digits of the sort a little more than 4.
-  const most = Math.max(
-    1,
-    Math.min(
-      Math.floor(bindingBytes / (4 * neighbors)) - 256,
-      mostRows,
-      pointBytes > 0 ? Math.floor(Math.min(bindingBytes, MOST_PART_BYTES) / pointBytes) : source.rows,
-    ),
-  )
-  if (source.sparse) return cutSparseRows(source.sparse, most, room, bindingBytes)
-  const rowBytes = paddedCols(source.cols) * elementBytes(frame.type)
-  return cutRows(source.rows, Math.min(most, rowsOfPart(room, bindingBytes, rowBytes)))
-}
-
-/** At least one row, which the device must be able to bind. */
-function rowsOfPart(partBytes: number, bindingBytes: number, rowBytes: number): number {
-  return Math.min(rowsWithin(bindingBytes, rowBytes, 'vectors'), Math.max(1, Math.floor(partBytes / rowBytes)))
 }

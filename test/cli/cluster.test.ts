@@ -1,8 +1,8 @@
 /** A run from file to folder: what it tells, what it writes, and that it can go on. */
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, readlink } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { distortion, loadModel, readIntegers, readVectors, writeVectors } from '../../src/index.ts'
+import { distortion, loadModel, matrix, readIntegers, readVectors, writeVectors } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { ending, jsonLines, result, runCli, startCli } from './run-cli.ts'
 import { writeBlobs, writeNoise } from './vectors.ts'
@@ -26,6 +26,28 @@ const path = temporaryFolder()
 beforeAll(async () => {
   await writeBlobs(path('vectors.npy'), path('classes.npy'))
   await writeNoise(path('noise.npy'), 3000, 16)
+})
+
+/** Files that a process has open, on Linux; also those that were removed. */
+async function openFiles(pid: number): Promise<string[]> {
+  const names = await readdir(`/proc/${pid}/fd`)
+  return Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')))
+}
+
+test('sizes of memory need a unit', async () => {
+  const ask = (size: string) => runCli('cluster', path('vectors.npy'), '-k', '6', '--memory', size, '--out', path('none'))
+  const old = await ask('50')
+  expect(old.code).toBe(2)
+  expect(old.stderr).toContain('Option --memory is "50": give a size with its unit, such as 1GB or 512MB')
+  expect(old.stderr).toContain('--remember')
+  for (const [size, cure] of [
+    ['1kb', 'give at least 64MB'],
+    ['9999999TB', 'give a smaller size'],
+    ['-1GB', 'give a size with its unit'],
+  ]) {
+    expect((await ask(size)).stderr).toContain(cure)
+  }
+  expect(existsSync(path('none'))).toBe(false)
 })
 
 test('--json prints a line for each round and one for the result, and nothing else', async () => {
@@ -225,6 +247,26 @@ describe('going on', () => {
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
     expect(stderr).toMatch(/Interrupted before the first round was done: nothing was written\.\n$/)
     expect(existsSync(out)).toBe(false)
+  })
+
+  test.each(['SIGINT', 'SIGKILL'] as const)('%s leaves nothing of what did not fit in memory', async (signal) => {
+    const temp = path(`temp-${signal}`)
+    await mkdir(temp)
+    // Labels and trees of these vectors could take half of the least memory.
+    const rows = 340_000
+    const data = Uint8Array.from({ length: rows * 4 }, (_, i) => (i * 7919) % 251)
+    await writeVectors(path('many.npy'), matrix(data, rows, 4))
+    const limited = ['--memory', '64MB', '--temp', temp, '--device', 'cpu']
+    const child = startCli('cluster', path('many.npy'), ...ENDLESS, ...limited, '--out', path(`large-${signal}`), '--json')
+    let open: string[] = []
+    child.stdout?.once('data', async () => {
+      if (process.platform === 'linux') open = await openFiles(child.pid as number)
+      child.kill(signal)
+    })
+    const ended = await ending(child)
+    expect(ended.code, ended.stderr).toBe(signal === 'SIGINT' ? 130 : null)
+    if (process.platform === 'linux') expect(open.some((file) => file.startsWith(temp))).toBe(true)
+    expect(await readdir(temp)).toEqual([])
   })
 
   test('checkpoints are whole models', async () => {

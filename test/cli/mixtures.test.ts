@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 
 test('agm needs no -k and finds it; a model is saved, loaded and predicts', async () => {
-  const out = ['--memory', '30', '--out', path('run'), '--json']
+  const out = ['--remember', '30', '--out', path('run'), '--json']
   const ended = await runInside('cluster', path('square.npy'), '--method', 'agm', ...FIGURE_1, ...out)
   expect(result(ended)).toMatchObject({ type: 'result', method: 'agm', k: 8, components: 8, start: '50' })
   const rounds = jsonLines(ended).slice(0, -1)

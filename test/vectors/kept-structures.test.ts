@@ -1,7 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { BufferScope, Device, DeviceBuffer } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
+import { createScratch } from '../../src/platform/scratch.ts'
 import { KeptStructures } from '../../src/vectors/kept-structures.ts'
+import { spillInto } from '../../src/vectors/part-pager.ts'
+import { temporaryFolder } from '../data/temporary-folder.ts'
+
+const path = temporaryFolder()
 
 describe('kept structures', () => {
   let device: Device
@@ -49,5 +54,35 @@ describe('kept structures', () => {
     expect(device.allocatedBytes).toBe(before)
     expect((await kept.get('a', 'x', making(64))).freed).toBe(false)
     kept.free()
+  })
+
+  test('that were put away come back as they were, and are written once', async () => {
+    const before = device.allocatedBytes
+    const scratch = await createScratch(path(''))
+    const write = vi.spyOn(scratch, 'write')
+    const kept = new KeptStructures(device, undefined, spillInto(scratch))
+    const make = (value: number) => async (scope: BufferScope) => ({
+      one: scope.upload(Uint32Array.of(value, 2, 3), 'one'),
+      other: scope.upload(Float32Array.of(0.5, value), 'other'),
+      count: value,
+    })
+    await kept.get('a', 'x', make(7))
+    await kept.get('b', 'y', make(8))
+    await kept.putAway()
+    expect(device.allocatedBytes).toBe(before)
+    for (let turn = 0; turn < 2; turn++) {
+      const [x, same] = await Promise.all([kept.get('a', 'x', make(0)), kept.get('a', 'x', make(0))])
+      expect(same).toBe(x)
+      expect(x.count).toBe(7)
+      expect([...new Uint32Array(await device.read(x.one))]).toEqual([7, 2, 3])
+      expect([...new Float32Array(await device.read(x.other))]).toEqual([0.5, 7])
+      const y = await kept.get('b', 'y', make(0))
+      expect(new Uint32Array(await device.read(y.one))[0]).toBe(8)
+      await kept.putAway()
+    }
+    expect(write).toHaveBeenCalledTimes(4)
+    expect(device.allocatedBytes).toBe(before)
+    kept.free()
+    await scratch.close()
   })
 })

@@ -1,10 +1,10 @@
 /** The options of `centroidal cluster`: their help, and from text to values. */
 import { type Command, Option } from 'commander'
-import { METHODS, type MethodName, type MethodOptions, START_NAMES, type StartName } from '../../index.ts'
+import { METHODS, type MethodName, START_NAMES, type StartName } from '../../index.ts'
 import { addInputOptions, type InputFlags } from '../input-files.ts'
 import { suggestion } from '../nearest-name.ts'
 import { badValue, type ImageShape, imageShape, oneOf, realNumber, wholeNumber } from '../option-values.ts'
-import { METHOD_NAMES, methodFlags } from './method-flags.ts'
+import { METHOD_NAMES, type MethodFlags, methodFlags } from './method-flags.ts'
 import {
   addDeviceOptions,
   addMachineOptions,
@@ -14,7 +14,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-export interface ClusterFlags extends DeviceFlags, InputFlags, SpeechFlags, MethodOptions {
+export interface ClusterFlags extends DeviceFlags, InputFlags, SpeechFlags, MethodFlags {
   readonly k?: number | 'auto'
   readonly method?: 'auto' | MethodName
   readonly metric?: 'euclidean' | 'cosine'

@@ -6,6 +6,13 @@ import { flagName } from '../words.ts'
 
 export const METHOD_NAMES = Object.keys(METHODS) as MethodName[]
 
+/** Options of methods whose flag has another name: `--memory` is the memory of the process. */
+const FLAG_NAMES: Readonly<Partial<Record<keyof MethodOptions, string>>> = { memory: 'remember' }
+
+export interface MethodFlags extends Omit<MethodOptions, 'memory'> {
+  readonly remember?: number
+}
+
 interface Owner {
   readonly method: MethodName
   readonly option: MethodOption
@@ -29,9 +36,10 @@ export function methodFlags(): Option[] {
 }
 
 /** What was given of the options of methods, and nothing else. */
-export function givenMethodOptions(flags: MethodOptions): MethodOptions {
-  const given = [...ownersByName().keys()].filter((name) => flags[name] !== undefined)
-  return Object.fromEntries(given.map((name) => [name, flags[name]]))
+export function givenMethodOptions(flags: MethodFlags): MethodOptions {
+  const values = flags as Readonly<Record<string, unknown>>
+  const given = [...ownersByName().keys()].map((name) => [name, values[FLAG_NAMES[name] ?? name]] as const)
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
 /** The methods with a line about each, for the help. */
@@ -41,7 +49,7 @@ export function methodList(): string {
 }
 
 function valueFlag(name: keyof MethodOptions, owners: readonly Owner[]): Option {
-  const flag = `--${flagName(name)}`
+  const flag = `--${FLAG_NAMES[name] ?? flagName(name)}`
   const options = owners.map(({ option }) => option)
   const { kind } = options[0]
   const choices = [...new Set(options.flatMap((option) => option.choices ?? []))]

@@ -1,12 +1,14 @@
 /** Options that several commands have, described and read in one place. */
 import { type Command, Option } from 'commander'
 import { type Device, type DeviceOptions, openDevice } from '../../index.ts'
-import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
+import { byteSize, oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { withQuietDrivers } from '../quiet-drivers.ts'
 
 export interface DeviceFlags {
   readonly device?: 'auto' | 'webgpu' | 'cpu'
   readonly threads?: number
+  readonly memory?: number
+  readonly temp?: string
   readonly deviceMemory?: number
   /** False for --no-tune. */
   readonly tune?: boolean
@@ -14,6 +16,8 @@ export interface DeviceFlags {
 
 const DEVICE_GROUP = 'Device:'
 const MEGABYTE = 2 ** 20
+/** What the process takes without any vectors. */
+const LEAST_MEMORY = 64 * MEGABYTE
 
 /** Options that stand under one heading in the help. */
 export function addOptionGroup(command: Command, heading: string, options: readonly Option[]): void {
@@ -37,6 +41,22 @@ export function addDeviceOptions(command: Command): Command {
     )
     .addOption(
       new Option(
+        '--memory <size>',
+        'memory that the process may use in all, such as 1GB; what does not fit is read again in every round or goes to a temporary file (default: no limit)',
+      )
+        .argParser(
+          byteSize('--memory', LEAST_MEMORY, '; how many components a vector remembers (agm) is now --remember'),
+        )
+        .helpGroup(DEVICE_GROUP),
+    )
+    .addOption(
+      new Option(
+        '--temp <folder>',
+        'where temporary files of --memory go; they are gone when the command ends (default: the folder of the system)',
+      ).helpGroup(DEVICE_GROUP),
+    )
+    .addOption(
+      new Option(
         '--device-memory <MB>',
         'vectors kept on the device; more than this is streamed (default: what it can hold)',
       )
@@ -55,11 +75,13 @@ export function openChosenDevice(flags: DeviceFlags): Promise<Device> {
   return withQuietDrivers(() => openDevice(deviceOptions(flags)))
 }
 
-function deviceOptions({ device, threads, deviceMemory, tune }: DeviceFlags): DeviceOptions {
+function deviceOptions({ device, threads, memory, temp, deviceMemory, tune }: DeviceFlags): DeviceOptions {
   return {
     ...(device === undefined ? {} : { kind: device }),
     ...(threads === undefined ? {} : { threads }),
     ...(tune === false ? { tune } : {}),
+    ...(memory === undefined ? {} : { totalBytes: memory }),
+    ...(temp === undefined ? {} : { temporaryFolder: temp }),
     ...(deviceMemory === undefined ? {} : { memoryBytes: deviceMemory * MEGABYTE }),
   }
 }

@@ -6,7 +6,6 @@ import {
   type Device,
   METHODS,
   type MethodName,
-  type MethodOptions,
   SWEEP_DEFAULTS,
   type SweepOptions,
   type SweepResult,
@@ -25,7 +24,7 @@ import { parseCounts } from '../sweep/counts.ts'
 import { SCORES, scoreText } from '../sweep/score-names.ts'
 import { stepPlot } from '../sweep/step-plot.ts'
 import { count, duration, fineDuration, number } from '../words.ts'
-import { givenMethodOptions, METHOD_NAMES, methodFlags } from './method-flags.ts'
+import { givenMethodOptions, METHOD_NAMES, type MethodFlags, methodFlags } from './method-flags.ts'
 import {
   addDeviceOptions,
   addOptionGroup,
@@ -35,7 +34,7 @@ import {
   type SpeechFlags,
 } from './shared-options.ts'
 
-interface SweepFlags extends DeviceFlags, InputFlags, SpeechFlags, MethodOptions {
+interface SweepFlags extends DeviceFlags, InputFlags, SpeechFlags, MethodFlags {
   readonly k?: SweepOptions['k']
   readonly steps?: number
   readonly method: 'auto' | MethodName

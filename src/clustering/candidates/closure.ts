@@ -23,7 +23,7 @@ import {
 import { assignLists } from '../../kernels/assign-lists.ts'
 import type { PointGroups } from '../../kernels/move-gains.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
-import { type PartitionTree, sharedTree } from '../../trees/partition-tree.ts'
+import { type PartitionTree, type SharedTree, sharedTree } from '../../trees/partition-tree.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
 import { DomainLabels } from '../domain-labels.ts'
 import {
@@ -56,7 +56,10 @@ function leafSizeFor({ settings, points, k }: RunState): number {
 
 class ClosureSource implements CandidateSource {
   readonly #everything = allCandidates()
-  readonly #trees = new Map<PointPart, PartitionTree[]>()
+  /** Trees that other devices grew, by the part of their domain that is here. */
+  readonly #others = new Map<PointPart, Map<number, PartitionTree>>()
+  /** Trees that the other devices have got from this one. */
+  readonly #told = new Map<PointPart, Set<number>>()
   readonly #use: TreeUse
   readonly #most: number
   readonly #growth: number
@@ -93,7 +96,7 @@ class ClosureSource implements CandidateSource {
   async assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<Counted> {
     if (!state.labelled) return this.#everything.assign(state, part, vectors, round)
     const { device, centers, control } = state
-    const trees = this.#visited(await this.#treesOf(state, part))
+    const trees = await this.#treesOf(state, part)
     const { previous, labels, distances } = part
     const workspace = this.#workspaceFor(state)
     await prepareLeafCenters(device, centers, workspace)
@@ -131,7 +134,7 @@ class ClosureSource implements CandidateSource {
   }
 
   async groups(state: RunState, part: PointPart): Promise<PointGroups[]> {
-    const trees = this.#visited(await this.#treesOf(state, part))
+    const trees = await this.#treesOf(state, part)
     return trees.map(({ members, offsets, leaves, largest }) => ({
       members,
       offsets,
@@ -157,25 +160,40 @@ class ClosureSource implements CandidateSource {
     return (moved === 0 ? this.#quiet : this.#complete) * this.#visits >= this.#most
   }
 
-  /** The newest while trees are added, then all in turn. */
-  #visited(trees: readonly PartitionTree[]): PartitionTree[] {
+  /** Of `count` trees: the newest while trees are added, then all in turn. */
+  #visited(count: number): number[] {
     const from = (this.#before + this.#complete) * this.#visits
-    const count = Math.min(this.#visits, trees.length)
-    return Array.from({ length: count }, (_, i) => trees[trees.length - 1 - ((from + i) % trees.length)])
+    return Array.from({ length: Math.min(this.#visits, count) }, (_, i) => count - 1 - ((from + i) % count))
   }
 
+  /** The trees that are looked at in this round; valid until another part is loaded. */
   async #treesOf(state: RunState, part: PointPart): Promise<readonly PartitionTree[]> {
     const { device, points, seed } = state
     const leafSize = leafSizeFor(state)
-    const trees = this.#trees.get(part) ?? []
-    this.#trees.set(part, trees)
     this.#adaptToStart()
     this.#use.grown = Math.max(this.#use.grown, this.#wanted)
-    for (let number = trees.length; number < this.#wanted; number++) {
+    const trees: PartitionTree[] = []
+    for (const number of this.#visited(this.#wanted)) {
       const tree = { leafSize, seed, number }
-      trees.push(part.isPartial ? await domainTree(state, part, tree) : await sharedTree(device, points, part, tree))
+      // Stores keep trees themselves, and may put them away; those of another device's rows are kept here.
+      const known = this.#others.get(part)?.get(number)
+      if (known) trees.push(known)
+      else if (part.isPartial) trees.push(await this.#domainTree(state, part, tree))
+      else trees.push(await sharedTree(device, points, part, tree))
     }
     return trees
+  }
+
+  async #domainTree(state: RunState, part: PointPart, tree: SharedTree): Promise<PartitionTree> {
+    const { device, points } = state
+    const own = part.first === part.domain.first
+    const told = this.#told.get(part) ?? new Set<number>()
+    this.#told.set(part, told)
+    if (own && told.has(tree.number)) return sharedTree(device, points, part, tree)
+    told.add(tree.number)
+    const grown = await domainTree(state, part, tree)
+    if (!own) this.#others.set(part, (this.#others.get(part) ?? new Map()).set(tree.number, grown))
+    return grown
   }
 
   /** After a sample most labels are right already: with a single tree, points would see too few other clusters. */

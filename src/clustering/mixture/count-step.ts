@@ -39,14 +39,14 @@ export class CountStep implements ComponentStep {
       const split = await splitComponents(state, mixture, this.#size, { most, prior: this.#prior, floor })
       if (!this.#search.split(split.count)) return unchanged
       adopt(state, split.mixture)
-      state.points.writeLabels(split.labels)
+      await state.points.writeLabels(split.labels)
       return { ...unchanged, renamed: undefined }
     }
     if (change.kind === 'merge' && change.from === undefined) {
       const { merged, renamed, heirs } = mergePairs(mixture, change.pairs, state.unit)
       adopt(state, merged)
       const labels = await state.points.readLabels()
-      state.points.writeLabels(labels.map((label) => heirs[label]))
+      await state.points.writeLabels(labels.map((label) => heirs[label]))
       return { ...unchanged, renamed }
     }
     const next = change.kind === 'restore' ? change.mixture : (change.from as HostMixture)
@@ -157,7 +157,8 @@ async function labelNearest({ team }: RunState): Promise<void> {
 export async function assignNearest(state: RunState): Promise<void> {
   const { device, points, parts, centers, assignWorkspace: workspace } = state
   for (const part of parts) {
+    const vectors = await points.vectors(part)
     const { labels, distances } = part
-    await assign(device, { points: await points.vectors(part), centers, labels, distances, workspace })
+    await assign(device, { points: vectors, centers, labels, distances, workspace })
   }
 }

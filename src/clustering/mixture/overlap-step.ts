@@ -39,7 +39,7 @@ export class OverlapStep implements ComponentStep {
       variances: Float64Array.from(kept, (component) => mixture.variances[component]),
     }
     const labels = await points.readLabels()
-    points.writeLabels(labels.map((label) => heirs[label]))
+    await points.writeLabels(labels.map((label) => heirs[label]))
     return { looked, renamed }
   }
 }

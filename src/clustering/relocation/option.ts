@@ -6,14 +6,22 @@ import { METHODS, type MethodName } from '../presets.ts'
 
 /** Numbers of all vectors that one process may be asked to read by default, where the vectors come in shards. */
 const MOST_GATHERED = 1e9
+/**
+ * Most bytes that a relocation takes by default: 28 for each vector (labels, distances and groups on the host), and 28 for
+ * each number of the centres (two halves of each cluster). It does not depend on the memory there is, so that results do not.
+ */
+const MOST_BYTES = 3 * 2 ** 28
+const BYTES_OF_VECTOR = 28
+const BYTES_OF_NUMBER = 28
 
-/** A run that is resumed goes on as it was. `shardedNumbers`: how many numbers the vectors have, where they come in shards. */
+/** A run that is resumed goes on as it was. */
 export function relocationChoice(
   { relocate, start, resume }: ClusterOptions,
   method: MethodName,
-  shardedNumbers: number | undefined,
+  { rows, cols, k, sharded }: { rows: number; cols: number; k: number; sharded: boolean },
 ): boolean {
-  const large = (shardedNumbers ?? 0) > MOST_GATHERED
+  const bytes = rows * BYTES_OF_VECTOR + k * cols * BYTES_OF_NUMBER
+  const large = bytes > MOST_BYTES || (sharded && rows * cols > MOST_GATHERED)
   const able = METHODS[method].relocates === true
   if (relocate && !able) {
     const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)

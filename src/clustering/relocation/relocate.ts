@@ -50,7 +50,7 @@ export async function relocateClusters(crew: Crew, round: number, roundingError:
   if (pairs.length === 0) return { clusters: 0, gain: 0, points: 0, looked, putBack }
   const { changed, moved } = relabelled(labels, pairs, splits.second)
   try {
-    points.writeLabels(changed)
+    await points.writeLabels(changed)
     await updateFromLabels(crew)
     if (roundingCounts(roundingError, distortionOf(state, before))) await roundCenters(state)
     const after = await measureSquares(state)
@@ -63,13 +63,13 @@ export async function relocateClusters(crew: Crew, round: number, roundingError:
     await putBack()
     throw error
   }
-  points.writeLabels(labels)
+  await points.writeLabels(labels)
   await updateFromLabels(crew)
   await putBack()
   return { clusters: 0, gain: 0, points: 0, looked: looked + points.rows, putBack }
 
   async function putBack(): Promise<void> {
-    points.writeLabels(labels)
+    await points.writeLabels(labels)
     writeCenters(state, centers)
     await crew.team.shareCenters()
   }

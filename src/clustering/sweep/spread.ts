@@ -104,8 +104,8 @@ export async function nearestLabels(
     writeRows(device, rows, centers)
     const workspace = scope.allocate(assignWorkspaceBytes(rows, points.source.sparse !== undefined), 'prepared centres')
     for (const part of points.parts) {
-      const { labels, distances } = part
       const vectors = await points.vectors(part)
+      const { labels, distances } = part
       await assign(device, { points: vectors, centers: rows, labels, distances, workspace }, { signal })
     }
     return await points.readLabels()

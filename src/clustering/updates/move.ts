@@ -164,6 +164,8 @@ class DomainMoves extends MoveUpdate {
   #copy: MovingCopy | undefined
   /** Centres the round began with: of sparse rows they stay, and so they are the centres themselves. */
   #began: DeviceRows | undefined
+  /** Where the loop keeps no such copy. */
+  #own: DeviceBuffer | undefined
   #driven = false
 
   async begin(state: RunState): Promise<void> {
@@ -173,9 +175,11 @@ class DomainMoves extends MoveUpdate {
     this.#copy ??= new MovingCopy(device, scope, this.clusters)
     this.#copy.take()
     if (this.clusters.sparse) this.#began = centers
+    else if (state.began) this.#began = { ...centers, buffer: state.began }
     else {
-      this.#began ??= { ...centers, buffer: scope.allocate(centers.buffer.bytes, 'centres before') }
-      device.copy(centers.buffer, this.#began.buffer)
+      this.#own ??= scope.allocate(centers.buffer.bytes, 'centres before')
+      this.#began = { ...centers, buffer: this.#own }
+      device.copy(centers.buffer, this.#own)
     }
   }
 
@@ -186,7 +190,10 @@ class DomainMoves extends MoveUpdate {
     vectors: DeviceRows,
     round: number,
   ): Promise<Counted> {
-    if (this.clusters && state.labelled) this.#copy?.putBack()
+    if (this.clusters && state.labelled && this.#driven) {
+      this.#copy?.putBack()
+      this.#centersBack(state)
+    }
     return super.drive(state, source, part, vectors, round)
   }
 
@@ -225,11 +232,13 @@ class DomainMoves extends MoveUpdate {
   }
 
   /** What the new means gain is counted from the centres that distances were taken to. */
-  #centersAsBegan({ device, centers }: RunState): void {
-    if (this.#driven && this.#began && this.#began.buffer !== centers.buffer) {
-      device.copy(this.#began.buffer, centers.buffer)
-    }
+  #centersAsBegan(state: RunState): void {
+    if (this.#driven) this.#centersBack(state)
     this.#driven = false
+  }
+
+  #centersBack({ device, centers }: RunState): void {
+    if (this.#began && this.#began.buffer !== centers.buffer) device.copy(this.#began.buffer, centers.buffer)
   }
 }
 

@@ -11,7 +11,7 @@ function changingBuffers({ centers, masses, quantized, sparse }: MovingClusters)
   return [centers.buffer, masses, quantized]
 }
 
-/** A copy on the same device. */
+/** A copy on the same device, except of the centres of dense points. */
 export class MovingCopy {
   readonly #device: Device
   readonly #buffers: readonly DeviceBuffer[]
@@ -19,7 +19,7 @@ export class MovingCopy {
 
   constructor(device: Device, scope: BufferScope, clusters: MovingClusters) {
     this.#device = device
-    this.#buffers = changingBuffers(clusters)
+    this.#buffers = changingBuffers(clusters).filter((buffer) => buffer !== clusters.centers.buffer)
     this.#copies = this.#buffers.map(({ bytes, label }) => scope.allocate(bytes, `${label} before`))
   }
 

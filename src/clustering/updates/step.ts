@@ -15,6 +15,9 @@ import { allocateRows, type DeviceRows, denseType, firstRows, rowBytesOf } from 
 import type { RunState, Update } from '../run-state.ts'
 import { meansFromLabels } from './mean.ts'
 
+/** A centre in so many is few. */
+const FEW = 64
+
 /** How far a centre goes towards a point, 0 to 1; `count` points pulled it before, this one included. */
 export type StepLength = (count: number, iteration: number) => number
 
@@ -86,7 +89,7 @@ async function stepThroughPoints(state: RunState, iteration: number, step: (cent
         const data = points.frame.type === 'u8' ? new Uint8Array(bytes) : new Float32Array(bytes)
         const touched = pull(host, data, new Uint32Array(nearest, 0, chosen.length), points.stride, step)
         if (state.unit) for (const center of touched) toUnit(host, center * points.stride, points.stride)
-        device.write(centers.buffer, host)
+        writeTouched(state, host, touched)
       }
     }
   } finally {
@@ -99,6 +102,17 @@ function copyRows({ device }: RunState, from: DeviceRows, indices: Uint32Array, 
   indices.forEach((row, i) => {
     device.copy({ buffer: from.buffer, offset: row * bytes, bytes }, { buffer: to.buffer, offset: i * bytes, bytes })
   })
+}
+
+/** Single rows where few centres of many moved. */
+function writeTouched({ device, centers, k, points }: RunState, host: Float32Array, touched: Set<number>): void {
+  const { stride } = points
+  if (touched.size * FEW > k) device.write(centers.buffer, host)
+  else {
+    for (const center of touched) {
+      device.write(centers.buffer, host.subarray(center * stride, (center + 1) * stride), center * stride * 4)
+    }
+  }
 }
 
 /** One point after the other, in the order of the batch. Returns the centres that moved. */

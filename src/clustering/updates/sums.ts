@@ -1,9 +1,10 @@
 /**
  * Sums, weights and counts of clusters over the shards that a device owns. Each shard is summed by itself; with several
- * shards these sums are added exactly, so that it does not matter which device owns which.
+ * shards these sums are added exactly, so that it does not matter which device owns which (see `addsExactly`).
  */
 import type { Device, DeviceBuffer } from '../../device/contract.ts'
 import { type AccumulateArgs, accumulate, createAccumulateWorkspace } from '../../kernels/accumulate.ts'
+import { exactBytes } from '../../kernels/exact-sums.ts'
 import { means } from '../../kernels/means.ts'
 import type { DeviceRows, RowRange } from '../../kernels/rows.ts'
 import { tally, tallyWorkspaceBytes } from '../../kernels/tally.ts'
@@ -34,6 +35,19 @@ export interface ClusterSums {
 /** So many bytes, each at most 255, add up to less than 2^24: whole numbers that floats hold exactly. */
 const EXACT_ROWS = 65_536
 
+/** Exact sums of more bytes would take more memory than all else. */
+const MOST_EXACT_BYTES = 2 ** 29
+
+/**
+ * Whether the sums of shards are added as 96-bit integers. One shard needs no adding. For very many clusters, whose points
+ * are few, floats are added in the order of the shards, unless the caller chose them or they may be on other machines.
+ */
+function addsExactly({ points, k }: RunState): boolean {
+  const { layout, stride } = points
+  if (layout.chosen || layout.separate) return layout.shards.length > 1 || layout.separate
+  return layout.shards.length > 1 && exactBytes(k, stride) <= MOST_EXACT_BYTES
+}
+
 /**
  * Rows whose sums are taken at once: those of a shard. Shards side by side that have no more than `exactRows` rows are taken
  * together, because their sums are the same bits either way.
@@ -63,8 +77,9 @@ export function clusterSums(state: RunState, weighted = true): ClusterSums {
   const empties = scope.allocate(tallyWorkspaceBytes(k), 'empty clusters')
   const sparse = points.source.sparse !== undefined
   const workspace = createAccumulateWorkspace(device, scope, points.largestPart, stride, k, sparse)
-  const merging =
-    points.layout.shards.length > 1 || points.layout.separate ? new MergedSums(state, weighted) : undefined
+  const merging = addsExactly(state) ? new MergedSums(state, weighted) : undefined
+  /** Without exact sums: nothing was taken yet. */
+  let empty = true
   const settle = async (): Promise<void> => merging?.write(buffers)
   const argsOf = ({ labels, weights: own }: PointPart, vectors: DeviceRows): AccumulateArgs => {
     const weights = weighted ? own : undefined
@@ -85,12 +100,19 @@ export function clusterSums(state: RunState, weighted = true): ClusterSums {
   }
   return {
     buffers,
-    reset: () => merging?.reset(),
+    reset() {
+      empty = true
+      merging?.reset()
+    },
     async take(part, vectors) {
       const { shards } = part
       const args = argsOf(part, vectors)
       const { weights } = args
-      if (merging === undefined) return accumulate(device, args)
+      if (merging === undefined) {
+        const add = !empty && points.layout.shards.length > 1
+        empty = false
+        return accumulate(device, { ...args, add })
+      }
       const exactRows = vectors.type === 'u8' && weights === undefined ? EXACT_ROWS : 0
       for (const range of summedTogether(shards, exactRows)) {
         await accumulate(device, { ...args, range, keepEmpty: true })

@@ -33,6 +33,9 @@ export interface CpuDeviceOptions {
   readonly shared?: boolean
   /** Bytes of vectors to keep before streaming them. */
   readonly memoryBytes?: number
+  /** All memory of the process. */
+  readonly totalBytes?: number
+  readonly temporaryFolder?: string
   /** Smaller limits than the device's own, to try out how work is cut. */
   readonly limits?: Partial<DeviceLimits>
   /** False takes the build without relaxed SIMD. */
@@ -89,11 +92,13 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
       bufferBytes: memory.maximumBytes,
       bindingBytes: memory.maximumBytes,
       memoryBytes,
+      ...(options.totalBytes === undefined ? {} : { totalBytes: options.totalBytes }),
       partBytes: DEFAULT_PART_BYTES,
       workgroups: 2 ** 31 - 1,
       bindingAlignment: 4,
       ...options.limits,
     },
+    ...(options.temporaryFolder === undefined ? {} : { temporaryFolder: options.temporaryFolder }),
     speed: assumedSpeed('cpu', runner.threads),
   }
   // Tests watch the bytes around every area of scratch memory.

@@ -15,6 +15,9 @@ export interface WebGpuDeviceOptions {
   readonly limits?: Partial<DeviceLimits>
   /** Bytes of vectors to keep before streaming them. */
   readonly memoryBytes?: number
+  /** All memory of the process. */
+  readonly totalBytes?: number
+  readonly temporaryFolder?: string
   readonly reason?: string
   /** How long one submit should take, in milliseconds. */
   readonly submitMs?: number | undefined
@@ -54,6 +57,7 @@ export async function requestGpu(entry: GpuEntry, options: WebGpuDeviceOptions):
     bindingBytes: Math.floor(gpu.limits.maxStorageBufferBindingSize / 256) * 256,
     memoryBytes: options.memoryBytes ?? (software ? spareMemory(DEFAULT_MEMORY) : DEFAULT_MEMORY),
     partBytes: DEFAULT_PART_BYTES,
+    ...(options.totalBytes === undefined ? {} : { totalBytes: options.totalBytes }),
     workgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
     bindingAlignment: gpu.limits.minStorageBufferOffsetAlignment,
     ...options.limits,
@@ -65,6 +69,7 @@ export async function requestGpu(entry: GpuEntry, options: WebGpuDeviceOptions):
     software,
     features: [...(subgroups ? ['subgroups'] : []), ...(software ? ['software'] : [])],
     limits,
+    ...(options.temporaryFolder === undefined ? {} : { temporaryFolder: options.temporaryFolder }),
     speed: assumedSpeed(software ? 'software' : 'hardware', platform.hardwareThreads()),
   }
   return { gpu, info, features: { subgroups, f16: false } }

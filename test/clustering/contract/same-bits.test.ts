@@ -1,4 +1,4 @@
-/** What must not change a bit: threads, streaming, and what device memory held before. */
+/** What must not change a bit: threads, streaming, limited memory, and what device memory held before. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type ClusterModel,
@@ -17,6 +17,8 @@ const vectors = cloud(6)
 const others = cloud(7, 90)
 const PART = 1600
 const limits = { partBytes: PART }
+/** Leaves parts as large as they are, and is too little for all points. */
+const limited = { ...limits, totalBytes: 30_000 }
 /** A GPU in software takes long, and kernels have tests of their own there: few methods will do. */
 const ON_WEBGPU = new Set(['lloyd', 'bisecting', 'canopy', 'gmm', 'agm'])
 
@@ -38,8 +40,12 @@ describe.each([
       ? [
           ['two threads, streamed', { threads: 2, memoryBytes: 2000 }],
           ['three threads, less memory than a part', { threads: 3, memoryBytes: 100 }],
+          ['labels and trees in a temporary file', { threads: 2, limits: limited }],
         ]
-      : [['streamed', { memoryBytes: 2000 }]]
+      : [
+          ['streamed', { memoryBytes: 2000 }],
+          ['labels in a temporary file', { limits: limited }],
+        ]
   beforeAll(async () => {
     for (const change of [{}, ...changes.map(([, change]) => change)]) {
       devices.push(await openDevice({ ...base, ...change }))

@@ -112,7 +112,7 @@ function firstOfAll(answers: readonly FarPoints[]): { points: FarPoint[]; more: 
   const ends: FarPoint[] = []
   for (const { rows, distances, labels, more } of answers) {
     const own = Array.from(rows, (row, i) => ({ row, distance: distances[i], label: labels[i] }))
-    points.push(...own)
+    for (const point of own) points.push(point)
     if (more && own.length > 0) ends.push(own[own.length - 1])
   }
   points.sort(byDistance)
@@ -150,7 +150,7 @@ export async function ownFarthest({ parts, points: store, k }: RunState, count: 
     const { order } = topByDistance(distances, count)
     more ||= order.length > count
     const own = order.slice(0, count)
-    points.push(...own.map((i) => ({ row: part.first + i, distance: distances[i], label: labels[i] })))
+    for (const i of own) points.push({ row: part.first + i, distance: distances[i], label: labels[i] })
     points.sort(byDistance)
     more ||= points.length > count
     points = points.slice(0, count)

@@ -191,7 +191,7 @@ async function parallelStart(state: RunState, { random, weights, onProgress }: S
       await sampler.add(fresh, chosen.length - fresh.length)
       state.control.signal?.throwIfAborted()
       fresh = await sampler.drawMany(random, perPass)
-      chosen.push(...fresh)
+      for (const point of fresh) chosen.push(point)
       onProgress?.((pass + 1) / PARALLEL_PASSES)
     }
     if (chosen.length > k && reduced) {

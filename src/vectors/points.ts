@@ -15,6 +15,7 @@ import { PartPager, type Spill } from './part-pager.ts'
 import { PartVectors } from './part-vectors.ts'
 import { type PartPlace, PointPart } from './point-part.ts'
 import { layOut, openSpill, type PointStoreOptions, type Room, roomFor } from './point-room.ts'
+import { readScattered } from './scattered-rows.ts'
 import { isNarrow, projectRows, sketchBasis } from './sketch.ts'
 import { compareSparseRows, sparseIntoFrame } from './sparse-points.ts'
 import type { TreePoints } from './tree-points.ts'
@@ -246,9 +247,9 @@ export class PointStore {
   /** Rows as the device holds them, by their numbers. */
   async gather(indices: ArrayLike<number>): Promise<Float32Array> {
     const out = new Float32Array(indices.length * this.cols)
-    for (let i = 0; i < indices.length; i++) {
-      out.set(await this.read(indices[i], indices[i] + 1), i * this.cols)
-    }
+    await readScattered(this.source, indices, (row, place) => {
+      out.set(intoFrame(row, this.cols, this.frame), place * this.cols)
+    })
     return out
   }
 

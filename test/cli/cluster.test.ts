@@ -35,7 +35,8 @@ async function openFiles(pid: number): Promise<string[]> {
 }
 
 test('sizes of memory need a unit', async () => {
-  const ask = (size: string) => runCli('cluster', path('vectors.npy'), '-k', '6', '--memory', size, '--out', path('none'))
+  const ask = (size: string) =>
+    runCli('cluster', path('vectors.npy'), '-k', '6', '--memory', size, '--out', path('none'))
   const old = await ask('50')
   expect(old.code).toBe(2)
   expect(old.stderr).toContain('Option --memory is "50": give a size with its unit, such as 1GB or 512MB')
@@ -257,7 +258,15 @@ describe('going on', () => {
     const data = Uint8Array.from({ length: rows * 4 }, (_, i) => (i * 7919) % 251)
     await writeVectors(path('many.npy'), matrix(data, rows, 4))
     const limited = ['--memory', '64MB', '--temp', temp, '--device', 'cpu']
-    const child = startCli('cluster', path('many.npy'), ...ENDLESS, ...limited, '--out', path(`large-${signal}`), '--json')
+    const child = startCli(
+      'cluster',
+      path('many.npy'),
+      ...ENDLESS,
+      ...limited,
+      '--out',
+      path(`large-${signal}`),
+      '--json',
+    )
     let open: string[] = []
     child.stdout?.once('data', async () => {
       if (process.platform === 'linux') open = await openFiles(child.pid as number)

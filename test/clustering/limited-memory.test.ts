@@ -131,7 +131,12 @@ describe('limited memory', () => {
     const reads: [number, number][] = []
     const rows = 600
     const source = counted(cloud(rows), reads)
-    const steps = clusterSteps(source, { ...CLOSURES, method: 'lloyd', start: 'random', device: { ...BASE, limits: limited } })
+    const steps = clusterSteps(source, {
+      ...CLOSURES,
+      method: 'lloyd',
+      start: 'random',
+      device: { ...BASE, limits: limited },
+    })
     let before = 0
     for (let round = 1; round <= 4; round++) {
       await steps.next()
@@ -157,7 +162,14 @@ describe('limited memory', () => {
     }
     const run = async (): Promise<number> => {
       let rounds = 0
-      const options = { ...CLOSURES, iterations: 1000, method: 'minibatch', batch: 16, leafSize: undefined, trees: undefined }
+      const options = {
+        ...CLOSURES,
+        iterations: 1000,
+        method: 'minibatch',
+        batch: 16,
+        leafSize: undefined,
+        trees: undefined,
+      }
       const { leafSize: _, trees: __, relocate: ___, ...asked } = options
       for await (const _step of clusterSteps(source, {
         ...(asked as ClusterOptions),

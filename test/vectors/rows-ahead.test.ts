@@ -41,23 +41,26 @@ async function readPart(ahead: RowsAhead, part: number): Promise<number[]> {
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
 
 describe('rows that are read ahead', () => {
-  test.each([1, 2, 3, 9])('%i pieces ahead: all rows, in any order of the parts, each once where the order is theirs', async (most) => {
-    const reads: string[] = []
-    const ahead = new RowsAhead(numbered(reads), PARTS, 2, most)
-    for (let pass = 0; pass < 3; pass++) {
-      for (const [part, { first, count }] of PARTS.entries()) {
-        expect(await readPart(ahead, part)).toEqual(Array.from({ length: count }, (_, i) => first + i))
+  test.each([1, 2, 3, 9])(
+    '%i pieces ahead: all rows, in any order of the parts, each once where the order is theirs',
+    async (most) => {
+      const reads: string[] = []
+      const ahead = new RowsAhead(numbered(reads), PARTS, 2, most)
+      for (let pass = 0; pass < 3; pass++) {
+        for (const [part, { first, count }] of PARTS.entries()) {
+          expect(await readPart(ahead, part)).toEqual(Array.from({ length: count }, (_, i) => first + i))
+        }
       }
-    }
-    await settle()
-    const all = ['0-2', '2-4', '4-5', '5-7', '7-8', '8-10', '10-12']
-    const expected = [...all, ...all, ...all]
-    expect(reads.slice(0, expected.length)).toEqual(expected)
-    // Nothing but the beginning of what would come next.
-    expect(reads.length - expected.length).toBe(Math.min(most, all.length * 2))
-    for (const part of [2, 0, 2, 1]) expect(await readPart(ahead, part)).toHaveLength(PARTS[part].count)
-    ahead.stop()
-  })
+      await settle()
+      const all = ['0-2', '2-4', '4-5', '5-7', '7-8', '8-10', '10-12']
+      const expected = [...all, ...all, ...all]
+      expect(reads.slice(0, expected.length)).toEqual(expected)
+      // Nothing but the beginning of what would come next.
+      expect(reads.length - expected.length).toBe(Math.min(most, all.length * 2))
+      for (const part of [2, 0, 2, 1]) expect(await readPart(ahead, part)).toHaveLength(PARTS[part].count)
+      ahead.stop()
+    },
+  )
 
   test('are not more than asked for, and none for a single pass', async () => {
     const reads: string[] = []

@@ -1,0 +1,85 @@
+/**
+ * Vectors larger than memory, and very many clusters: seconds, the peak memory of the process, and whether the labels are
+ * those of a run with everything in memory over the same parts.
+ *
+ *   npm run bench -- memory [--rows 3000000] [--k 3000] [--memory 256,0] [--rounds 3] [--threads 2] [--file vectors.npy]
+ *
+ * The file gets blobs of 128 bytes, --rows of them, and is removed afterwards; with --keep it stays, and is used again if it
+ * is there. Each number of --memory (MB, 0: no limit) is a run in a process of its own. Parts are those that the first number
+ * allows, in all runs. Clusters are not relocated, so that memory is that of rounds.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type LimitedRun, measureLimited } from './memory/limited.ts'
+import { writeBlobs } from './memory/write-blobs.ts'
+import { keepResults, printTable } from './table.ts'
+
+const { values: flags } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '3000000' },
+    k: { type: 'string', default: '3000' },
+    memory: { type: 'string', default: '256,0' },
+    rounds: { type: 'string', default: '3' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    file: { type: 'string', default: join(tmpdir(), `centroidal-bench-${process.pid}.npy`) },
+    keep: { type: 'boolean', default: false },
+    // How this script runs itself, so that each measurement has a process of its own.
+    run: { type: 'string' },
+  },
+})
+const MEGABYTE = 2 ** 20
+/** A quarter of the limit, and never more than the default. */
+const [first] = flags.memory.split(',').map(Number)
+const partBytes = Math.min(256 * MEGABYTE, first > 0 ? (first * MEGABYTE) / 4 : Number.POSITIVE_INFINITY)
+
+if (flags.run !== undefined) {
+  console.log(JSON.stringify(await measureLimited(JSON.parse(flags.run) as LimitedRun)))
+} else {
+  const { file } = flags
+  if (!(flags.keep && existsSync(file))) writeBlobs(file, Number(flags.rows), Math.ceil(Number(flags.rows) / 100))
+  try {
+    const results = flags.memory.split(',').map((megabytes) => measureAlone(Number(megabytes)))
+    printTable(
+      `closures-sharp, ${results[0].rows.toLocaleString('en')} x 128 bytes, k = ${flags.k}, CPU device, ${flags.threads} threads`,
+      results.map((result) => ({
+        'limit MB': result.megabytes > 0 ? result.megabytes : 'none',
+        'peak memory MB': Math.round(result.peakBytes / 1e6),
+        'share of the limit': result.megabytes > 0 ? result.peakBytes / (result.megabytes * MEGABYTE) : '-',
+        rounds: result.rounds,
+        'start s': result.startSeconds,
+        's / round': result.roundSeconds,
+        'all s': result.seconds,
+        distortion: result.distortion,
+        'hash of labels': result.labels,
+      })),
+    )
+    keepResults('memory', { threads: flags.threads, results })
+  } finally {
+    if (!flags.keep) rmSync(file, { force: true })
+  }
+}
+
+function measureAlone(megabytes: number): Awaited<ReturnType<typeof measureLimited>> {
+  const run: LimitedRun = {
+    file: flags.file,
+    k: Number(flags.k),
+    rounds: Number(flags.rounds),
+    threads: Number(flags.threads),
+    megabytes,
+    partBytes,
+  }
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    [fileURLToPath(import.meta.url), '--run', JSON.stringify(run)],
+    {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  if (status !== 0) throw new Error(`The run with ${megabytes} MB ended with ${status}`)
+  return JSON.parse(stdout)
+}

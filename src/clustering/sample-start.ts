@@ -22,6 +22,8 @@ const PER_CLUSTER = 64
 const MANY_POINTS = 2 ** 17
 /** The largest sample is this share of the points: it must cost little against all of them. */
 const MOST_SHARE = 1 / 4
+/** With fewer points for each cluster, no sample is worth it even in place of a look at every centre. */
+const MOST_CLUSTERS = 4
 /** The most bytes of a sample. */
 const MOST_BYTES = 2 ** 29
 /** About how many points of a leaf are in the sample, and the most points of a leaf. */
@@ -48,7 +50,7 @@ export interface SampledPoints {
 export function beginsFromSample({ points, k }: RunState): boolean {
   const { rows, layout } = points
   if (layout.separate) return false
-  if (layout.domains.length > 1) return rows * MOST_SHARE >= 2 * k
+  if (layout.domains.length > 1) return rows >= MOST_CLUSTERS * k
   return rows >= MANY_POINTS && rows * MOST_SHARE >= PER_CLUSTER * k
 }
 

@@ -122,9 +122,10 @@ describe('limited memory', () => {
       }
       return peak
     }
-    const [few, many] = [await most(400, { ...BASE, limits: limited }), await most(1600, { ...BASE, limits: limited })]
+    const small = { ...BASE, limits: limited }
+    const [few, many] = [await most(400, small), await most(3200, small)]
     expect(many).toBeLessThan(few * 1.05)
-    expect(await most(1600, { ...BASE, limits })).toBeGreaterThan(2 * many)
+    expect(await most(3200, { ...BASE, limits })).toBeGreaterThan(1.5 * many)
   })
 
   test('each row is read once in a round', async () => {
@@ -132,19 +133,16 @@ describe('limited memory', () => {
     const rows = 600
     const source = counted(cloud(rows), reads)
     const steps = clusterSteps(source, {
-      ...CLOSURES,
-      method: 'lloyd',
-      start: 'random',
+      ...{ k: 12, method: 'lloyd', start: 'random', relocate: false, tolerance: 0 },
       device: { ...BASE, limits: limited },
     })
-    let before = 0
-    for (let round = 1; round <= 4; round++) {
+    const after: number[] = []
+    for (let round = 1; round <= 6; round++) {
       await steps.next()
-      const read = reads.slice(before).reduce((sum, [start, end]) => sum + end - start, 0)
-      before = reads.length
-      // Rows that are read ahead belong to the next round.
-      if (round > 2) expect(read).toBe(rows)
+      after.push(reads.reduce((sum, [start, end]) => sum + end - start, 0))
     }
+    // A part that is read ahead belongs to the next round.
+    expect(Math.abs(after[5] - after[1] - 4 * rows)).toBeLessThanOrEqual(PART_ROWS)
     await steps.return(undefined as never)
   })
 
@@ -162,18 +160,8 @@ describe('limited memory', () => {
     }
     const run = async (): Promise<number> => {
       let rounds = 0
-      const options = {
-        ...CLOSURES,
-        iterations: 1000,
-        method: 'minibatch',
-        batch: 16,
-        leafSize: undefined,
-        trees: undefined,
-      }
-      const { leafSize: _, trees: __, relocate: ___, ...asked } = options
       for await (const _step of clusterSteps(source, {
-        ...(asked as ClusterOptions),
-        signal: control.signal,
+        ...{ k: 12, method: 'minibatch', batch: 16, iterations: 1000, tolerance: 0, signal: control.signal },
         device: { ...BASE, limits: limited },
       })) {
         rounds++
@@ -224,5 +212,33 @@ describe('limited memory', () => {
     expect(await again.encode(vectors, { device: { ...BASE, limits: limited } })).toEqual(codes)
     expect(seen.opened).toBeGreaterThan(1)
     expect(seen.open).toBe(0)
+  })
+
+  test('of very many clusters no exact sums are kept: the same bits where sums of floats are exact', async () => {
+    const bytes = matrix(
+      Uint8Array.from(cloud(900).data, (value) => Math.max(0, Math.min(255, 60 + 9 * value))),
+      900,
+      COLS,
+    )
+    const parts = { partBytes: PART_ROWS * COLS }
+    const labelsOfBuffers = async (more: object) => {
+      const device = await openDevice({ ...BASE, limits: { ...parts, ...more } })
+      const seen = new Set<string>()
+      const allocate = device.allocate.bind(device)
+      device.allocate = (size, label) => {
+        seen.add(label)
+        return allocate(size, label)
+      }
+      try {
+        const { labels, centers, distortion } = await cluster(bytes, { ...CLOSURES, relocate: true, device })
+        return { seen, model: { labels, centers, distortion } }
+      } finally {
+        await device.close()
+      }
+    }
+    const exact = await labelsOfBuffers({})
+    const plain = await labelsOfBuffers({ bufferBytes: 4096 })
+    expect([exact.seen.has('exact sums'), plain.seen.has('exact sums')]).toEqual([true, false])
+    expect(plain.model).toEqual(exact.model)
   })
 })

@@ -35,17 +35,17 @@ export interface ClusterSums {
 /** So many bytes, each at most 255, add up to less than 2^24: whole numbers that floats hold exactly. */
 const EXACT_ROWS = 65_536
 
-/** Exact sums of more bytes would take more memory than all else. */
-const MOST_EXACT_BYTES = 2 ** 29
+/** Exact sums may take this share of the largest buffer, which on the CPU device is all memory: 512 MiB. */
+const SHARE_OF_EXACT = 1 / 8
 
 /**
  * Whether the sums of shards are added as 96-bit integers. One shard needs no adding. For very many clusters, whose points
  * are few, floats are added in the order of the shards, unless the caller chose them or they may be on other machines.
  */
-function addsExactly({ points, k }: RunState): boolean {
+function addsExactly({ device, points, k }: RunState): boolean {
   const { layout, stride } = points
   if (layout.chosen || layout.separate) return layout.shards.length > 1 || layout.separate
-  return layout.shards.length > 1 && exactBytes(k, stride) <= MOST_EXACT_BYTES
+  return layout.shards.length > 1 && exactBytes(k, stride) <= device.info.limits.bufferBytes * SHARE_OF_EXACT
 }
 
 /**

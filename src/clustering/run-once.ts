@@ -253,9 +253,8 @@ async function firstState(
   const wanted = start === 'auto' ? usual : (start as StartName)
   const sampled = wanted === 'sample' || (start === 'auto' && usual === 'tree' && beginsFromSample(state))
   if (sampled) {
-    const found = await sampleStart(state, restart, usual === 'tree', (sample) =>
-      clusterSample(sample, resolved, options, restart, began),
-    )
+    const cluster = (sample: SampledPoints) => clusterSample(sample, resolved, options, restart, began)
+    const found = await sampleStart(state, restart, usual === 'tree', cluster, onProgress)
     options.signal?.throwIfAborted()
     if (found) {
       for (const each of state.team.states) each.sample = found.sample

@@ -63,6 +63,7 @@ export async function sampleStart(
   restart: number,
   inLeaves: boolean,
   run: (sample: SampledPoints) => Promise<ClusterModel | undefined>,
+  onProgress?: (share: number) => void,
 ): Promise<SampledStart | undefined> {
   const { points, k, seed, weights, control, device } = state
   const { unit, type } = points.frame
@@ -82,7 +83,7 @@ export async function sampleStart(
     const sample = { rows: indices.length, rounds: model.facts.iterations.length }
     const { centers } = model.state
     if (!inLeaves || points.layout.separate) return { centers, sample }
-    const labels = await labelsOfAll(state, { indices, labels: model.labels, centers }, restart)
+    const labels = await labelsOfAll(state, { indices, labels: model.labels, centers }, restart, onProgress)
     return { labels, sample }
   } finally {
     store.free()
@@ -117,7 +118,12 @@ interface Clustered {
   readonly centers: Float32Array
 }
 
-async function labelsOfAll(state: RunState, sample: Clustered, restart: number): Promise<Uint32Array> {
+async function labelsOfAll(
+  state: RunState,
+  sample: Clustered,
+  restart: number,
+  onProgress: ((share: number) => void) | undefined,
+): Promise<Uint32Array> {
   const { device, centers, control } = state
   const points = await state.points.onFirstDevice()
   writeCenters(state, sample.centers)
@@ -146,6 +152,7 @@ async function labelsOfAll(state: RunState, sample: Clustered, restart: number):
         await assignLists(device, { ...common, lists: previous, width: 1 })
         await assignLeaves(device, { ...common, ...tree, workspace })
         own.set(new Uint32Array(await device.read(found), 0, part.count))
+        onProgress?.((part.first + part.count) / points.rows)
       } finally {
         grown.free()
       }

@@ -67,7 +67,7 @@ describe.each([
   })
 
   test('sparse rows', async () => {
-    const sparse = documents(120, 30, 8, 4, 13)
+    const sparse = documents(120, 60, 20, 4, 13)
     for (const { options } of subjects.filter(({ method }) => METHODS[method].sparse)) {
       const run = async (device: Device): Promise<object> => {
         const model = await cluster(sparse, { ...options, iterations: 3, device })

@@ -63,8 +63,31 @@ export function summedTogether(shards: readonly PartShard[], exactRows: number):
   return ranges
 }
 
-/** Without `weighted` all points count alike. */
+/** Without `weighted` all points count alike. Memory is taken when it is needed: a start from a sample has it before. */
 export function clusterSums(state: RunState, weighted = true): ClusterSums {
+  let made: ClusterSums | undefined
+  const sums = (): ClusterSums => {
+    if (made === undefined) {
+      made = allocateSums(state, weighted)
+      made.reset()
+    }
+    return made
+  }
+  return {
+    get buffers() {
+      return sums().buffers
+    },
+    reset: () => made?.reset(),
+    take: (part, vectors) => sums().take(part, vectors),
+    partial: () => sums().partial(),
+    absorb: (merged) => sums().absorb(merged),
+    settle: () => sums().settle(),
+    finish: () => sums().finish(),
+    rehearse: (rehearsal, part, vectors) => sums().rehearse(rehearsal, part, vectors),
+  }
+}
+
+function allocateSums(state: RunState, weighted: boolean): ClusterSums {
   const { device, scope, points, k } = state
   const { stride } = points
   const buffers = {

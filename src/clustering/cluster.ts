@@ -17,6 +17,9 @@ import { bestBefore, checkResume, restartsLeft } from './resume.ts'
 import { type ClusterStep, isBetter, runOnce } from './run-once.ts'
 import { requireWidths } from './width-limits.ts'
 
+/** Centres, their sums, centres before the round, and 16-bit forms: as much as so many times the centres. */
+const COPIES_OF_CENTERS = 6
+
 /**
  * Clusters vectors; see {@link ClusterOptions} for what can be asked.
  *
@@ -141,6 +144,7 @@ async function* stepsWithCount(
       shards: resolved.shards,
       separate: source.shards !== undefined,
       owned: options.on && new Set(),
+      besides: COPIES_OF_CENTERS * resolved.k * paddedCols(source.cols) * 4,
       pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
     })

@@ -33,6 +33,8 @@ export interface PointStoreOptions {
   readonly layout?: RowLayout | undefined
   /** Numbers of the shards that are kept here, if others are not; requires separate shards. Default: all. */
   readonly owned?: ReadonlySet<number> | undefined
+  /** Bytes on each device that what is done with the points needs besides, if that may be much. Default: 0. */
+  readonly besides?: number
   /** Keeps the vectors on the device even if they take more than `memoryBytes`. Default: false. */
   readonly resident?: boolean
   /** While the vectors are loaded. */
@@ -43,10 +45,13 @@ export interface PointStoreOptions {
 const MOST_PART_BYTES = 16 * 2 ** 20
 /** About what is kept for each point besides its vector: labels and distances, a sketch, and a dozen trees. */
 const KEPT_FOR_POINT = 96
+/** Of the memory of a device, `memoryBytes` is what vectors may fill; so many times as much may be filled in all. */
+const MEMORY_IN_ALL = 4 / 3
 /** The share of the memory limit that points may fill. */
 const SHARE_OF_POINTS = 1 / 2
 /** The share of it that one part of them may fill. */
 const SHARE_OF_PART = 1 / 4
+
 /** What of the points of a device is kept where. */
 export interface Room {
   /** All vectors stay on the device. */
@@ -59,14 +64,15 @@ export function roomFor(
   { info }: Device,
   source: VectorSource,
   places: readonly PartPlace[],
-  { frame, resident = false }: PointStoreOptions,
+  { frame, besides = 0, resident = false }: PointStoreOptions,
 ): Room {
   const { memoryBytes, totalBytes } = info.limits
   const bytes = vectorBytesOf(source, frame, places)
   if (resident || places.length === 0) return { resident: true, spilled: false }
-  if (totalBytes === undefined) return { resident: bytes <= memoryBytes, spilled: false }
+  const held = bytes <= memoryBytes && bytes + besides <= memoryBytes * MEMORY_IN_ALL
+  if (totalBytes === undefined) return { resident: held, spilled: false }
   const rows = places.reduce((sum, { count }) => sum + count, 0)
-  const fits = bytes <= memoryBytes && bytes + rows * KEPT_FOR_POINT <= totalBytes * SHARE_OF_POINTS
+  const fits = held && bytes + rows * KEPT_FOR_POINT <= totalBytes * SHARE_OF_POINTS
   return { resident: fits, spilled: !fits }
 }
 

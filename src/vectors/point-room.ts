@@ -105,13 +105,14 @@ function domainRanges(devices: readonly Device[], source: VectorSource, options:
     Math.min(
       Math.floor(bindingBytes / (4 * neighbors)) - 256,
       mostRows,
-      Math.floor(limited / KEPT_FOR_POINT),
       pointBytes > 0 ? Math.floor(Math.min(bindingBytes, MOST_PART_BYTES) / pointBytes) : source.rows,
     ),
   )
   if (source.sparse) return cutSparseRows(source.sparse, most, room, bindingBytes)
   const rowBytes = paddedCols(source.cols) * elementBytes(frame.type)
-  return cutRows(source.rows, Math.min(most, rowsOfPart(room, bindingBytes, rowBytes)))
+  // Sparse rows are in memory as a whole.
+  const kept = Math.max(1, Math.floor(limited / KEPT_FOR_POINT))
+  return cutRows(source.rows, Math.min(most, kept, rowsOfPart(room, bindingBytes, rowBytes)))
 }
 
 /** At least one row, which the device must be able to bind. */

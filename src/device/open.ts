@@ -59,9 +59,6 @@ export interface DeviceOptions {
 /** The kinds of devices that can be asked for. */
 export const DEVICE_KINDS = ['auto', 'webgpu', 'cpu'] as const
 
-/** Less than this is not worth a limit: the process takes as much without any vectors. */
-const LEAST_TOTAL = 2 ** 26
-
 /** Bindings hold at least a few rows, and are aligned to at most this. */
 const LEAST_BINDING = 256
 const LARGEST_ALIGNMENT = 65536
@@ -70,7 +67,7 @@ export const DEVICE_CHECKS: OptionChecks<DeviceOptions> = {
   kind: choice(DEVICE_KINDS),
   threads: whole(1, 256),
   memoryBytes: whole(1),
-  totalBytes: whole(LEAST_TOTAL),
+  totalBytes: whole(1),
   temporaryFolder: path,
   limits: optionGroup<Partial<DeviceLimits>>({
     bufferBytes: whole(LEAST_BINDING),

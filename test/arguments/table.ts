@@ -203,7 +203,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
                 threads: 'none',
                 memoryBytes: 'whole',
                 totalBytes: 'whole',
-                temporaryFolder: 'path',
+                temporaryFolder: { place: 'path', also: ['text with a zero byte'] },
                 limits: 'options',
                 tiled: 'flag',
                 tune: 'flag',

@@ -110,7 +110,7 @@ function domainRanges(devices: readonly Device[], source: VectorSource, options:
   )
   if (source.sparse) return cutSparseRows(source.sparse, most, room, bindingBytes)
   const rowBytes = paddedCols(source.cols) * elementBytes(frame.type)
-  // Sparse rows are in memory as a whole.
+  // Of dense rows alone: sparse ones are in memory anyway.
   const kept = Math.max(1, Math.floor(limited / KEPT_FOR_POINT))
   return cutRows(source.rows, Math.min(most, kept, rowsOfPart(room, bindingBytes, rowBytes)))
 }

@@ -80,9 +80,11 @@ export class PointStore {
       ),
     )
     const spills: (Spill | undefined)[] = []
-    for (const [owner, device] of all.entries()) spills.push(room[owner].spilled ? await openSpill(device) : undefined)
     let store: PointStore
     try {
+      for (const [owner, device] of all.entries()) {
+        spills.push(room[owner].spilled ? await openSpill(device) : undefined)
+      }
       store = new PointStore(all, source, options, layout, places, room, spills)
     } catch (error) {
       for (const spill of spills) await spill?.file.close()

@@ -4,7 +4,7 @@ import { COUNT } from './folder-facts.ts'
 import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
 import type { FolderContents } from './folder-save.ts'
 import { badArray, listFile, matrixFile, savedMatrix, savedNumbers } from './saved-arrays.ts'
-import { record, whole, wrongValue } from './schema.ts'
+import { choice, optional, record, whole, wrongValue } from './schema.ts'
 
 export interface CodeArrays {
   readonly codes: Matrix
@@ -46,7 +46,7 @@ export function codeFolder(
 }
 
 const indexFacts = record({ size: whole(0, 2 ** 32 - 1) })
-const fileFacts = record({ size: whole(0, 2 ** 32 - 1), clusters: COUNT })
+const fileFacts = record({ size: whole(0, 2 ** 32 - 1), clusters: COUNT, metric: optional(choice('inner')) })
 
 /** `width` is the number of bytes of a code. */
 export async function readCodeIndex(saved: SavedFolder, width: number): Promise<CodeArrays> {
@@ -55,12 +55,16 @@ export async function readCodeIndex(saved: SavedFolder, width: number): Promise<
 }
 
 /** `k` is the number of clusters. */
-export async function readInvertedFile(saved: SavedFolder, width: number, k: number): Promise<Required<CodeArrays>> {
+export async function readInvertedFile(
+  saved: SavedFolder,
+  width: number,
+  k: number,
+): Promise<Required<CodeArrays> & { readonly metric: 'inner' | undefined }> {
   const at = `${saved.path}/model.json:`
-  const { size, clusters } = fileFacts(saved.facts, at)
+  const { size, clusters, metric } = fileFacts(saved.facts, at)
   if (clusters !== k) throw wrongValue(`${at} clusters`, clusters, `that of the folder clusters, ${k},`)
   const lists = await savedNumbers(saved, 'lists', { length: size, limit: k })
-  return { ...(await readCodes(saved, size, width)), lists }
+  return { ...(await readCodes(saved, size, width)), lists, metric }
 }
 
 async function readCodes(saved: SavedFolder, size: number, width: number): Promise<CodeArrays> {

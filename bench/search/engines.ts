@@ -1,0 +1,111 @@
+/** The engines that are compared: each in a process of its own, so that memory is measured and none disturbs another. */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { peerPackage, pythonWith } from '../peers.ts'
+
+/** How hard to look: lists to look into, or the width of a search in a graph; candidates that are measured exactly. */
+export interface Effort {
+  readonly probe: number
+  readonly candidates: number
+}
+
+export interface Answer {
+  readonly seconds?: number
+  /** Seconds of single queries. */
+  readonly times?: number[]
+  readonly ids?: number[][]
+  readonly bytes?: number
+  /** Bytes of the process before the index was there. */
+  readonly before?: number
+  readonly version?: string
+}
+
+export interface Engine {
+  readonly name: string
+  /** What the engine builds, in its own words. */
+  readonly index: string
+  readonly efforts: readonly Effort[]
+  ask(command: string, values?: object): Promise<Answer>
+  close(): void
+}
+
+export interface EngineSetting {
+  readonly lists: number
+  readonly threads: number
+  readonly names: readonly string[]
+}
+
+const PROBES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+const CANDIDATES = [20, 50, 100, 200]
+const WIDTHS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512]
+
+export async function startEngines({ lists, threads, names }: EngineSetting): Promise<Engine[]> {
+  const engines: Engine[] = []
+  const inLists = PROBES.filter((probe) => probe <= lists).flatMap((probe) =>
+    CANDIDATES.map((candidates) => ({ probe, candidates })),
+  )
+  const wide = WIDTHS.map((probe) => ({ probe, candidates: 0 }))
+  for (const [name, index] of [
+    ['centroidal', `closures-sharp, ${lists} lists, pq 32 x 4 bits, re-ranked by the vectors`],
+    ['centroidal-8', `closures-sharp, ${lists} lists, pq 16 x 8 bits, re-ranked by the vectors`],
+  ]) {
+    if (names.includes(name)) engines.push(await nodeEngine(name, index, inLists, threads))
+  }
+  const python = pythonWith('faiss')
+  for (const [name, factory] of [
+    ['faiss', `IVF${lists},PQ16,RFlat`],
+    ['faiss-fastscan', `IVF${lists},PQ32x4fs,RFlat`],
+  ]) {
+    if (python && names.includes(name)) engines.push(pythonEngine(python, name, factory, inLists, threads))
+  }
+  for (const name of ['usearch', 'hnswlib-node']) {
+    if (names.includes(name) && (await peerPackage(name))) {
+      engines.push(await nodeEngine(name, 'graph, 16 neighbours, width 128 while building', wide, threads))
+    }
+  }
+  return engines
+}
+
+function pythonEngine(
+  python: string,
+  name: string,
+  factory: string,
+  efforts: readonly Effort[],
+  threads: number,
+): Engine {
+  const child = spawn(python, ['bench/peers/search_faiss.py', String(threads)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    name,
+    index: factory,
+    efforts,
+    async ask(command, values = {}) {
+      child.stdin.write(`${JSON.stringify({ command, ...(command === 'build' ? { factory } : {}), ...values })}\n`)
+      const { value, done } = await lines.next()
+      if (done) throw new Error(`${name} ended while it was asked to ${command}.`)
+      return JSON.parse(value) as Answer
+    },
+    close: () => void child.kill(),
+  }
+}
+
+async function nodeEngine(name: string, index: string, efforts: readonly Effort[], threads: number): Promise<Engine> {
+  const child: ChildProcess = fork(process.argv[1], ['--engine', name, '--threads', String(threads)])
+  const ask = (command: string, values: object = {}): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const ended = (code: number | null): void => reject(new Error(`${name} ended with code ${code}.`))
+      child.once('exit', ended)
+      child.once('message', (answer) => {
+        child.off('exit', ended)
+        resolve(answer as Answer)
+      })
+      child.send({ command, ...values })
+    })
+  return { name, index, efforts, ask, close: () => void child.kill() }
+}
+
+/** Whether an index was kept by an earlier run. */
+export function isKept(path: string): boolean {
+  return existsSync(path)
+}

@@ -76,15 +76,7 @@ function fall(ids: usize, slots: usize, distances: usize, owners: usize, place: 
   }
 }
 
-function put(
-  place: usize,
-  distance: f32,
-  slot: u32,
-  owner: u32,
-  slots: usize,
-  distances: usize,
-  owners: usize,
-): void {
+function put(place: usize, distance: f32, slot: u32, owner: u32, slots: usize, distances: usize, owners: usize): void {
   store<f32>(distances + (place << 2), distance)
   store<u32>(slots + (place << 2), slot)
   store<u32>(owners + (place << 2), owner)

@@ -80,14 +80,19 @@ export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distanc
 /** All there are, for programs that offer a choice. */
 export const SEARCH_METRICS: readonly SearchMetric[] = ['euclidean', 'cosine', 'inner']
 
-/** What can be asked of an inverted file and its quantizer. */
-export interface InvertedFileOptions extends QuantizerOptions {
+/** What can be asked of an inverted file. */
+export interface FileOptions {
   /**
    * How nearness is measured: `euclidean` (squared distances), `cosine` (one less the cosine), or `inner` (the negative inner
    * product). Default: as the model was made; `inner` takes a Euclidean model.
    */
   readonly metric?: SearchMetric
 }
+
+const FILE_CHECKS: OptionChecks<FileOptions> = { metric: choice(SEARCH_METRICS) }
+
+/** What can be asked of an inverted file and its quantizer. */
+export interface InvertedFileOptions extends FileOptions, QuantizerOptions {}
 
 const SEARCH_CHECKS: OptionChecks<InvertedSearchOptions> = {
   ...INDEX_SEARCH_CHECKS,
@@ -128,9 +133,9 @@ export class InvertedFile {
 
   /** Trains the quantizer on what is left of vectors after subtracting their centres. The file is empty then: add to it. */
   static async train(vectors: VectorInput, model: ClusterModel, options: InvertedFileOptions): Promise<InvertedFile> {
-    requireKnownMetric(clusterModel(model, 'the model'))
-    const { metric: chosen, ...given } = checkedObject(options)
-    const metric = metricOf(model, chosen)
+    clusterModel(model, 'the model')
+    const { metric: chosen, ...given } = recordOf(options, 'the options of InvertedFile.train')
+    const metric = metricOf(model, optionsOf('InvertedFile', { metric: chosen }, FILE_CHECKS).metric)
     const asked = readQuantizerOptions(given)
     const { seed = QUANTIZER_DEFAULTS.seed } = asked
     const everything = toSource(vectors)
@@ -152,9 +157,9 @@ export class InvertedFile {
     model: ClusterModel,
     quantizer: Quantizer,
     content?: { codes: Matrix; ids: Uint32Array; lists: Uint32Array },
-    options: { readonly metric?: SearchMetric } = {},
+    options: FileOptions = {},
   ) {
-    requireKnownMetric(clusterModel(model, 'the model'))
+    clusterModel(model, 'the model')
     trainedQuantizer(quantizer, 'the quantizer')
     if (model.centers.cols !== quantizer.codec.cols) {
       throw new CentroidalError(
@@ -164,7 +169,7 @@ export class InvertedFile {
     }
     this.model = model
     this.quantizer = quantizer
-    this.#metric = metricOf(model, options.metric)
+    this.#metric = metricOf(model, optionsOf('InvertedFile', options, FILE_CHECKS).metric)
     this.#store = new ListStore(model.centers.rows, quantizer.codeBytes)
     this.#searcher = new ListSearcher(() => this.#geometryOfLists(), model.centers, quantizer.codec, this.#store)
     if (content !== undefined) this.#fill(checkedContent(content, model, quantizer))
@@ -319,27 +324,16 @@ function checkedContent(
   return { codes, ids, lists }
 }
 
-function requireKnownMetric(model: ClusterModel): void {
-  if (model.sigmas === undefined) return
-  throw badOption('model', 'a mixture', 'inverted files require hard clusters; take a method such as closures-sharp.')
-}
-
 /** Clusters by the angle make a file by the angle; clusters by distance one by distance or by inner products. */
 function metricOf(model: ClusterModel, asked: SearchMetric | undefined): SearchMetric {
   const { metric } = model.facts
   if (asked === undefined || asked === metric) return metric
-  const known = choice(SEARCH_METRICS)(asked, 'option metric')
-  if (known === 'inner' && metric === 'euclidean') return known
+  if (asked === 'inner' && metric === 'euclidean') return asked
   throw badOption(
     'metric',
     asked,
-    `the model was made by ${metric}; cluster by ${known === 'cosine' ? 'cosine' : 'euclidean'} for it.`,
+    `the model was made by ${metric}; cluster by ${asked === 'cosine' ? 'cosine' : 'euclidean'} for it.`,
   )
-}
-
-/** The part of the options that is not for the quantizer. */
-function checkedObject(options: InvertedFileOptions): InvertedFileOptions {
-  return recordOf(options, 'the options of InvertedFile.train') as unknown as InvertedFileOptions
 }
 
 /** Vectors as they are filed: at length one for angles. */

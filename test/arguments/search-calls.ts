@@ -128,9 +128,13 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
         call: (v, o) => file().search(v, o),
         arguments: [
           argument('queries', 'vectors', vectors),
-          options<InvertedSearchOptions>({ device, nearest: 2 }, { ...indexSearch, probe: 'none' }),
+          options<InvertedSearchOptions>(
+            { device, nearest: 2 },
+            { ...indexSearch, probe: 'none', within: 'none', where: 'none' },
+          ),
         ],
       },
+      { call: () => file().close(), arguments: [] },
       { call: (path) => file().save(path), arguments: [folder] },
       { call: (path) => library.InvertedFile.load(path), arguments: [missing] },
     ],

@@ -18,7 +18,7 @@ import { type Matrix, matrix, nearest, readIntegers, readVectors, writeVectors }
 import { writePlot } from './curves.ts'
 import { PEERS_HINT } from './peers.ts'
 import { answerAsEngine } from './search/answer.ts'
-import { type Effort, type Engine, isKept, startEngines } from './search/engines.ts'
+import { type Effort, type Engine, type EngineProcess, findEngines, isKept } from './search/engines.ts'
 import { type Cell, keepResults, median, printTable } from './table.ts'
 
 const { values: flags } = parseArgs({
@@ -48,9 +48,16 @@ interface Tried {
   readonly p50: number
 }
 
+/** Seconds by the clock and of the processor. */
+interface Built {
+  readonly seconds: number
+  readonly cpu: number
+}
+
 interface Contestant {
   readonly engine: Engine
-  readonly build: number | undefined
+  readonly process: EngineProcess
+  readonly build: Built | undefined
   readonly disk: number
   readonly before: number
   readonly version: string
@@ -79,12 +86,12 @@ async function compare(): Promise<void> {
     await writeVectors(files.asked, queries)
     const lists = Number(flags.lists ?? 2 ** Math.round(Math.log2(4 * Math.sqrt(base.rows))))
     const threads = Number(flags.threads)
-    const engines = await startEngines({ lists, threads, names: flags.engines.split(',') })
+    const engines = await findEngines({ lists, threads, names: flags.engines.split(',') })
     console.log(
       `${base.rows} x ${base.cols}, ${queries.rows} queries, ${lists} lists, ${threads} threads. ${PEERS_HINT}`,
     )
     for (const engine of engines) contestants.push(await prepared(engine, files, keep, { rows: base.rows, lists }))
-    for (const each of contestants) each.tried = await tryEfforts(each.engine, truth)
+    for (const each of contestants) each.tried = await tryEfforts(each, truth)
     const rows = await timeTogether(contestants, truth, Number(flags.rounds))
     const title = `${basename(flags.base)}, ${base.rows.toLocaleString('en')} x ${base.cols}`
     printTable(`${title}: at recall@${NEAREST} of ${RECALL}, ${threads} threads`, rows)
@@ -99,11 +106,11 @@ async function compare(): Promise<void> {
       },
       ...{ lists, threads, rounds: Number(flags.rounds), nearest: NEAREST, recall: RECALL, table: rows },
       engines: contestants.map(({ engine, build, version, tried }) => ({
-        ...{ name: engine.name, index: engine.index, version, buildSeconds: build, tried },
+        ...{ name: engine.name, index: engine.index, version, build, tried },
       })),
     })
   } finally {
-    for (const { engine } of contestants) engine.close()
+    for (const each of contestants) each.process.close()
     rmSync(temporary, { recursive: true, force: true })
   }
 }
@@ -152,16 +159,21 @@ async function prepared(
   { rows, lists }: { readonly rows: number; readonly lists: number },
 ): Promise<Contestant> {
   const path = join(keep, `${engine.name}-${rows}-${lists}`)
-  const seconds = `${path}.seconds`
+  const times = `${path}.json`
   if (!isKept(path)) {
-    const built = await engine.ask('build', { ...files, lists })
-    await engine.ask('save', { path })
-    writeFileSync(seconds, String(built.seconds))
+    const builder = engine.start()
+    const built = await builder.ask('build', { ...files, lists })
+    await builder.ask('save', { path })
+    builder.close()
+    writeFileSync(times, JSON.stringify({ seconds: built.seconds, cpu: built.cpu }))
   }
-  const { bytes = 0, before = 0, version = '' } = await engine.ask('load', { ...files, path })
-  const build = isKept(seconds) ? Number(readFileSync(seconds, 'utf8')) : undefined
-  console.log(`${engine.name}: ${engine.index}, built in ${build?.toFixed(1)} s`)
-  return { engine, build, disk: bytes, before, version, tried: [] }
+  const process = engine.start()
+  const { bytes = 0, before = 0, version = '' } = await process.ask('load', { ...files, path })
+  const build = isKept(times) ? (JSON.parse(readFileSync(times, 'utf8')) as Built) : undefined
+  console.log(
+    `${engine.name}: ${engine.index}, built in ${build?.seconds.toFixed(1)} s (processor ${build?.cpu.toFixed(1)} s)`,
+  )
+  return { engine, process, build, disk: bytes, before, version, tried: [] }
 }
 
 function recallOf(ids: readonly number[][], truth: readonly Set<number>[]): number {
@@ -172,14 +184,14 @@ function recallOf(ids: readonly number[][], truth: readonly Set<number>[]): numb
   return hits / (ids.length * NEAREST)
 }
 
-async function tryEfforts(engine: Engine, truth: readonly Set<number>[]): Promise<Tried[]> {
+async function tryEfforts({ engine, process }: Contestant, truth: readonly Set<number>[]): Promise<Tried[]> {
   const tried: Tried[] = []
   for (const effort of engine.efforts) {
     const values = { ...effort, nearest: NEAREST, most: 50 }
     // The first search of an effort is for warming up.
-    await engine.ask('search', { ...values, single: false })
-    const { ids = [], seconds = 0 } = await engine.ask('search', { ...values, single: false })
-    const { times = [] } = await engine.ask('search', { ...values, single: true })
+    await process.ask('search', { ...values, single: false })
+    const { ids = [], seconds = 0 } = await process.ask('search', { ...values, single: false })
+    const { times = [] } = await process.ask('search', { ...values, single: true })
     tried.push({ effort, recall: recallOf(ids, truth), perSecond: truth.length / seconds, p50: median(times) })
   }
   return tried
@@ -198,33 +210,38 @@ async function timeTogether(
   const ready = contestants.flatMap((each) => {
     const batch = cheapest(each.tried, ({ perSecond }) => -perSecond)
     const single = cheapest(each.tried, ({ p50 }) => p50)
-    return batch && single ? [{ ...each, batch, single, seconds: [] as number[], times: [] as number[][] }] : []
+    return batch && single
+      ? [{ ...each, batch, single, seconds: [] as number[], cpu: [] as number[], times: [] as number[][] }]
+      : []
   })
   for (let round = 0; round < rounds; round++) {
     for (const each of ready) {
       const common = { nearest: NEAREST, most: Number(flags.single) }
-      const { seconds = 0 } = await each.engine.ask('search', { ...each.batch.effort, ...common, single: false })
-      each.seconds.push(seconds)
+      const answer = await each.process.ask('search', { ...each.batch.effort, ...common, single: false })
+      each.seconds.push(answer.seconds ?? 0)
+      each.cpu.push(answer.cpu ?? 0)
     }
     for (const each of ready) {
       const common = { nearest: NEAREST, most: Number(flags.single) }
-      const { times = [] } = await each.engine.ask('search', { ...each.single.effort, ...common, single: true })
+      const { times = [] } = await each.process.ask('search', { ...each.single.effort, ...common, single: true })
       each.times.push(times.sort((a, b) => a - b))
     }
   }
   const rows: Record<string, Cell>[] = []
-  for (const { engine, build, disk, before, batch, single, seconds, times } of ready) {
-    const memory = (await engine.ask('memory')).bytes ?? 0
+  for (const { engine, process, build, disk, before, batch, single, seconds, cpu, times } of ready) {
+    const memory = (await process.ask('memory')).bytes ?? 0
     const at = (share: number): number => median(times.map((sorted) => sorted[Math.floor(share * (sorted.length - 1))]))
     rows.push({
       engine: engine.name,
       'recall@10': batch.recall.toFixed(3),
       'probe, candidates': `${batch.effort.probe}, ${batch.effort.candidates}`,
       'queries/s, batch': truth.length / median(seconds),
+      'CPU ms a query': (1000 * median(cpu)) / truth.length,
       'single p50 ms': at(0.5) * 1000,
       'p99 ms': at(0.99) * 1000,
       'single at': `${single.effort.probe}, ${single.effort.candidates}`,
-      'build s': build ?? '-',
+      'build s': build?.seconds ?? '-',
+      'build CPU s': build?.cpu ?? '-',
       'memory MB': (memory - before) / 1e6,
       'disk MB': disk / 1e6,
     })

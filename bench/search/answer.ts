@@ -37,9 +37,9 @@ export async function answerAsEngine(name: string, threads: number): Promise<voi
       queries = await readVectors(message.asked)
       const base = await readVectors(message.base)
       const before = process.memoryUsage.rss()
-      const began = performance.now()
+      const taken = stopwatch()
       await worker.build(base, message)
-      return { seconds: (performance.now() - began) / 1000, before, version: worker.version }
+      return { ...taken(), before, version: worker.version }
     },
     async save({ path }) {
       await worker.save(path)
@@ -54,13 +54,13 @@ export async function answerAsEngine(name: string, threads: number): Promise<voi
     async search(message) {
       const { nearest, single, most } = message
       if (!single) {
-        const began = performance.now()
+        const taken = stopwatch()
         const found = await worker.many(queries, message)
-        const seconds = (performance.now() - began) / 1000
+        const times = taken()
         const ids = Array.from({ length: queries.rows }, (_, i) =>
           Array.from({ length: nearest }, (_, j) => Number(found[i * nearest + j])),
         )
-        return { seconds, ids }
+        return { ...times, ids }
       }
       const times: number[] = []
       for (let i = 0; i < Math.min(most, queries.rows); i++) {
@@ -82,6 +82,16 @@ export async function answerAsEngine(name: string, threads: number): Promise<voi
       },
     )
   })
+}
+
+/** Seconds by the clock and of the processor since now. */
+function stopwatch(): () => { readonly seconds: number; readonly cpu: number } {
+  const began = performance.now()
+  const busy = process.cpuUsage()
+  return () => {
+    const { user, system } = process.cpuUsage(busy)
+    return { seconds: (performance.now() - began) / 1000, cpu: (user + system) / 1e6 }
+  }
 }
 
 async function bytesOf(path: string): Promise<number> {

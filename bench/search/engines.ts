@@ -12,6 +12,8 @@ export interface Effort {
 
 export interface Answer {
   readonly seconds?: number
+  /** Seconds of processor time, of all threads. */
+  readonly cpu?: number
   /** Seconds of single queries. */
   readonly times?: number[]
   readonly ids?: number[][]
@@ -26,6 +28,11 @@ export interface Engine {
   /** What the engine builds, in its own words. */
   readonly index: string
   readonly efforts: readonly Effort[]
+  /** A new process: what building leaves behind should not count as memory of searching. */
+  start(): EngineProcess
+}
+
+export interface EngineProcess {
   ask(command: string, values?: object): Promise<Answer>
   close(): void
 }
@@ -40,7 +47,7 @@ const PROBES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const CANDIDATES = [20, 50, 100, 200]
 const WIDTHS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512]
 
-export async function startEngines({ lists, threads, names }: EngineSetting): Promise<Engine[]> {
+export async function findEngines({ lists, threads, names }: EngineSetting): Promise<Engine[]> {
   const engines: Engine[] = []
   const inLists = PROBES.filter((probe) => probe <= lists).flatMap((probe) =>
     CANDIDATES.map((candidates) => ({ probe, candidates })),
@@ -50,36 +57,30 @@ export async function startEngines({ lists, threads, names }: EngineSetting): Pr
     ['centroidal', `closures-sharp, ${lists} lists, pq 32 x 4 bits, re-ranked by the vectors`],
     ['centroidal-8', `closures-sharp, ${lists} lists, pq 16 x 8 bits, re-ranked by the vectors`],
   ]) {
-    if (names.includes(name)) engines.push(await nodeEngine(name, index, inLists, threads))
+    if (names.includes(name)) engines.push({ name, index, efforts: inLists, start: () => nodeProcess(name, threads) })
   }
   const python = pythonWith('faiss')
   for (const [name, factory] of [
     ['faiss', `IVF${lists},PQ16,RFlat`],
     ['faiss-fastscan', `IVF${lists},PQ32x4fs,RFlat`],
   ]) {
-    if (python && names.includes(name)) engines.push(pythonEngine(python, name, factory, inLists, threads))
+    if (!python || !names.includes(name)) continue
+    const start = () => pythonProcess(python, name, factory, threads)
+    engines.push({ name, index: factory, efforts: inLists, start })
   }
   for (const name of ['usearch', 'hnswlib-node']) {
     if (names.includes(name) && (await peerPackage(name))) {
-      engines.push(await nodeEngine(name, 'graph, 16 neighbours, width 128 while building', wide, threads))
+      const index = 'graph, 16 neighbours, width 128 while building'
+      engines.push({ name, index, efforts: wide, start: () => nodeProcess(name, threads) })
     }
   }
   return engines
 }
 
-function pythonEngine(
-  python: string,
-  name: string,
-  factory: string,
-  efforts: readonly Effort[],
-  threads: number,
-): Engine {
+function pythonProcess(python: string, name: string, factory: string, threads: number): EngineProcess {
   const child = spawn(python, ['bench/peers/search_faiss.py', String(threads)], { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {
-    name,
-    index: factory,
-    efforts,
     async ask(command, values = {}) {
       child.stdin.write(`${JSON.stringify({ command, ...(command === 'build' ? { factory } : {}), ...values })}\n`)
       const { value, done } = await lines.next()
@@ -90,7 +91,7 @@ function pythonEngine(
   }
 }
 
-async function nodeEngine(name: string, index: string, efforts: readonly Effort[], threads: number): Promise<Engine> {
+function nodeProcess(name: string, threads: number): EngineProcess {
   const child: ChildProcess = fork(process.argv[1], ['--engine', name, '--threads', String(threads)])
   const ask = (command: string, values: object = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
@@ -102,7 +103,7 @@ async function nodeEngine(name: string, index: string, efforts: readonly Effort[
       })
       child.send({ command, ...values })
     })
-  return { name, index, efforts, ask, close: () => void child.kill() }
+  return { ask, close: () => void child.kill() }
 }
 
 /** Whether an index was kept by an earlier run. */

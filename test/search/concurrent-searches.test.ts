@@ -1,6 +1,15 @@
 /** Searches in an inverted file that come together, between changes, and after closing. Runs on the CPU device. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cluster, createRandom, type Device, InvertedFile, type Matrix, matrix, openDevice, type RankedCodes } from '../../src/index.ts'
+import {
+  cluster,
+  createRandom,
+  type Device,
+  InvertedFile,
+  type Matrix,
+  matrix,
+  openDevice,
+  type RankedCodes,
+} from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { slanted } from '../quantize/checks.ts'
 import { expectSame } from '../tolerance.ts'

@@ -58,6 +58,8 @@ export class ListSearcher {
   readonly #numbers = new WeakMap<object, number>()
   #nextNumber = 0
   #idle: ReturnType<typeof setTimeout> | undefined
+  #lastSearch = 0
+  #busy = false
 
   constructor(geometry: () => ListGeometry, centers: Matrix, codec: Codec, store: ListStore) {
     this.#geometry = geometry
@@ -79,6 +81,7 @@ export class ListSearcher {
   async close(): Promise<void> {
     await this.#queue.idle()
     clearTimeout(this.#idle)
+    this.#idle = undefined
     const residences = [...this.#residences.values()]
     this.#residences.clear()
     for (const opening of residences) await letGo(opening)
@@ -105,7 +108,7 @@ export class ListSearcher {
 
   async #answer(batch: readonly Waiting<ListRequest, RankedCodes>[]): Promise<void> {
     const [{ request: first }] = batch
-    clearTimeout(this.#idle)
+    this.#busy = true
     const residence = await this.#residenceOf(first.device)
     try {
       if (first.distance === 'symmetric' || residence.device.info.kind !== 'cpu') await this.#byTables(batch, residence)
@@ -115,6 +118,7 @@ export class ListSearcher {
       if (error instanceof CentroidalError && error.code === 'device-lost') await this.#forget(residence)
       throw error
     } finally {
+      this.#busy = false
       this.#letGoLater()
     }
   }
@@ -274,8 +278,19 @@ export class ListSearcher {
 
   /** Devices that nobody gave are let go some time after the last search. */
   #letGoLater(): void {
-    clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => void this.#letGoLeases(), IDLE_MS)
+    this.#lastSearch = performance.now()
+    if (this.#idle === undefined) this.#watchIdle(IDLE_MS)
+  }
+
+  /** One timer for many searches: it looks when the last one was. */
+  #watchIdle(ms: number): void {
+    this.#idle = setTimeout(() => {
+      this.#idle = undefined
+      const left = this.#lastSearch + IDLE_MS - performance.now()
+      if (left > 0 || this.#busy) this.#watchIdle(Math.max(left, 1000))
+      else void this.#letGoLeases()
+    }, ms)
+    // Only Node's timers hold the process, and only they have this method.
     ;(this.#idle as { unref?: () => void }).unref?.()
   }
 

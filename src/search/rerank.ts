@@ -2,7 +2,7 @@
 
 import { badData, uint32Array, whole } from '../core/arguments.ts'
 import { CentroidalError, show } from '../core/errors.ts'
-import { isMatrix, readAll, toSource, type VectorData, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { heldNumbers, readAll, toSource, type VectorData, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import type { SearchMetric } from './list-geometry.ts'
@@ -50,7 +50,7 @@ export async function rerankBy(
   nearest: number,
 ): Promise<RankedCodes> {
   const asked = await readAll(queries)
-  const numbers = asked.data instanceof Float32Array ? asked.data : Float32Array.from(asked.data)
+  const numbers = asked.data instanceof Float32Array ? asked.data : new Float32Array(asked.data)
   const source = toSource(vectors, 'the vectors')
   const { cols } = asked
   if (source.cols !== cols) {
@@ -69,9 +69,10 @@ export async function rerankBy(
   const measurePlace = (place: number, data: VectorData, row: number): void => {
     distances[place] = measure(data, row * cols, numbers, Math.floor(place / m) * cols, cols)
   }
-  if (isMatrix(vectors)) {
+  const data = heldNumbers(source)
+  if (data !== undefined) {
     for (let place = 0; place < labels.length; place++) {
-      if (labels[place] !== NO_LABEL) measurePlace(place, vectors.data, labels[place])
+      if (labels[place] !== NO_LABEL) measurePlace(place, data, labels[place])
     }
   } else await readCandidates(source, labels, measurePlace)
   return sorted({ m, labels }, distances, asked.rows, nearest)

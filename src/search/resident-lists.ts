@@ -33,6 +33,8 @@ export interface ListSearch {
 
 /** Slots that are copied to the device at a time. */
 const PIECE = 65536
+/** Room for queries and results up to this size is kept from search to search. */
+const KEPT_BYTES = 2 ** 18
 /** Queries at a time. */
 const MOST_QUERIES = 4096
 /** Bytes of their results. */
@@ -58,6 +60,8 @@ export class ResidentLists {
   readonly #shape: { readonly m: number; readonly codewords: number }
   readonly #blocked: boolean
   readonly #rowBytes: number
+  /** Room for a few queries and their results, by label. */
+  readonly #small = new Map<string, DeviceBuffer>()
   #slots: SlotBuffers | undefined
   #version: StoreVersion | undefined
 
@@ -93,16 +97,19 @@ export class ResidentLists {
     if (this.#store.size === 0) return rankedBuffer(rows, nearest)
     const slots = this.#follow()
     const scope = new BufferScope(this.#device)
+    const room = (bytes: number, label: string): DeviceBuffer =>
+      bytes <= KEPT_BYTES ? this.#kept(bytes, label) : scope.allocate(bytes, label)
     try {
       const out = {
-        queries: scope.upload(queries, 'queries'),
-        lists: scope.allocate(rows * probe * 4, 'lists of queries'),
-        bases: scope.allocate(rows * probe * 4, 'distances of lists'),
-        projected: scope.allocate(rows * this.#geometry.width * 4, 'projected queries'),
-        allowed: asked.allowed && scope.upload(padToWords(asked.allowed), 'allowed slots'),
-        ids: scope.allocate(rows * nearest * 4, 'nearest'),
-        distances: scope.allocate(rows * nearest * 4, 'distances'),
+        queries: room(queries.byteLength, 'queries'),
+        lists: room(rows * probe * 4, 'lists of queries'),
+        bases: room(rows * probe * 4, 'distances of lists'),
+        projected: room(rows * this.#geometry.width * 4, 'projected queries'),
+        allowed: asked.allowed && scope.upload(asked.allowed, 'allowed slots'),
+        ids: room(rows * nearest * 4, 'nearest'),
+        distances: room(rows * nearest * 4, 'distances'),
       }
+      this.#device.write(out.queries, queries)
       const work = {
         name: 'search-lists',
         webgpu: () => {
@@ -122,7 +129,20 @@ export class ResidentLists {
     }
   }
 
+  /** A buffer for one search after the other; there is one of each label. */
+  #kept(bytes: number, label: string): DeviceBuffer {
+    const known = this.#small.get(label)
+    if (known && known.bytes >= bytes) return known
+    this.#small.delete(label)
+    known?.free()
+    const buffer = this.#device.allocate(Math.max(4096, bytes), label)
+    this.#small.set(label, buffer)
+    return buffer
+  }
+
   free(): void {
+    for (const buffer of this.#small.values()) buffer.free()
+    this.#small.clear()
     this.#slots?.scope.free()
     this.#slots = undefined
     this.#scope.free()
@@ -295,11 +315,4 @@ function blockRuns(slots: Uint32Array): [number, number][] {
     else runs.push([first, first + SCAN_BLOCK])
   }
   return runs
-}
-
-function padToWords(bytes: Uint8Array): Uint8Array {
-  if (bytes.length % 4 === 0) return bytes
-  const out = new Uint8Array(Math.ceil(bytes.length / 4) * 4)
-  out.set(bytes)
-  return out
 }

@@ -107,19 +107,23 @@ export class ListSearcher {
   }
 
   async #answer(batch: readonly Waiting<ListRequest, RankedCodes>[]): Promise<void> {
-    const [{ request: first }] = batch
     this.#busy = true
-    const residence = await this.#residenceOf(first.device)
     try {
-      if (first.distance === 'symmetric' || residence.device.info.kind !== 'cpu') await this.#byTables(batch, residence)
-      else await this.#byLists(batch, residence)
+      await this.#answerOn(await this.#residenceOf(batch[0].request.device), batch)
+    } finally {
+      this.#busy = false
+      this.#letGoLater()
+    }
+  }
+
+  async #answerOn(residence: Residence, batch: readonly Waiting<ListRequest, RankedCodes>[]): Promise<void> {
+    const onLists = batch[0].request.distance === 'asymmetric' && residence.device.info.kind === 'cpu'
+    try {
+      await (onLists ? this.#byLists(batch, residence) : this.#byTables(batch, residence))
     } catch (error) {
       // A device that is lost holds nothing any more.
       if (error instanceof CentroidalError && error.code === 'device-lost') await this.#forget(residence)
       throw error
-    } finally {
-      this.#busy = false
-      this.#letGoLater()
     }
   }
 

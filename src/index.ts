@@ -100,16 +100,10 @@ export {
 export type { Ranking } from './retrieval/inverted-file.ts'
 export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
 export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
-export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
+export type { FileOptions, InvertedFileOptions, InvertedSearchOptions } from './search/file-options.ts'
+export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'
 export type { IdFilter } from './search/id-filter.ts'
-export {
-  type FileOptions,
-  InvertedFile,
-  type InvertedFileOptions,
-  type InvertedSearchOptions,
-  SEARCH_METRICS,
-} from './search/inverted-file.ts'
-export type { SearchMetric } from './search/list-geometry.ts'
+export { InvertedFile } from './search/inverted-file.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
 export { rerank } from './search/rerank.ts'
 export { type DeviceChoice, openDevice } from './vectors/device-choice.ts'

@@ -46,7 +46,7 @@ export function codeFolder(
 }
 
 const indexFacts = record({ size: whole(0, 2 ** 32 - 1) })
-const fileFacts = record({ size: whole(0, 2 ** 32 - 1), clusters: COUNT, metric: optional(choice('inner')) })
+const fileFacts = record({ size: whole(0, 2 ** 32 - 1), clusters: COUNT, metric: optional(choice('inner-product')) })
 
 /** `width` is the number of bytes of a code. */
 export async function readCodeIndex(saved: SavedFolder, width: number): Promise<CodeArrays> {
@@ -59,7 +59,7 @@ export async function readInvertedFile(
   saved: SavedFolder,
   width: number,
   k: number,
-): Promise<Required<CodeArrays> & { readonly metric: 'inner' | undefined }> {
+): Promise<Required<CodeArrays> & { readonly metric: 'inner-product' | undefined }> {
   const at = `${saved.path}/model.json:`
   const { size, clusters, metric } = fileFacts(saved.facts, at)
   if (clusters !== k) throw wrongValue(`${at} clusters`, clusters, `that of the folder clusters, ${k},`)

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * An inverted file (Jégou, Douze, Schmid): vectors are filed under the clusters of a model, as codes of
  * what is left after subtracting the centre, and a query looks only into the clusters nearest to it.
@@ -6,104 +7,43 @@
  * in those, about probe n / k.
  */
 
-import {
-  choice,
-  numberSet,
-  type OptionChecks,
-  optionsOf,
-  real,
-  recordOf,
-  uint32Array,
-  whole,
-} from '../core/arguments.ts'
-import { trustedSource } from '../core/checked-source.ts'
+import { numberSet, optionsOf, recordOf, uint32Array } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import {
-  denseMatrix,
-  type Matrix,
-  matrix,
-  requireRows,
-  toSource,
-  type VectorInput,
-  type VectorSource,
-} from '../core/matrix.ts'
+import { denseMatrix, type Matrix, matrix, requireRows, toSource, type VectorInput } from '../core/matrix.ts'
 import { sampledSource } from '../core/sampled-source.ts'
 import { codeFolder, codeKind, readInvertedFile } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
-import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../models/model.ts'
 import { requireKnownCodes } from '../quantize/codes.ts'
-import {
-  QUANTIZER_DEFAULTS,
-  type QuantizerOptions,
-  readQuantizerOptions,
-  vectorsThatHelp,
-} from '../quantize/options.ts'
+import { QUANTIZER_DEFAULTS, readQuantizerOptions, vectorsThatHelp } from '../quantize/options.ts'
 import { QUANTIZER_KIND, type Quantizer, quantizerFrom, trainedQuantizer } from '../quantize/quantizer.ts'
 import { checkResults, type RankedCodes } from '../quantize/ranked.ts'
 import { trainQuantizer } from '../quantize/train.ts'
 import { acquireDevice } from '../vectors/device-choice.ts'
-import { chooseFrame, intoFrame } from '../vectors/frame.ts'
+import { ADD_CHECKS, type AddOptions, candidateCount, INDEX_VERSION, newIds, newIdsFrom } from './code-index.ts'
 import {
-  ADD_CHECKS,
-  type AddOptions,
-  candidateCount,
-  INDEX_SEARCH_CHECKS,
-  INDEX_VERSION,
-  type IndexSearchOptions,
-  newIds,
-  newIdsFrom,
-} from './code-index.ts'
-import { allowedIds, type IdFilter } from './id-filter.ts'
-import { ListGeometry, type SearchMetric } from './list-geometry.ts'
+  FILE_CHECKS,
+  type FileOptions,
+  INVERTED_SEARCH_CHECKS,
+  type InvertedFileOptions,
+  type InvertedSearchOptions,
+  inMetric,
+  metricOf,
+  nearerThan,
+} from './file-options.ts'
+import type { SearchMetric } from './flat.ts'
+import { ListGeometry } from './list-geometry.ts'
 import { ListSearcher } from './list-searcher.ts'
 import { ListStore } from './list-store.ts'
 import { rerankBy } from './rerank.ts'
 import { leftOvers } from './residuals.ts'
 
-const KIND = codeKind('inverted file', INDEX_VERSION, { clusters: MODEL_KIND, quantizer: QUANTIZER_KIND })
-
-/** What can be asked of a search in an inverted file. */
-export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance'> {
-  /** Clusters a query looks into. Default 8: more find more, and take as much longer. */
-  readonly probe?: number
-  /** How to measure. Default `asymmetric`, the most accurate. */
-  readonly distance?: 'asymmetric' | 'symmetric'
-  /** Nothing farther than this is found, so that there may be fewer than `nearest`. Default: no limit. */
-  readonly within?: number
-  /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
-  readonly where?: IdFilter
-}
-
-/** All there are, for programs that offer a choice. */
-export const SEARCH_METRICS: readonly SearchMetric[] = ['euclidean', 'cosine', 'inner']
-
-/** What can be asked of an inverted file. */
-export interface FileOptions {
-  /**
-   * How nearness is measured: `euclidean` (squared distances), `cosine` (one less the cosine), or `inner` (the negative inner
-   * product). Default: as the model was made; `inner` takes a Euclidean model.
-   */
-  readonly metric?: SearchMetric
-}
-
 /** Rounds of training: more lower the distortion by about a hundredth, which re-ranking makes up for. */
 const ROUNDS = 25
 
-const FILE_CHECKS: OptionChecks<FileOptions> = { metric: choice(SEARCH_METRICS) }
-
-/** What can be asked of an inverted file and its quantizer, which takes at most 25 rounds by default. */
-export interface InvertedFileOptions extends FileOptions, QuantizerOptions {}
-
-const SEARCH_CHECKS: OptionChecks<InvertedSearchOptions> = {
-  ...INDEX_SEARCH_CHECKS,
-  within: real(Number.NEGATIVE_INFINITY),
-  where: allowedIds,
-  probe: whole(1),
-  distance: choice(['asymmetric', 'symmetric']),
-}
+const KIND = codeKind('inverted file', INDEX_VERSION, { clusters: MODEL_KIND, quantizer: QUANTIZER_KIND })
 
 /**
  * An inverted file (Jégou, Douze, Schmid): vectors are filed under the clusters of a model, as codes of what is left after
@@ -229,7 +169,7 @@ export class InvertedFile {
    * device until {@link InvertedFile.close}; searches that are asked for at the same time are answered together.
    */
   async search(queries: VectorInput, options: InvertedSearchOptions = {}): Promise<RankedCodes> {
-    const asked = optionsOf('search', options, SEARCH_CHECKS)
+    const asked = optionsOf('search', options, INVERTED_SEARCH_CHECKS)
     const source = toSource(queries, 'the queries')
     const { nearest, wanted } = candidateCount(asked)
     const probe = asked.probe ?? Math.min(8, this.model.centers.rows)
@@ -286,7 +226,7 @@ export class InvertedFile {
     const facts = {
       size: this.size,
       clusters: this.model.centers.rows,
-      ...(this.#metric === 'inner' ? { metric: this.#metric } : {}),
+      ...(this.#metric === 'inner-product' ? { metric: this.#metric } : {}),
     }
     const { codes, ids, lists } = this.#store.content()
     const arrays = { codes: matrix(codes, ids.length, this.quantizer.codeBytes), ids, lists }
@@ -325,36 +265,4 @@ function checkedContent(
     )
   }
   return { codes, ids, lists }
-}
-
-/** Clusters by the angle make a file by the angle; clusters by distance one by distance or by inner products. */
-function metricOf(model: ClusterModel, asked: SearchMetric | undefined): SearchMetric {
-  const { metric } = model.facts
-  if (asked === undefined || asked === metric) return metric
-  if (asked === 'inner' && metric === 'euclidean') return asked
-  throw badOption(
-    'metric',
-    asked,
-    `the model was made by ${metric}; cluster by ${asked === 'cosine' ? 'cosine' : 'euclidean'} for it.`,
-  )
-}
-
-/** Vectors as they are filed: at length one for angles. */
-async function inMetric(source: VectorSource, metric: SearchMetric): Promise<VectorSource> {
-  if (metric !== 'cosine') return source
-  const frame = { ...(await chooseFrame(source, 'cosine')), type: 'f32' } as const
-  const { rows, cols, name } = source
-  const read = async (start: number, end: number) => intoFrame(await source.read(start, end), cols, frame)
-  return trustedSource({ rows, cols, type: 'f32', name, read })
-}
-
-/** Results of a range search: what is farther is taken out. */
-function nearerThan(within: number | undefined, found: RankedCodes): RankedCodes {
-  if (within === undefined) return found
-  found.distances.forEach((distance, i) => {
-    if (distance <= within) return
-    found.labels[i] = NO_LABEL
-    found.distances[i] = Number.POSITIVE_INFINITY
-  })
-  return found
 }

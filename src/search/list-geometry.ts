@@ -14,9 +14,7 @@ import { paddedCols } from '../kernels/rows.ts'
 import type { Codec } from '../quantize/codec.ts'
 import { unpackCodes } from '../quantize/codes.ts'
 import { type Frame, inspectVectors, intoFrame, largestMagnitude } from '../vectors/frame.ts'
-
-/** How the nearest are found: by squared distance, by the angle, or by the largest inner product. */
-export type SearchMetric = 'euclidean' | 'cosine' | 'inner'
+import type { SearchMetric } from './flat.ts'
 
 /** Squares of larger values, summed over columns, might overflow. */
 const LARGEST = 2 ** 50
@@ -54,7 +52,7 @@ export class ListGeometry {
     this.stride = paddedCols(cols)
     this.width = codec.ranges[codec.ranges.length - 1]
     // Inner products change with a shift.
-    const shift = metric === 'inner' ? undefined : meanOf(centers)
+    const shift = metric === 'inner-product' ? undefined : meanOf(centers)
     this.#frame = { shift, scale, unit: false, type: 'f32' }
     this.centers = new Float32Array(k * this.stride)
     const same = residualShift === undefined && codec.offset === undefined
@@ -73,7 +71,7 @@ export class ListGeometry {
   }
 
   get inner(): boolean {
-    return this.metric === 'inner'
+    return this.metric === 'inner-product'
   }
 
   /** Whether the directions span the whole space. */

@@ -5,7 +5,7 @@ import { CentroidalError, show } from '../core/errors.ts'
 import { heldNumbers, readAll, toSource, type VectorData, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
-import type { SearchMetric } from './list-geometry.ts'
+import type { SearchMetric } from './flat.ts'
 
 /** Rows that lie closer together than this are read at once. */
 const NEAR = 16
@@ -124,7 +124,7 @@ type Measure = (data: VectorData, at: number, query: Float32Array, from: number,
 
 function measureBy(metric: SearchMetric): Measure {
   if (metric === 'euclidean') return squaredDistance
-  return metric === 'inner' ? (...args) => -product(...args) : cosineDistance
+  return metric === 'inner-product' ? (...args) => -product(...args) : cosineDistance
 }
 
 /** Four sums at a time: one would wait for itself in every step. */

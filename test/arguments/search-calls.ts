@@ -130,7 +130,12 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
           argument('queries', 'vectors', vectors),
           options<InvertedSearchOptions>(
             { device, nearest: 2 },
-            { ...indexSearch, probe: 'none', within: 'none', where: 'none' },
+            {
+              ...indexSearch,
+              probe: 'none',
+              within: { place: 'real', also: ['minus one', '-Infinity'] },
+              where: { place: 'numbers', also: ['map'], ...ENDLESS },
+            },
           ),
         ],
       },

@@ -175,45 +175,48 @@ describe('searches in an inverted file', () => {
   }
 })
 
-test.each(['cosine', 'inner'] as const)('by %s, as brute force over what the codes stand for', async (metric) => {
-  const device = await openDevice({ kind: 'cpu', threads: 1 })
-  const vectors = slanted(400, COLS, 3, metric === 'cosine' ? 0 : 1)
-  const queries = slanted(5, COLS, 4, 1)
-  const model = await cluster(vectors, {
-    ...{ k: 6, iterations: 3, device },
-    ...(metric === 'cosine' ? { metric } : {}),
-  })
-  const options = { type: 'ck', m: 4, codewords: 16, iterations: 3, device } as const
-  const file = await InvertedFile.train(vectors, model, { ...options, metric })
-  expect(file.metric).toBe(metric)
-  await file.add(vectors, { device })
-  const exact = await file.search(queries, { nearest: 10, probe: 6, candidates: 400, rerank: vectors, device })
-  for (let query = 0; query < 5; query++) {
-    const q = queries.data.subarray(query * COLS, (query + 1) * COLS)
-    const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
-      Array.from(a).reduce((s, v, i) => s + v * b[i], 0)
-    const all = Array.from({ length: 400 }, (_, id) => {
-      const x = vectors.data.subarray(id * COLS, (id + 1) * COLS)
-      return { id, far: metric === 'inner' ? -dot(q, x) : 1 - dot(q, x) / Math.sqrt(dot(q, q) * dot(x, x)) }
-    }).sort((a, b) => a.far - b.far || a.id - b.id)
-    expectSame(
-      exact.labels.subarray(query * 10, query * 10 + 10),
-      all.slice(0, 10).map(({ id }) => id),
-    )
-    exact.distances.subarray(query * 10, query * 10 + 10).forEach((distance, i) => {
-      expect(Math.abs(distance - all[i].far)).toBeLessThan(1e-4)
+test.each(['cosine', 'inner-product'] as const)(
+  'by %s, as brute force over what the codes stand for',
+  async (metric) => {
+    const device = await openDevice({ kind: 'cpu', threads: 1 })
+    const vectors = slanted(400, COLS, 3, metric === 'cosine' ? 0 : 1)
+    const queries = slanted(5, COLS, 4, 1)
+    const model = await cluster(vectors, {
+      ...{ k: 6, iterations: 3, device },
+      ...(metric === 'cosine' ? { metric } : {}),
     })
-  }
-  // Distances by codes come close to those of the vectors.
-  const rough = await file.search(queries, { nearest: 1, probe: 6, device })
-  rough.distances.forEach((distance, i) => {
-    const best = exact.distances[i * 10]
-    expect(Math.abs(distance - best)).toBeLessThan(metric === 'inner' ? 0.3 * Math.abs(best) + 0.5 : 0.2)
-  })
-  const saved = path(`${metric}.file`)
-  await file.save(saved)
-  const loaded = await InvertedFile.load(saved)
-  expect(loaded.metric).toBe(metric)
-  expect(await loaded.search(queries, { device })).toEqual(await file.search(queries, { device }))
-  await device.close()
-})
+    const options = { type: 'ck', m: 4, codewords: 16, iterations: 3, device } as const
+    const file = await InvertedFile.train(vectors, model, { ...options, metric })
+    expect(file.metric).toBe(metric)
+    await file.add(vectors, { device })
+    const exact = await file.search(queries, { nearest: 10, probe: 6, candidates: 400, rerank: vectors, device })
+    for (let query = 0; query < 5; query++) {
+      const q = queries.data.subarray(query * COLS, (query + 1) * COLS)
+      const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
+        Array.from(a).reduce((s, v, i) => s + v * b[i], 0)
+      const all = Array.from({ length: 400 }, (_, id) => {
+        const x = vectors.data.subarray(id * COLS, (id + 1) * COLS)
+        return { id, far: metric === 'inner-product' ? -dot(q, x) : 1 - dot(q, x) / Math.sqrt(dot(q, q) * dot(x, x)) }
+      }).sort((a, b) => a.far - b.far || a.id - b.id)
+      expectSame(
+        exact.labels.subarray(query * 10, query * 10 + 10),
+        all.slice(0, 10).map(({ id }) => id),
+      )
+      exact.distances.subarray(query * 10, query * 10 + 10).forEach((distance, i) => {
+        expect(Math.abs(distance - all[i].far)).toBeLessThan(1e-4)
+      })
+    }
+    // Distances by codes come close to those of the vectors.
+    const rough = await file.search(queries, { nearest: 1, probe: 6, device })
+    rough.distances.forEach((distance, i) => {
+      const best = exact.distances[i * 10]
+      expect(Math.abs(distance - best)).toBeLessThan(metric === 'inner-product' ? 0.3 * Math.abs(best) + 0.5 : 0.2)
+    })
+    const saved = path(`${metric}.file`)
+    await file.save(saved)
+    const loaded = await InvertedFile.load(saved)
+    expect(loaded.metric).toBe(metric)
+    expect(await loaded.search(queries, { device })).toEqual(await file.search(queries, { device }))
+    await device.close()
+  },
+)

@@ -3,12 +3,14 @@
  *
  *   npm run bench -- search --base base.bvecs --queries query.bvecs [--truth groundtruth.ivecs] [--rows 1000000]
  *                           [--lists 4096] [--threads 2] [--rounds 5] [--single 300] [--keep folder]
+ *                           [--probes 1,2,4,8] [--candidates 20,100] [--faiss-learn 262144]
  *                           [--engines centroidal,centroidal-8,faiss,faiss-fastscan,usearch,hnswlib-node]
  *
  * With more --rows than the file has, further vectors are copies with noise of up to 15 in each byte, and the truth is found
  * by exact search. Every engine runs in a process of its own. Each effort (lists to look into, candidates) is tried once for
  * the plot; at the cheapest that reaches a recall@10 of 0.9 the engines are then timed in turn, round after round. --keep
- * keeps the indexes, and a later run with the same options loads them instead of building.
+ * keeps the indexes, and a later run with the same options loads them instead of building. --faiss-learn trains faiss on
+ * about so many of the vectors, where all would take too long; its seconds of building are then no comparison.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -33,6 +35,9 @@ const { values: flags } = parseArgs({
     single: { type: 'string', default: '300' },
     keep: { type: 'string' },
     engines: { type: 'string', default: 'centroidal,centroidal-8,faiss,faiss-fastscan,usearch,hnswlib-node' },
+    probes: { type: 'string', default: '1,2,4,8,16,32,64,128,256' },
+    candidates: { type: 'string', default: '20,50,100,200' },
+    'faiss-learn': { type: 'string', default: '0' },
     engine: { type: 'string' },
   },
 })
@@ -86,11 +91,17 @@ async function compare(): Promise<void> {
     await writeVectors(files.asked, queries)
     const lists = Number(flags.lists ?? 2 ** Math.round(Math.log2(4 * Math.sqrt(base.rows))))
     const threads = Number(flags.threads)
-    const engines = await findEngines({ lists, threads, names: flags.engines.split(',') })
+    const engines = await findEngines({
+      ...{ lists, threads, names: flags.engines.split(',') },
+      ...{ probes: flags.probes.split(',').map(Number), candidates: flags.candidates.split(',').map(Number) },
+    })
     console.log(
       `${base.rows} x ${base.cols}, ${queries.rows} queries, ${lists} lists, ${threads} threads. ${PEERS_HINT}`,
     )
-    for (const engine of engines) contestants.push(await prepared(engine, files, keep, { rows: base.rows, lists }))
+    for (const engine of engines)
+      contestants.push(
+        await prepared(engine, files, keep, { rows: base.rows, lists, learn: Number(flags['faiss-learn']) }),
+      )
     for (const each of contestants) each.tried = await tryEfforts(each, truth)
     const rows = await timeTogether(contestants, truth, Number(flags.rounds))
     const title = `${basename(flags.base)}, ${base.rows.toLocaleString('en')} x ${base.cols}`
@@ -104,7 +115,15 @@ async function compare(): Promise<void> {
         queries: queries.rows,
         noisy: base !== given,
       },
-      ...{ lists, threads, rounds: Number(flags.rounds), nearest: NEAREST, recall: RECALL, table: rows },
+      ...{
+        lists,
+        threads,
+        faissLearn: Number(flags['faiss-learn']),
+        rounds: Number(flags.rounds),
+        nearest: NEAREST,
+        recall: RECALL,
+        table: rows,
+      },
       engines: contestants.map(({ engine, build, version, tried }) => ({
         ...{ name: engine.name, index: engine.index, version, build, tried },
       })),
@@ -156,13 +175,13 @@ async function prepared(
   engine: Engine,
   files: { readonly base: string; readonly asked: string },
   keep: string,
-  { rows, lists }: { readonly rows: number; readonly lists: number },
+  { rows, lists, learn }: { readonly rows: number; readonly lists: number; readonly learn: number },
 ): Promise<Contestant> {
   const path = join(keep, `${engine.name}-${rows}-${lists}`)
   const times = `${path}.json`
   if (!isKept(path)) {
     const builder = engine.start()
-    const built = await builder.ask('build', { ...files, lists })
+    const built = await builder.ask('build', { ...files, lists, ...(engine.name.startsWith('faiss') ? { learn } : {}) })
     await builder.ask('save', { path })
     builder.close()
     writeFileSync(times, JSON.stringify({ seconds: built.seconds, cpu: built.cpu }))

@@ -17,16 +17,16 @@ def resident():
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def build(factory, base, asked, lists):
+def build(factory, base, asked, lists, learn):
     global index, queries
     vectors = numpy.load(base, mmap_mode="r")
     queries = numpy.load(asked).astype("float32")
     before = resident()
     index = faiss.index_factory(vectors.shape[1], factory)
     began, busy = time.perf_counter(), time.process_time()
-    learn = numpy.asarray(vectors, dtype="float32")
-    index.train(learn)
-    index.add(learn)
+    every = max(1, len(vectors) // learn) if learn > 0 else 1
+    index.train(numpy.asarray(vectors[::every], dtype="float32"))
+    index.add(numpy.asarray(vectors, dtype="float32"))
     seconds, cpu = time.perf_counter() - began, time.process_time() - busy
     return {"seconds": seconds, "cpu": cpu, "before": before, "version": faiss.__version__}
 

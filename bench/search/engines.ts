@@ -41,17 +41,17 @@ export interface EngineSetting {
   readonly lists: number
   readonly threads: number
   readonly names: readonly string[]
+  readonly probes: readonly number[]
+  readonly candidates: readonly number[]
 }
 
-const PROBES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-const CANDIDATES = [20, 50, 100, 200]
 const WIDTHS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512]
 
-export async function findEngines({ lists, threads, names }: EngineSetting): Promise<Engine[]> {
+export async function findEngines({ lists, threads, names, probes, candidates }: EngineSetting): Promise<Engine[]> {
   const engines: Engine[] = []
-  const inLists = PROBES.filter((probe) => probe <= lists).flatMap((probe) =>
-    CANDIDATES.map((candidates) => ({ probe, candidates })),
-  )
+  const inLists = probes
+    .filter((probe) => probe <= lists)
+    .flatMap((probe) => candidates.map((count) => ({ probe, candidates: count })))
   const wide = WIDTHS.map((probe) => ({ probe, candidates: 0 }))
   for (const [name, index] of [
     ['centroidal', `closures-sharp, ${lists} lists, pq 32 x 4 bits, re-ranked by the vectors`],

@@ -22,6 +22,7 @@ export class IdTable {
 
   /** The place of an id, or undefined. */
   get(id: number): number | undefined {
+    if (id === NO_LABEL) return undefined
     const at = this.#find(id)
     return this.#ids[at] === id ? this.#places[at] : undefined
   }
@@ -38,8 +39,8 @@ export class IdTable {
 
   /** Takes an id out, and moves up those that its entry had pushed away. */
   delete(id: number): void {
+    if (this.get(id) === undefined) return
     let hole = this.#find(id)
-    if (this.#ids[hole] !== id) return
     const last = this.#ids.length - 1
     for (let at = (hole + 1) & last; this.#ids[at] !== NO_LABEL; at = (at + 1) & last) {
       const wanted = this.#home(this.#ids[at])

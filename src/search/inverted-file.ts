@@ -125,7 +125,7 @@ export class InvertedFile {
 
   /** Their numbers, list after list. */
   get ids(): Uint32Array {
-    return this.#store.content().ids
+    return this.#store.idList()
   }
 
   /** How nearness is measured. */

@@ -4,7 +4,7 @@
  */
 import { badOption, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
-import type { Device } from '../device/contract.ts'
+import type { Device, RunControl } from '../device/contract.ts'
 import { isDevice } from '../device/is-device.ts'
 import type { DeviceLease } from '../device/shared.ts'
 import type { Codec } from '../quantize/codec.ts'
@@ -131,20 +131,12 @@ export class ListSearcher {
     const geometry = this.#geometry()
     residence.lists ??= new ResidentLists(residence.device, geometry, this.#store)
     const { lists } = residence
-    const [{ request }] = batch
-    const nearest = Math.max(1, Math.min(request.nearest, this.#store.size))
-    const { within, where, probe, signal, onProgress } = request
-    const asked = {
-      probe,
-      nearest,
-      within: within === undefined ? Number.POSITIVE_INFINITY : geometry.inward(within),
-      allowed: where && allowedSlots(where, this.#store),
-    }
-    const taken: { readonly each: Waiting<ListRequest, RankedCodes>; readonly queries: Float32Array }[] = []
-    if (batch.length === 1 && request.source.rows > 1) {
-      batch[0].resolve(await this.#inPieces(lists, geometry, request, asked))
+    const [{ request, rows }] = batch
+    if (batch.length === 1 && rows > 1) {
+      batch[0].resolve(await this.#inPieces(lists, geometry, request))
       return
     }
+    const taken: { readonly each: Waiting<ListRequest, RankedCodes>; readonly queries: Float32Array }[] = []
     for (const each of batch) {
       const { source, signal } = each.request
       try {
@@ -154,47 +146,27 @@ export class ListSearcher {
         each.reject(error)
       }
     }
-    const most = lists.batchRows(nearest)
+    const most = lists.batchRows(request.nearest)
     for (let next = 0; next < taken.length; ) {
       const group = [taken[next++]]
-      let rows = group[0].each.rows
-      while (next < taken.length && rows + taken[next].each.rows <= most) {
-        rows += taken[next].each.rows
+      let count = group[0].each.rows
+      while (next < taken.length && count + taken[next].each.rows <= most) {
+        count += taken[next].each.rows
         group.push(taken[next++])
       }
-      const queries = new Float32Array(rows * geometry.stride)
-      let at = 0
-      for (const { queries: own } of group) {
-        queries.set(own, at)
-        at += own.length
-      }
-      const found = await lists.search(
-        group.length === 1 ? group[0].queries : queries,
-        asked,
-        batch.length === 1 ? { signal, onProgress } : {},
-      )
-      let row = 0
+      const { m, labels, distances } = await this.#searchNow(lists, geometry, joined(group), request, {})
+      let from = 0
       for (const { each } of group) {
-        const from = row * nearest
-        row += each.rows
-        const own = {
-          m: nearest,
-          labels: found.labels.slice(from, row * nearest),
-          distances: found.distances.slice(from, row * nearest),
-        }
+        const end = from + each.rows * m
         if (each.request.signal?.aborted) each.reject(each.request.signal.reason)
-        else each.resolve(this.#finished(own, geometry, request.nearest))
+        else each.resolve({ m, labels: labels.slice(from, end), distances: distances.slice(from, end) })
+        from = end
       }
     }
   }
 
-  async #inPieces(
-    lists: ResidentLists,
-    geometry: ListGeometry,
-    { source, nearest: wanted, signal, onProgress }: ListRequest,
-    asked: Parameters<ResidentLists['search']>[1],
-  ): Promise<RankedCodes> {
-    const { nearest } = asked
+  async #inPieces(lists: ResidentLists, geometry: ListGeometry, request: ListRequest): Promise<RankedCodes> {
+    const { source, nearest, signal, onProgress } = request
     const out = rankedBuffer(source.rows, nearest)
     const most = lists.batchRows(nearest)
     for (let first = 0; first < source.rows; first += most) {
@@ -202,12 +174,32 @@ export class ListSearcher {
       const end = Math.min(source.rows, first + most)
       const queries = await geometry.queries(source, first, end)
       const report = onProgress && ((share: number) => onProgress((first + share * (end - first)) / source.rows))
-      const found = await lists.search(queries, asked, { signal, onProgress: report })
+      const found = await this.#searchNow(lists, geometry, queries, request, { signal, onProgress: report })
       out.labels.set(found.labels, first * nearest)
       out.distances.set(found.distances, first * nearest)
       onProgress?.(end / source.rows)
     }
-    return this.#finished(out, geometry, wanted)
+    return out
+  }
+
+  /**
+   * Looks at the store as it is now: how many there are, and which slots may be found, must belong to the copy that is
+   * searched, so nothing may be waited for in between.
+   */
+  async #searchNow(
+    lists: ResidentLists,
+    geometry: ListGeometry,
+    queries: Float32Array,
+    { probe, nearest, within, where }: ListRequest,
+    control: RunControl,
+  ): Promise<RankedCodes> {
+    const asked = {
+      probe,
+      nearest: Math.max(1, Math.min(nearest, this.#store.size)),
+      within: within === undefined ? Number.POSITIVE_INFINITY : geometry.inward(within),
+      allowed: where && allowedSlots(where, this.#store),
+    }
+    return this.#finished(await lists.search(queries, asked, control), geometry, nearest)
   }
 
   async #byTables(batch: readonly Waiting<ListRequest, RankedCodes>[], residence: Residence): Promise<void> {
@@ -305,6 +297,17 @@ export class ListSearcher {
       await letGo(opening)
     }
   }
+}
+
+function joined(group: readonly { readonly queries: Float32Array }[]): Float32Array {
+  if (group.length === 1) return group[0].queries
+  const out = new Float32Array(group.reduce((sum, { queries }) => sum + queries.length, 0))
+  let at = 0
+  for (const { queries } of group) {
+    out.set(queries, at)
+    at += queries.length
+  }
+  return out
 }
 
 async function letGo(opening: Promise<Residence>): Promise<void> {

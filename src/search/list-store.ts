@@ -156,6 +156,16 @@ export class ListStore {
     }
   }
 
+  /** All ids, list after list. */
+  idList(): Uint32Array {
+    const out = new Uint32Array(this.#size)
+    let at = 0
+    this.forEach((id) => {
+      out[at++] = id
+    })
+    return out
+  }
+
   /** Everything, list after list. */
   content(): StoredCodes {
     const codes = new Uint8Array(this.#size * this.codeBytes)

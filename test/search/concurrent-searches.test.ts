@@ -117,7 +117,11 @@ describe('searches in an inverted file', () => {
         const adding = own.add(matrix(data, picked.length, COLS), { device })
         // A search that runs meanwhile sees all of it or nothing.
         const meanwhile = await own.search(rowOf(vectors, step), all)
+        // One that is filtered finds nothing else, however slots move while it waits.
+        const [some] = rows.keys()
+        const filtering = own.search(rowOf(vectors, step), { ...all, where: [some ?? 0] })
         const ids = await adding
+        for (const id of (await filtering).labels) expect([some ?? 0, NONE]).toContain(id)
         const seen = new Set(meanwhile.labels)
         expect(new Set(ids.map((id) => Number(seen.has(id)))).size).toBe(1)
         ids.forEach((id, i) => {

@@ -28,3 +28,11 @@ test('does what a Map does', () => {
     { numRuns: 200 },
   )
 })
+
+test('what marks a free entry is no id', () => {
+  const table = new IdTable()
+  table.set(0, 5)
+  expect(table.get(0xffffffff)).toBeUndefined()
+  table.delete(0xffffffff)
+  expect(table.size).toBe(1)
+})

@@ -104,6 +104,7 @@ export type { FileOptions, InvertedFileOptions, InvertedSearchOptions } from './
 export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'
 export type { IdFilter } from './search/id-filter.ts'
 export { InvertedFile } from './search/inverted-file.ts'
+export type { ByteScale } from './search/kept-bytes.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
 export { rerank } from './search/rerank.ts'
 export { type DeviceChoice, openDevice } from './vectors/device-choice.ts'

@@ -162,7 +162,11 @@ export class CodeIndex {
 }
 
 /** How many to find at first: more, where they are measured again. */
-export function candidateCount({ nearest = 10, rerank: vectors, candidates }: IndexSearchOptions): {
+export function candidateCount({
+  nearest = 10,
+  rerank: vectors,
+  candidates,
+}: Pick<IndexSearchOptions, 'nearest' | 'candidates'> & { readonly rerank?: unknown }): {
   nearest: number
   wanted: number
 } {

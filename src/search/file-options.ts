@@ -2,7 +2,7 @@
 import { choice, type OptionChecks, real, whole } from '../core/arguments.ts'
 import { trustedSource } from '../core/checked-source.ts'
 import { badOption } from '../core/errors.ts'
-import type { VectorSource } from '../core/matrix.ts'
+import type { VectorInput, VectorSource } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ClusterModel } from '../models/model.ts'
 import type { QuantizerOptions } from '../quantize/options.ts'
@@ -11,9 +11,15 @@ import { chooseFrame, intoFrame } from '../vectors/frame.ts'
 import { INDEX_SEARCH_CHECKS, type IndexSearchOptions } from './code-index.ts'
 import { SEARCH_METRICS, type SearchMetric } from './flat.ts'
 import { allowedIds, type IdFilter } from './id-filter.ts'
+import { type ByteScale, byteScale } from './kept-bytes.ts'
 
 /** What can be asked of a search in an inverted file. */
-export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance'> {
+export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance' | 'rerank'> {
+  /**
+   * Candidates are measured exactly and sorted anew: by the vectors that were added, where id i is row i, or with true by the
+   * bytes that the file keeps. Default: neither.
+   */
+  readonly rerank?: VectorInput | true
   /** Clusters a query looks into. Default 8: more find more, and take as much longer. */
   readonly probe?: number
   /** How to measure. Default `asymmetric`, the most accurate. */
@@ -31,15 +37,29 @@ export interface FileOptions {
    * the other sign). Default: as the model was made; `inner-product` takes a Euclidean model.
    */
   readonly metric?: SearchMetric
+  /** What the bytes of vectors stand for that are kept for re-ranking; the train method finds it. Default: none are kept. */
+  readonly scale?: ByteScale
 }
 
-export const FILE_CHECKS: OptionChecks<FileOptions> = { metric: choice(SEARCH_METRICS) }
+export const FILE_CHECKS: OptionChecks<FileOptions> = { metric: choice(SEARCH_METRICS), scale: byteScale }
 
 /** What can be asked of an inverted file and its quantizer, which takes at most 25 rounds by default. */
-export interface InvertedFileOptions extends FileOptions, QuantizerOptions {}
+export interface InvertedFileOptions extends Pick<FileOptions, 'metric'>, QuantizerOptions {
+  /**
+   * `bytes`: the file keeps every vector in a byte for each number, for `rerank: true`. Vectors of bytes are kept as they are,
+   * others rounded between the least and the largest value of each column. Default: nothing is kept.
+   */
+  readonly keep?: 'bytes'
+}
+
+export const TRAIN_CHECKS: OptionChecks<Pick<InvertedFileOptions, 'metric' | 'keep'>> = {
+  metric: FILE_CHECKS.metric,
+  keep: choice(['bytes']),
+}
 
 export const INVERTED_SEARCH_CHECKS: OptionChecks<InvertedSearchOptions> = {
   ...INDEX_SEARCH_CHECKS,
+  rerank: (value, thing) => (value === true ? true : INDEX_SEARCH_CHECKS.rerank(value, thing)),
   within: real(Number.NEGATIVE_INFINITY),
   where: allowedIds,
   probe: whole(1),

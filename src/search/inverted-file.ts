@@ -32,12 +32,14 @@ import {
   inMetric,
   metricOf,
   nearerThan,
+  TRAIN_CHECKS,
 } from './file-options.ts'
 import type { SearchMetric } from './flat.ts'
+import { type ByteScale, byteScaleOf, bytesOfRows, fromBytes, sideBySide } from './kept-bytes.ts'
 import { ListGeometry } from './list-geometry.ts'
 import { ListSearcher } from './list-searcher.ts'
-import { ListStore } from './list-store.ts'
-import { rerankBy } from './rerank.ts'
+import { columnsOf, ListStore } from './list-store.ts'
+import { type KeptRows, rerankBy } from './rerank.ts'
 import { leftOvers } from './residuals.ts'
 
 /** Rounds of training: more lower the distortion by about a hundredth, which re-ranking makes up for. */
@@ -70,6 +72,8 @@ export class InvertedFile {
   readonly quantizer: Quantizer
   readonly #metric: SearchMetric
   readonly #store: ListStore
+  /** Where vectors are kept in bytes. */
+  readonly #scale: ByteScale | undefined
   readonly #searcher: ListSearcher
   /** Made when it is first needed. */
   #geometry: ListGeometry | undefined
@@ -77,8 +81,9 @@ export class InvertedFile {
   /** Trains the quantizer on what is left of vectors after subtracting their centres. The file is empty then: add to it. */
   static async train(vectors: VectorInput, model: ClusterModel, options: InvertedFileOptions): Promise<InvertedFile> {
     clusterModel(model, 'the model')
-    const { metric: chosen, ...given } = recordOf(options, 'the options of InvertedFile.train')
-    const metric = metricOf(model, optionsOf('InvertedFile', { metric: chosen }, FILE_CHECKS).metric)
+    const { metric: chosen, keep, ...given } = recordOf(options, 'the options of InvertedFile.train')
+    const own = optionsOf('InvertedFile.train', { metric: chosen, keep }, TRAIN_CHECKS)
+    const metric = metricOf(model, own.metric)
     const asked = readQuantizerOptions(given)
     const { seed = QUANTIZER_DEFAULTS.seed } = asked
     const everything = toSource(vectors)
@@ -89,19 +94,15 @@ export class InvertedFile {
       const labels = await model.predict(source, { device, ...(asked.signal ? { signal: asked.signal } : {}) })
       const residuals = leftOvers(await inMetric(source, metric), model.centers, labels)
       const quantizer = await trainQuantizer(residuals, { iterations: ROUNDS, ...asked, sample, device })
-      return new InvertedFile(model, quantizer, undefined, { metric })
+      const scale = own.keep === 'bytes' ? { scale: await byteScaleOf(source) } : {}
+      return new InvertedFile(model, quantizer, undefined, { metric, ...scale })
     } finally {
       await release()
     }
   }
 
   /** An empty file; {@link InvertedFile.train} makes one with a quantizer that fits. */
-  constructor(
-    model: ClusterModel,
-    quantizer: Quantizer,
-    content?: { codes: Matrix; ids: Uint32Array; lists: Uint32Array },
-    options: FileOptions = {},
-  ) {
+  constructor(model: ClusterModel, quantizer: Quantizer, content?: FileContent, options: FileOptions = {}) {
     clusterModel(model, 'the model')
     trainedQuantizer(quantizer, 'the quantizer')
     if (model.centers.cols !== quantizer.codec.cols) {
@@ -112,10 +113,16 @@ export class InvertedFile {
     }
     this.model = model
     this.quantizer = quantizer
-    this.#metric = metricOf(model, optionsOf('InvertedFile', options, FILE_CHECKS).metric)
-    this.#store = new ListStore(model.centers.rows, quantizer.codeBytes)
+    const { metric, scale } = optionsOf('InvertedFile', options, FILE_CHECKS)
+    const { rows: k, cols } = model.centers
+    if (scale !== undefined && scale.offsets.length !== cols) {
+      throw badOption('scale', `one of ${scale.offsets.length} columns`, `give one of ${cols}, as the clusters have.`)
+    }
+    this.#metric = metricOf(model, metric)
+    this.#scale = scale
+    this.#store = new ListStore(k, quantizer.codeBytes, scale ? cols : 0)
     this.#searcher = new ListSearcher(() => this.#geometryOfLists(), model.centers, quantizer.codec, this.#store)
-    if (content !== undefined) this.#fill(checkedContent(content, model, quantizer))
+    if (content !== undefined) this.#fill(checkedContent(content, model, quantizer, scale))
   }
 
   /** Vectors in it. */
@@ -143,18 +150,20 @@ export class InvertedFile {
       const lists = await this.model.predict(source, { device, ...(signal ? { signal } : {}) })
       const rest = leftOvers(await inMetric(source, this.#metric), this.model.centers, lists)
       const codes = await this.quantizer.encode(rest, { device, signal, onProgress })
+      const kept = this.#scale && (await bytesOfRows(source, this.#scale))
       // Other vectors may have been added meanwhile.
       const numbers = this.#freeIds(source.rows, ids)
-      this.#fill({ codes, ids: numbers, lists })
+      this.#fill({ codes, ids: numbers, lists, ...(kept ? { kept } : {}) })
       return numbers
     } finally {
       await release()
     }
   }
 
-  #fill({ codes, ids, lists }: { codes: Matrix; ids: Uint32Array; lists: Uint32Array }): void {
+  #fill({ codes, ids, lists, kept }: FileContent): void {
     const bytes = codes.data as Uint8Array
-    this.#store.add({ codes: bytes, ids, lists }, this.#geometryOfLists().terms(bytes, lists))
+    const terms = this.#geometryOfLists().terms(bytes, lists)
+    this.#store.add({ rows: kept ? sideBySide(codes, kept) : bytes, ids, lists }, terms)
   }
 
   /** Takes vectors out; gives back how many of these ids there were. */
@@ -183,13 +192,30 @@ export class InvertedFile {
     }
     checkResults(source.rows, wanted)
     requireRows(source)
-    const { distance = 'asymmetric', within, where, device, signal, onProgress, rerank: vectors } = asked
+    const { distance = 'asymmetric', within, where, device, signal, onProgress } = asked
+    const vectors = asked.rerank === true ? this.#keptRows() : asked.rerank
     // Candidates are judged by their codes; what is found by the vectors themselves.
     const range = vectors === undefined ? within : undefined
     const request = { source, probe, nearest: wanted, distance, within: range, where, device, signal, onProgress }
     const found = await this.#searcher.search(request)
     if (vectors === undefined) return found
     return nearerThan(within, await rerankBy(this.#metric, found, source, vectors, nearest))
+  }
+
+  #keptRows(): KeptRows {
+    const scale = this.#scale
+    if (scale === undefined) {
+      throw badOption('rerank', true, "the file keeps no vectors; train it with keep: 'bytes', or give the vectors.")
+    }
+    const store = this.#store
+    return {
+      cols: scale.offsets.length,
+      read(id, out) {
+        const slot = store.slotOf(id)
+        if (slot !== undefined) fromBytes(store.rows, slot * store.rowBytes + store.codeBytes, scale, out)
+        return slot !== undefined
+      },
+    }
   }
 
   /** Frees what devices hold of the file, once the searches that wait are done. A later search loads it again. */
@@ -227,9 +253,14 @@ export class InvertedFile {
       size: this.size,
       clusters: this.model.centers.rows,
       ...(this.#metric === 'inner-product' ? { metric: this.#metric } : {}),
+      ...(this.#scale ? { keep: 'bytes' } : {}),
     }
-    const { codes, ids, lists } = this.#store.content()
-    const arrays = { codes: matrix(codes, ids.length, this.quantizer.codeBytes), ids, lists }
+    const { rows, ids, lists } = this.#store.content()
+    const { rowBytes, codeBytes } = this.#store
+    const part = (from: number, to: number): Matrix =>
+      matrix(columnsOf(rows, rowBytes, from, to), ids.length, to - from)
+    const kept = this.#scale && { bytes: part(codeBytes, rowBytes), ...this.#scale }
+    const arrays = { codes: part(0, codeBytes), ids, lists, kept }
     const folders = { clusters: this.model.folderContents(), quantizer: this.quantizer.folderContents() }
     return codeFolder(KIND, facts, arrays, folders)
   }
@@ -239,17 +270,29 @@ export class InvertedFile {
     const saved = await loadFolder(folder, KIND)
     const model = await modelFrom(saved.folder('clusters'))
     const quantizer = await quantizerFrom(saved.folder('quantizer'))
-    const { metric, ...content } = await readInvertedFile(saved, quantizer.codeBytes, model.centers.rows)
+    const { metric, kept, ...content } = await readInvertedFile(saved, quantizer.codeBytes, model.centers)
     requireKnownCodes(content.codes, quantizer.facts)
-    return new InvertedFile(model, quantizer, content, metric ? { metric } : {})
+    const options = { ...(metric ? { metric } : {}), ...(kept ? { scale: kept } : {}) }
+    return new InvertedFile(model, quantizer, { ...content, ...(kept ? { kept: kept.bytes } : {}) }, options)
   }
 }
 
+/** Vectors as a file holds them. */
+interface FileContent {
+  readonly codes: Matrix
+  readonly ids: Uint32Array
+  /** The cluster of each. */
+  readonly lists: Uint32Array
+  /** Their bytes, where the file keeps them. */
+  readonly kept?: Matrix
+}
+
 function checkedContent(
-  content: { codes: Matrix; ids: Uint32Array; lists: Uint32Array },
+  content: FileContent,
   model: ClusterModel,
   quantizer: Quantizer,
-): { codes: Matrix; ids: Uint32Array; lists: Uint32Array } {
+  scale: ByteScale | undefined,
+): FileContent {
   if (typeof content !== 'object' || content === null) {
     throw badOption('content', content, 'give an object with codes, ids and lists, or leave it out.')
   }
@@ -257,12 +300,20 @@ function checkedContent(
   requireKnownCodes(codes, quantizer.facts)
   const ids = newIds(new Uint32Array(0), codes.rows, uint32Array(content.ids, 'the list of ids'))
   const lists = uint32Array(content.lists, 'the list of clusters')
-  const k = model.centers.rows
+  const { rows: k, cols } = model.centers
   if (lists.length !== codes.rows || lists.some((list) => list >= k)) {
     throw new CentroidalError(
       'bad-data',
       `The list of clusters has ${lists.length} numbers for ${codes.rows} codes: give one below ${k} for each.`,
     )
   }
-  return { codes, ids, lists }
+  if (scale === undefined) return { codes, ids, lists }
+  const kept = denseMatrix(content.kept, 'the kept vectors')
+  if (!(kept.data instanceof Uint8Array) || kept.rows !== codes.rows || kept.cols !== cols) {
+    throw new CentroidalError(
+      'bad-data',
+      `The kept vectors are not ${codes.rows} x ${cols} bytes: give one row for each code.`,
+    )
+  }
+  return { codes, ids, lists, kept }
 }

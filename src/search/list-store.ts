@@ -10,9 +10,9 @@ const ALIGNMENT = 16
 /** Slots without a vector that are tolerated, beside three for each vector. */
 const SPARE = 4096
 
-export interface StoredCodes {
-  /** [rows][codeBytes] */
-  readonly codes: Uint8Array
+export interface StoredRows {
+  /** [rows][rowBytes]: the code of a vector, then what is kept of it. */
+  readonly rows: Uint8Array
   readonly ids: Uint32Array
   readonly lists: Uint32Array
 }
@@ -31,8 +31,10 @@ export interface StoreVersion {
 export class ListStore {
   readonly k: number
   readonly codeBytes: number
-  /** [slots][codeBytes] */
-  codes = new Uint8Array(0)
+  /** Bytes of a code, and what is kept behind it. */
+  readonly rowBytes: number
+  /** [slots][rowBytes] */
+  rows = new Uint8Array(0)
   ids = new Uint32Array(0)
   /** What the sum of a code begins with, see scan-lists. */
   terms = new Float32Array(0)
@@ -51,9 +53,10 @@ export class ListStore {
   #changes = 0
   #log: number[] = []
 
-  constructor(k: number, codeBytes: number) {
+  constructor(k: number, codeBytes: number, keptBytes = 0) {
     this.k = k
     this.codeBytes = codeBytes
+    this.rowBytes = codeBytes + keptBytes
     this.extents = new Uint32Array(2 * k)
     this.#rooms = new Uint32Array(k)
   }
@@ -92,7 +95,7 @@ export class ListStore {
   }
 
   /** Takes vectors in, with one term each. */
-  add({ codes, ids, lists }: StoredCodes, terms: Float32Array): void {
+  add({ rows, ids, lists }: StoredRows, terms: Float32Array): void {
     if (ids.length === 0) return
     const many = ids.length > this.#size / 2
     if (many) {
@@ -108,7 +111,7 @@ export class ListStore {
       const list = lists[i]
       if (!many) this.#reserve(list, this.extents[2 * list + 1] + 1, false)
       const slot = this.extents[2 * list] + this.extents[2 * list + 1]++
-      this.codes.set(codes.subarray(i * this.codeBytes, (i + 1) * this.codeBytes), slot * this.codeBytes)
+      this.rows.set(rows.subarray(i * this.rowBytes, (i + 1) * this.rowBytes), slot * this.rowBytes)
       this.ids[slot] = ids[i]
       this.terms[slot] = terms[i]
       if (ids[i] > this.#largestId) this.#largestId = ids[i]
@@ -129,7 +132,7 @@ export class ListStore {
     const list = this.listOf(slot)
     const last = this.extents[2 * list] + --this.extents[2 * list + 1]
     if (last !== slot) {
-      this.codes.copyWithin(slot * this.codeBytes, last * this.codeBytes, (last + 1) * this.codeBytes)
+      this.rows.copyWithin(slot * this.rowBytes, last * this.rowBytes, (last + 1) * this.rowBytes)
       this.ids[slot] = this.ids[last]
       this.terms[slot] = this.terms[last]
       places.set(this.ids[slot], slot)
@@ -166,21 +169,26 @@ export class ListStore {
     return out
   }
 
+  /** The codes of some slots, without what is kept behind them. */
+  codesOf(first: number, end: number): Uint8Array {
+    return columnsOf(this.rows.subarray(first * this.rowBytes, end * this.rowBytes), this.rowBytes, 0, this.codeBytes)
+  }
+
   /** Everything, list after list. */
-  content(): StoredCodes {
-    const codes = new Uint8Array(this.#size * this.codeBytes)
+  content(): StoredRows {
+    const rows = new Uint8Array(this.#size * this.rowBytes)
     const ids = new Uint32Array(this.#size)
     const lists = new Uint32Array(this.#size)
     let at = 0
     for (let list = 0; list < this.k; list++) {
       const first = this.extents[2 * list]
       const count = this.extents[2 * list + 1]
-      codes.set(this.codes.subarray(first * this.codeBytes, (first + count) * this.codeBytes), at * this.codeBytes)
+      rows.set(this.rows.subarray(first * this.rowBytes, (first + count) * this.rowBytes), at * this.rowBytes)
       ids.set(this.ids.subarray(first, first + count), at)
       lists.fill(list, at, at + count)
       at += count
     }
-    return { codes, ids, lists }
+    return { rows, ids, lists }
   }
 
   #placesById(): IdTable {
@@ -202,7 +210,7 @@ export class ListStore {
     const to = this.#end
     this.#end += room
     this.#ensure(this.#end)
-    this.codes.copyWithin(to * this.codeBytes, from * this.codeBytes, (from + count) * this.codeBytes)
+    this.rows.copyWithin(to * this.rowBytes, from * this.rowBytes, (from + count) * this.rowBytes)
     this.ids.copyWithin(to, from, from + count)
     this.terms.copyWithin(to, from, from + count)
     this.extents[2 * list] = to
@@ -218,7 +226,7 @@ export class ListStore {
   #ensure(slots: number): void {
     if (slots <= this.ids.length) return
     const room = Math.ceil(Math.max(slots, 1.25 * this.ids.length) / ALIGNMENT) * ALIGNMENT
-    this.codes = grown(this.codes, new Uint8Array(room * this.codeBytes))
+    this.rows = grown(this.rows, new Uint8Array(room * this.rowBytes))
     this.ids = grown(this.ids, new Uint32Array(room))
     this.terms = grown(this.terms, new Float32Array(room))
     this.#owners = grown(this.#owners, new Uint32Array(room / ALIGNMENT))
@@ -239,7 +247,7 @@ export class ListStore {
     this.#rooms.fill(0)
     this.#end = 0
     this.#size = 0
-    this.codes = new Uint8Array(0)
+    this.rows = new Uint8Array(0)
     this.ids = new Uint32Array(0)
     this.terms = new Float32Array(0)
     this.#owners = new Uint32Array(0)
@@ -261,4 +269,12 @@ export class ListStore {
 function grown<T extends Uint8Array | Uint32Array | Float32Array>(from: T, to: T): T {
   to.set(from)
   return to
+}
+
+/** Some columns of rows of bytes; no copy where they are all. */
+export function columnsOf(rows: Uint8Array, width: number, from: number, to: number): Uint8Array {
+  if (from === 0 && to === width) return rows
+  const out = new Uint8Array((rows.length / width) * (to - from))
+  for (let at = from, i = 0; i < out.length; at += width, i += to - from) out.set(rows.subarray(at, at + to - from), i)
+  return out
 }

@@ -2,7 +2,15 @@
 
 import { badData, uint32Array, whole } from '../core/arguments.ts'
 import { CentroidalError, show } from '../core/errors.ts'
-import { heldNumbers, readAll, toSource, type VectorData, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import {
+  heldNumbers,
+  type Matrix,
+  readAll,
+  toSource,
+  type VectorData,
+  type VectorInput,
+  type VectorSource,
+} from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import type { SearchMetric } from './flat.ts'
@@ -41,14 +49,21 @@ export async function rerank(
   return rerankBy('euclidean', checked, toSource(queries, 'the queries'), vectors, wanted)
 }
 
-/** The same for any metric. */
+/** Rows by their number; false where there is none of that number any more. */
+export interface KeptRows {
+  readonly cols: number
+  read(id: number, out: Float32Array): boolean
+}
+
+/** The same for any metric, from vectors or from what an inverted file keeps of them. */
 export async function rerankBy(
   metric: SearchMetric,
   { m, labels }: Pick<RankedCodes, 'm' | 'labels'>,
   queries: VectorSource,
-  vectors: VectorInput,
+  vectors: VectorInput | KeptRows,
   nearest: number,
 ): Promise<RankedCodes> {
+  if (isKept(vectors)) return rerankKept(metric, { m, labels }, await readAll(queries), vectors, nearest)
   const asked = await readAll(queries)
   const numbers = asked.data instanceof Float32Array ? asked.data : new Float32Array(asked.data)
   const source = toSource(vectors, 'the vectors')
@@ -76,6 +91,32 @@ export async function rerankBy(
     }
   } else await readCandidates(source, labels, measurePlace)
   return sorted({ m, labels }, distances, asked.rows, nearest)
+}
+
+function isKept(vectors: VectorInput | KeptRows): vectors is KeptRows {
+  return !Array.isArray(vectors) && !('rows' in vectors)
+}
+
+function rerankKept(
+  metric: SearchMetric,
+  { m, labels }: Pick<RankedCodes, 'm' | 'labels'>,
+  asked: Matrix,
+  kept: KeptRows,
+  nearest: number,
+): RankedCodes {
+  const { cols } = kept
+  const numbers = new Float32Array(asked.data)
+  const measure = measureBy(metric)
+  const row = new Float32Array(cols)
+  const distances = new Float64Array(labels.length)
+  const there = labels.slice()
+  for (let place = 0; place < labels.length; place++) {
+    if (labels[place] === NO_LABEL) continue
+    if (kept.read(labels[place], row)) {
+      distances[place] = measure(row, 0, numbers, Math.floor(place / m) * cols, cols)
+    } else there[place] = NO_LABEL
+  }
+  return sorted({ m, labels: there }, distances, asked.rows, nearest)
 }
 
 /** Calls `each` for every place that names a row, with the row's place in what was read. */

@@ -266,8 +266,7 @@ export class ResidentLists {
 
   /** Codes as kernels read them; `first` is a multiple of a block. */
   #deviceCodes(first: number, end: number): Uint8Array {
-    const { codes, codeBytes } = this.#store
-    const rows: Matrix = matrix(codes.subarray(first * codeBytes, end * codeBytes), end - first, codeBytes)
+    const rows: Matrix = matrix(this.#store.codesOf(first, end), end - first, this.#store.codeBytes)
     return this.#blocked ? blocksOf(rows) : paddedCodes(rows, this.#shape, 0, rows.rows)
   }
 }

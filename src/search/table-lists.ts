@@ -14,7 +14,7 @@ import { type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import { queryPoints, Scanner } from '../quantize/scan.ts'
 import { chooseFrame, intoFrame } from '../vectors/frame.ts'
 import { exactNearest } from '../vectors/nearest.ts'
-import type { ListStore, StoreVersion } from './list-store.ts'
+import { columnsOf, type ListStore, type StoreVersion } from './list-store.ts'
 import { leftOvers, repeated } from './residuals.ts'
 
 export interface TableSearch {
@@ -91,11 +91,11 @@ export class TableLists {
     const { version } = store
     if (this.#loaded?.version.changes === version.changes) return this.#loaded
     this.#loaded = undefined
-    const { codes, ids, lists } = store.content()
+    const { rows: all, ids, lists } = store.content()
     const offsets = new Uint32Array(store.k + 1)
     for (const list of lists) offsets[list + 1]++
     for (let list = 0; list < store.k; list++) offsets[list + 1] += offsets[list]
-    const rows = matrix(codes, ids.length, store.codeBytes)
+    const rows = matrix(columnsOf(all, store.rowBytes, 0, store.codeBytes), ids.length, store.codeBytes)
     this.#scanner.load(paddedCodes(rows, this.#scanner.shape, 0, rows.rows))
     this.#loaded = { version, offsets, ids }
     return this.#loaded

@@ -224,3 +224,58 @@ test.each(['cosine', 'inner-product'] as const)(
     await device.close()
   },
 )
+
+describe('vectors kept in bytes', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openDevice({ kind: 'cpu', threads: 1 })
+  })
+  afterAll(() => device.close())
+
+  test('bytes stay what they are: re-ranking by them is re-ranking by the vectors, also after changes and from a folder', async () => {
+    const random = createRandom(1)
+    const vectors = matrix(
+      Uint8Array.from({ length: 500 * COLS }, () => random.below(256)),
+      500,
+      COLS,
+    )
+    const model = await cluster(vectors, { k: 7, iterations: 2, device })
+    const file = await InvertedFile.train(vectors, model, { type: 'pq', m: 4, codewords: 16, keep: 'bytes', device })
+    await file.add(matrix(vectors.data.slice(0, 200 * COLS), 200, COLS), { device })
+    await file.add(matrix(vectors.data.slice(200 * COLS), 300, COLS), { device })
+    const gone = Array.from({ length: 100 }, (_, i) => i * 3)
+    file.remove(gone)
+    const asked = { nearest: 6, probe: 7, candidates: 60, device } as const
+    const found = await file.search(vectors, { ...asked, rerank: true })
+    expect(found).toEqual(await file.search(vectors, { ...asked, rerank: vectors }))
+    for (const id of gone) expect(found.labels).not.toContain(id)
+    const folder = path('kept.file')
+    await file.save(folder)
+    const loaded = await InvertedFile.load(folder)
+    expect(await loaded.search(vectors, { ...asked, rerank: true })).toEqual(found)
+    await file.add(matrix(vectors.data.slice(0, COLS), 1, COLS), { ids: [0], device })
+    const again = await file.search(matrix(vectors.data.slice(0, COLS), 1, COLS), { ...asked, rerank: true })
+    expect([again.labels[0], again.distances[0]]).toEqual([0, 0])
+  })
+
+  test('floats are rounded by no more than half a step of their column', async () => {
+    const vectors = slanted(400, COLS, 7, 3)
+    const model = await cluster(vectors, { k: 5, iterations: 2, device })
+    const file = await InvertedFile.train(vectors, model, { type: 'pq', m: 4, codewords: 16, keep: 'bytes', device })
+    await file.add(vectors, { device })
+    const asked = { nearest: 1, probe: 5, candidates: 400, device } as const
+    const { labels, distances } = await file.search(vectors, { ...asked, rerank: true })
+    let bound = 0
+    for (let j = 0; j < COLS; j++) {
+      const column = Array.from({ length: 400 }, (_, i) => vectors.data[i * COLS + j])
+      bound += ((Math.max(...column) - Math.min(...column)) / 255 / 2) ** 2
+    }
+    labels.forEach((id, i) => {
+      expect(distances[i]).toBeLessThanOrEqual(bound * 1.001)
+      expect(id).toBeLessThan(400)
+    })
+    await expect(new InvertedFile(model, file.quantizer).search(vectors, { rerank: true, device })).rejects.toThrow(
+      /the file keeps no vectors; train it with keep: 'bytes', or give the vectors/,
+    )
+  })
+})

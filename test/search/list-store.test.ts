@@ -11,7 +11,7 @@ const termOf = (id: number): number => id / 4
 
 function addTo(store: ListStore, ids: readonly number[], lists: readonly number[]): void {
   const codes = Uint8Array.from(ids.flatMap(codeOf))
-  store.add({ codes, ids: Uint32Array.from(ids), lists: Uint32Array.from(lists) }, Float32Array.from(ids, termOf))
+  store.add({ rows: codes, ids: Uint32Array.from(ids), lists: Uint32Array.from(lists) }, Float32Array.from(ids, termOf))
 }
 
 /** A copy that follows the store by what it says has changed. */
@@ -62,7 +62,7 @@ test('adding and removing leave what a plain list would hold, and followers see 
           expect(copy[slot]).toBe(id)
         })
       })
-      const { codes, ids, lists } = store.content()
+      const { rows: codes, ids, lists } = store.content()
       expect([...ids].sort((a, b) => a - b)).toEqual([...known.keys()].sort((a, b) => a - b))
       ids.forEach((id, i) => {
         expect(lists[i]).toBe(known.get(id))

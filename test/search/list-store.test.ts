@@ -72,7 +72,7 @@ test('adding and removing leave what a plain list would hold, and followers see 
         expect(store.listOf(slot)).toBe(known.get(id))
       })
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   )
 })
 

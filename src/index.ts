@@ -100,7 +100,7 @@ export {
 export type { Ranking } from './retrieval/inverted-file.ts'
 export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
 export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
-export type { FileOptions, InvertedFileOptions, InvertedSearchOptions } from './search/file-options.ts'
+export type { FileContent, FileOptions, InvertedFileOptions, InvertedSearchOptions } from './search/file-options.ts'
 export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'
 export type { IdFilter } from './search/id-filter.ts'
 export { InvertedFile } from './search/inverted-file.ts'

@@ -2,7 +2,7 @@
 import { choice, type OptionChecks, real, whole } from '../core/arguments.ts'
 import { trustedSource } from '../core/checked-source.ts'
 import { badOption } from '../core/errors.ts'
-import type { VectorInput, VectorSource } from '../core/matrix.ts'
+import type { Matrix, VectorInput, VectorSource } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ClusterModel } from '../models/model.ts'
 import type { QuantizerOptions } from '../quantize/options.ts'
@@ -28,6 +28,18 @@ export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distanc
   readonly within?: number
   /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
   readonly where?: IdFilter
+}
+
+/** Vectors as an inverted file holds them. */
+export interface FileContent {
+  /** What the quantizer made of what is left of them. */
+  readonly codes: Matrix
+  /** Their numbers. */
+  readonly ids: Uint32Array
+  /** The cluster of each. */
+  readonly lists: Uint32Array
+  /** Their bytes, where the file keeps them. */
+  readonly kept?: Matrix
 }
 
 /** What can be asked of an inverted file. */

@@ -25,6 +25,7 @@ import { acquireDevice } from '../vectors/device-choice.ts'
 import { ADD_CHECKS, type AddOptions, candidateCount, INDEX_VERSION, newIds, newIdsFrom } from './code-index.ts'
 import {
   FILE_CHECKS,
+  type FileContent,
   type FileOptions,
   INVERTED_SEARCH_CHECKS,
   type InvertedFileOptions,
@@ -275,16 +276,6 @@ export class InvertedFile {
     const options = { ...(metric ? { metric } : {}), ...(kept ? { scale: kept } : {}) }
     return new InvertedFile(model, quantizer, { ...content, ...(kept ? { kept: kept.bytes } : {}) }, options)
   }
-}
-
-/** Vectors as a file holds them. */
-interface FileContent {
-  readonly codes: Matrix
-  readonly ids: Uint32Array
-  /** The cluster of each. */
-  readonly lists: Uint32Array
-  /** Their bytes, where the file keeps them. */
-  readonly kept?: Matrix
 }
 
 function checkedContent(

@@ -190,8 +190,8 @@ class ClosureSource implements CandidateSource {
     const told = this.#told.get(part) ?? new Set<number>()
     this.#told.set(part, told)
     if (own && told.has(tree.number)) return sharedTree(device, points, part, tree)
-    told.add(tree.number)
     const grown = await domainTree(state, part, tree)
+    told.add(tree.number)
     if (!own) this.#others.set(part, (this.#others.get(part) ?? new Map()).set(tree.number, grown))
     return grown
   }

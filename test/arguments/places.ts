@@ -1,5 +1,5 @@
 /** How the table of calls is written down: arguments, the options inside them, and what is right for each. */
-import type { SaveOptions } from '../../src/index.ts'
+import type { DeviceLimits, SaveOptions } from '../../src/index.ts'
 import { type Kind, TAKEN } from './values.ts'
 
 /** What a place takes: a kind of argument, or vectors, a device, a signal. */
@@ -55,3 +55,13 @@ export const WATCH = { device: 'device', signal: 'signal', onProgress: 'callback
 export const saveOptions = options<SaveOptions>({}, { files: 'options' })
 export const folder = argument('folder', 'path', 'folder')
 export const missing = argument('folder', 'none', undefined, { skip: TAKEN.path })
+/** Limits of a device. */
+export const limits: OptionsOf<DeviceLimits> = {
+  bufferBytes: 'whole',
+  bindingBytes: 'whole',
+  memoryBytes: 'whole',
+  totalBytes: 'whole',
+  partBytes: 'whole',
+  workgroups: 'none',
+  bindingAlignment: 'none',
+}

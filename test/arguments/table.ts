@@ -21,8 +21,8 @@ import {
   ENDLESS,
   folder,
   HUGE,
+  limits,
   missing,
-  type OptionsOf,
   optional,
   options,
   saveOptions,
@@ -35,15 +35,6 @@ import { TAKEN } from './values.ts'
 export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 'constant' | 'internal'>> {
   const { device, vectors, images, model, mixture } = f
   const predict = options<PredictOptions>({ device }, { ...WATCH, descend: 'flag' })
-  const limits: OptionsOf<DeviceLimits> = {
-    bufferBytes: 'whole',
-    bindingBytes: 'whole',
-    memoryBytes: 'whole',
-    totalBytes: 'whole',
-    partBytes: 'whole',
-    workgroups: 'none',
-    bindingAlignment: 'none',
-  }
   const labelled = [argument('vectors', 'vectors', vectors), argument('labels', 'none', model.labels)]
   const watched = options<ScoreOptions>({}, { signal: 'signal', onProgress: 'callback' })
   return {

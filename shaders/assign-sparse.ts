@@ -11,6 +11,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { distanceList, privateLists } from './assign-many.ts'
 import { bestScore, LOWEST, preferFour } from './assign-pieces.ts'
 import { squareSum } from './center-squares.ts'
@@ -195,7 +196,7 @@ fn main(${threadBuiltins}) {
 })
 
 /** The same for software adapters, with lists in private memory. */
-export const assignSparseManyPrivate = (capacity: number) =>
+export const assignSparseManyPrivate = shaderForms([], (capacity: number) =>
   declareShader({
     name: `assign-sparse-many-private-${capacity}`,
     params: { ...PARAMS, m: 'u32' },
@@ -232,4 +233,5 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)

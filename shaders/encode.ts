@@ -11,6 +11,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { onlyIf, reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Widest codeword, in quads of columns, that `encodeRegisters` takes. */
@@ -70,17 +71,27 @@ const addSquares = (sum: string, gap: string): string =>
   ['x', 'y', 'z', 'w'].map((column) => `      ${sum} += ${gap}.${column} * ${gap}.${column};`).join('\n')
 
 /** `quads`: bookStride / 4. */
-export const encodeRegisters = (type: ElementType, quads: number, wide: boolean, errors: boolean) =>
-  declareShader({
-    name: `encode-registers-${type}-${quads}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-    params: PARAMS,
-    buffers: buffers(type, errors, 'vec4f'),
-    workgroup: THREADS,
-    body: () => {
-      const points = range(pointsPerThread(quads))
-      const parts = range(quads)
-      const words = range(WORDS)
-      return wgsl`
+export const encodeRegisters = shaderForms(
+  [
+    ['f32', 1, false, false],
+    ['f32', 2, false, false],
+    ['f32', 4, false, false],
+    ['f32', 8, false, false],
+    ['f32', 24, false, false],
+    ['f32', 4, true, true],
+    ['u8', 4, false, false],
+  ],
+  (type: ElementType, quads: number, wide: boolean, errors: boolean) =>
+    declareShader({
+      name: `encode-registers-${type}-${quads}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
+      params: PARAMS,
+      buffers: buffers(type, errors, 'vec4f'),
+      workgroup: THREADS,
+      body: () => {
+        const points = range(pointsPerThread(quads))
+        const parts = range(quads)
+        const words = range(WORDS)
+        return wgsl`
 ${columnValue(type)}
 
 /** Four columns of a subspace; zeros after its end, as in the codebooks. */
@@ -197,16 +208,23 @@ ${errors ? `    errors[row${p} * perRow + first / 4u] = error${p};` : ''}
   .join('')}
 }
 `
-    },
-  })
+      },
+    }),
+)
 
-export const encodeShader = (type: ElementType, wide: boolean, errors: boolean) =>
-  declareShader({
-    name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-    params: PARAMS,
-    buffers: buffers(type, errors, 'f32'),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const encodeShader = shaderForms(
+  [
+    ['f32', false, false],
+    ['f32', true, true],
+    ['u8', false, false],
+  ],
+  (type: ElementType, wide: boolean, errors: boolean) =>
+    declareShader({
+      name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
+      params: PARAMS,
+      buffers: buffers(type, errors, 'f32'),
+      workgroup: THREADS,
+      body: () => wgsl`
 ${columnValue(type)}
 ${threadNumber}
 
@@ -260,4 +278,5 @@ fn main(${threadBuiltins}) {
 #endif
 }
 `,
-  })
+    }),
+)

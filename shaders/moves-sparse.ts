@@ -6,6 +6,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { AMONG, TURN_FACTOR } from './move-gains.ts'
 import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { LEAST_GAIN } from './prices.ts'
@@ -202,7 +203,7 @@ fn main(${threadBuiltins}) {
  * As in apply-moves.ts: one workgroup, whose threads share the entries of a row. Two rows need not
  * share them alike, so a move is seen by all before the next.
  */
-export const applyMovesSparse = (threads: number) =>
+export const applyMovesSparse = shaderForms([[32]], (threads: number) =>
   declareShader({
     name: `moves-sparse-apply-${threads}`,
     params: { places: 'u32', columnsAt: 'u32', stride: 'u32', lanes: 'u32', unit: 'bool' },
@@ -291,4 +292,5 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-  })
+  }),
+)

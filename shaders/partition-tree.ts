@@ -7,12 +7,13 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Words of a node. */
 export const NODE_WORDS = 3
 
-export const principalDirectionsShader = (type: ElementType) =>
+export const principalDirectionsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `principal-directions-${type}`,
     params: { count: 'u32', quads: 'u32', sample: 'u32', steps: 'u32', seed: 'u32' },
@@ -84,4 +85,5 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)

@@ -9,6 +9,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** A row that is no query, and the id of no code. */
@@ -110,7 +111,7 @@ export const TASK_FIELDS = {
   },
 } as const
 
-export const scanTasksShader = (wide: boolean) =>
+export const scanTasksShader = shaderForms([[false], [true]], (wide: boolean) =>
   declareShader({
     name: `scan-codes-tasks${wide ? '-wide' : ''}`,
     ...TASK_FIELDS,
@@ -154,7 +155,8 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)
 
 /** One thread for each query. */
 export const scanMergeShader = declareShader({

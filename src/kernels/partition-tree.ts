@@ -8,6 +8,7 @@
  */
 
 import { NODE_WORDS, principalDirectionsShader } from '../../shaders/partition-tree.ts'
+import { principalDirectionsTiled } from '../../shaders/partition-tree-tiled.ts'
 import { nodeOwners, splitNodes } from '../../shaders/split-nodes.ts'
 import type {
   BufferScope,
@@ -193,7 +194,9 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace):
 function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace): ComputePass {
   const { points, members, nodes, table, sample, steps, seed } = args
   const count = nodesIn(table)
-  return principalDirectionsShader(denseType(points)).pass(
+  const tiled = principalDirectionsTiled(denseType(points))
+  const perNode = target.tiled && target.usable(tiled)
+  return (perNode ? tiled : principalDirectionsShader(denseType(points))).pass(
     target,
     {
       x: points.buffer,
@@ -207,7 +210,11 @@ function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace
       steps,
       seed,
     },
-    { items: count, operations: count * sample * points.stride * (steps * 6 + 2) },
+    {
+      items: count,
+      ...(perNode ? { perGroup: 1 } : {}),
+      operations: count * sample * points.stride * (steps * 6 + 2),
+    },
   )
 }
 

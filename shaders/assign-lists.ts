@@ -8,7 +8,7 @@ import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
 import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROW_PARAMS, rowBuffers, rowDistance } from './rows.ts'
 
 export const assignListsShader = shaderForms(DENSE_TYPES, (type: RowType) =>
@@ -22,7 +22,7 @@ ${threadNumber}
 ${rowDistance(type)}
 
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {

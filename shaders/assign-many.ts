@@ -8,14 +8,14 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads } from '../src/device/fields.ts'
 import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { ASSIGN_PARAMS, assignBuffers, LOWEST } from './assign-pieces.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { ASSIGN_PARAMS, assignBuffers } from './assign-pieces.ts'
+import { FAR, LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
 import { rowDistance } from './rows.ts'
 
 /** Inserts into a sorted list of params.m distances in the result; ties go to the lowest label. */
 export const distanceList = wgsl`
-const FAR = 3.4e38f;
+${FAR}
 
 fn clearDistances(base: u32) {
   for (var place = 0u; place < params.m; place++) {

@@ -12,7 +12,7 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { onlyIf, reads, writes } from '../src/device/fields.ts'
 import { shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FARTHEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Widest codeword, in quads of columns, that `encodeRegisters` takes. */
 export const MOST_REGISTER_QUADS = 24
@@ -130,7 +130,7 @@ ${points
   .map(
     (p) => `
 ${parts.map((t) => `    let p${p}x${t} = columnsAt(row${p}, begin + ${4 * t}u, end);`).join('\n')}
-    var best${p} = 3.4e38f;
+    var best${p} = ${FARTHEST}f;
     var block${p} = 0u;`,
   )
   .join('\n')}
@@ -175,7 +175,7 @@ ${points
   .map(
     (p) => `
     // Only the block of the nearest is known: measure its codewords again.
-    best${p} = 3.4e38f;
+    best${p} = ${FARTHEST}f;
     var code${p} = 0u;
     for (var word = block${p}; word < min(block${p} + ${WORDS}u, params.h); word++) {
       let at = (book + word) * ${quads}u;
@@ -233,7 +233,7 @@ var<private> error: f32;
 fn nearest(row: u32, space: u32) -> u32 {
   let begin = ranges[space];
   let width = ranges[space + 1u] - begin;
-  var best = 3.4e38f;
+  var best = ${FARTHEST}f;
   var code = 0u;
   for (var word = 0u; word < params.h; word += 4u) {
     let end = params.h - 1u;

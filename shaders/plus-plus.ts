@@ -14,7 +14,7 @@ import { declareShader } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROUNDING, ROW_PARAMS, vectorBuffers } from './rows.ts'
 
 export const PLUS_BLOCK = 64
@@ -39,7 +39,7 @@ export const STATE = {
 
 const constants = wgsl`
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 `
 
 export const choosePlusPlus = declareShader({

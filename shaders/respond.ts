@@ -8,7 +8,7 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
 import { shaderForms } from '../src/device/shader-forms.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Instead of a capacity: the list lies in the result, where it needs no private memory and may be of any length. */
 export const IN_PLACE = 0
@@ -20,7 +20,7 @@ const list = (capacity: number): string => {
     capacity === IN_PLACE ? `best[listBase + ${place}]` : `listComponent[${place}]`
   return wgsl`
 ${NONE}
-const LOWEST = -3.4e38f;
+${LOWEST}
 
 #if ${capacity !== IN_PLACE}
 var<private> listLog: array<f32, ${capacity}>;

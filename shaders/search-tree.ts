@@ -12,7 +12,7 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { shaderForms } from '../src/device/shader-forms.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { rowDistance } from './rows.ts'
 
 /** Marks a leaf in the second word of a node. */
@@ -53,7 +53,7 @@ const header = (type: ElementType, capacity: number): string => wgsl`
 ${rowDistance(type)}
 
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 const LEAF = ${LEAF}u;
 const CAPACITY = ${capacity}u;
 

@@ -7,14 +7,14 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Shares below this are 0: smaller ones would soon round to zero. Small as they are, they say how wide a component may grow. */
 export const LEAST_SHARE = 2 ** -110
 
 const shareOf = wgsl`
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 const LEAST = ${LEAST_SHARE}f;
 
 fn shareOf(gap: f32) -> f32 {

@@ -7,10 +7,7 @@ import { GrowNodesArgs, NODE_WORDS, QUANTIZED_LENGTH } from './build/assembly/ar
 import { dotBytes, quantizeRow } from './quantized-rows'
 import { BYTES, describeDense, Rows } from './rows'
 import { dotProduct, loadFour, madd } from './simd'
-import { touchRow } from './touch'
-
-/** Rows that are asked for ahead of their turn. */
-const AHEAD: u32 = 8
+import { AHEAD, touchRow } from './touch'
 
 /** A well mixed number from three. */
 function mix(a: u32, b: u32, c: u32): u32 {

@@ -37,6 +37,10 @@ export interface LeaseQueue {
 
 /** Jobs of other runs are not lost because one was handed on often. */
 const MOST_STALLED = 1_000_000
+/** Milliseconds after an error. */
+const RETRY_DELAY = 500
+/** Seconds for which a queue is listened to at a time. A worker that leaves waits for the end of one. */
+const LISTEN = { messages: 2, leases: 0.5 }
 
 export class Queues {
   readonly #bullmq: BullMq
@@ -77,7 +81,7 @@ export class Queues {
       next: async () => {
         await stalled
         const own = `${worker.id}:${token++}`
-        const job = await worker.getNextJob(own).catch(() => undefined)
+        const job = await worker.getNextJob(own).catch(() => pause(RETRY_DELAY))
         if (job === undefined) return undefined
         return {
           id: job.id ?? '',
@@ -178,8 +182,8 @@ export class Queues {
         maxStalledCount: MOST_STALLED,
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
-        drainDelay: 2,
-        runRetryDelay: 500,
+        drainDelay: name === undefined ? LISTEN.messages : LISTEN.leases,
+        runRetryDelay: RETRY_DELAY,
         ...(name === undefined ? {} : { name }),
       },
       factory as never,
@@ -187,4 +191,8 @@ export class Queues {
     worker.on('error', () => {})
     return worker
   }
+}
+
+function pause(milliseconds: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), milliseconds))
 }

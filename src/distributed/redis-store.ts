@@ -1,11 +1,19 @@
 /** Blobs in Redis or Valkey. Keys expire, so that nothing stays even if no process is left to clean up. */
 import type { Redis } from 'ioredis'
 import { optionalPackage } from '../data/optional-package.ts'
-import { type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
+import { ANSWER_PATIENCE, type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 const RUNS = 'centroidal:runs'
+const TIMED_OUT = /^Command timed out/
 /** Pieces that are sent before an answer is waited for. */
 const AT_ONCE = 8
+const TIMES = {
+  lazyConnect: true,
+  connectTimeout: 10_000,
+  commandTimeout: ANSWER_PATIENCE,
+  // Commands fail after some attempts to connect.
+  retryStrategy: (times: number) => Math.min(times * 50, 500),
+}
 
 export async function openRedis(
   url: string,
@@ -20,7 +28,7 @@ export async function openRedis(
   )
   let lastError: Error | undefined
   const open = (retries: number | null): Redis => {
-    const options = { maxRetriesPerRequest: retries, lazyConnect: true, connectTimeout: 10_000 }
+    const options = { maxRetriesPerRequest: retries, ...TIMES }
     const client = new Client(url, options)
     client.on('error', (error: Error) => {
       lastError = error
@@ -49,7 +57,12 @@ export async function openRedis(
   const listKey = (run: string): string => `centroidal:{${run}}:keys`
   const queuesKey = (run: string): string => `centroidal:{${run}}:queues`
   const perform = <T>(work: () => Promise<T>): Promise<T> =>
-    patiently(working, () => work().catch((error: Error) => Promise.reject(named(error, lastError))))
+    patiently(working, () =>
+      work().catch((error: Error) => {
+        if (TIMED_OUT.test(error.message)) redis.disconnect(true)
+        throw named(error, lastError)
+      }),
+    )
   return {
     kind: 'redis',
     backend: { connection: queues as never, factory: undefined },

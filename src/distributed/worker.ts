@@ -128,6 +128,8 @@ class LeaseHolder {
   readonly #refused = new Set<string>()
   #held = 0
   #toldIdle = 0
+  /** Ends a pause: what it held is over. */
+  #wake: () => void = () => {}
 
   constructor(context: WorkerContext, connection: Connection, expire: number) {
     this.#context = context
@@ -153,37 +155,46 @@ class LeaseHolder {
         await this.#sweep().catch(lose)
         busy = false
       }
-      sweeping = setInterval(sweep, Math.min(SWEEP_INTERVAL, this.#expire * 1000))
+      sweeping = setInterval(sweep, Math.min(SWEEP_INTERVAL, this.#expire * 1000, 2 * this.#connection.lock))
       if (signal?.aborted) resolve(undefined)
       signal?.addEventListener('abort', () => resolve(undefined), { once: true })
     })
     await this.#sweep().catch(() => {})
+    /** What came in the last moment goes back. */
+    let late: Promise<unknown> = Promise.resolve()
     try {
+      /** It left what there is to others, and nobody has taken it. */
+      let modest = false
+      const none = { leases: 0, waiting: 0, workers: 1 }
+      // Commands wait for a store that is away.
+      const count = async () => (await Promise.race([leases.counts().catch(() => none), leaving])) ?? none
       while (!signal?.aborted && lost === undefined) {
-        const none = { leases: 0, waiting: 0, workers: 1 }
-        // Commands wait for a store that is away.
-        const counts = (await Promise.race([leases.counts().catch(() => none), leaving])) ?? none
-        if (lost !== undefined) throw lost
+        const counts = await count()
         const share = Math.ceil(counts.leases / counts.workers)
-        if (this.#held > 0 && this.#held >= share) await Promise.race([pause(MODESTY), leaving])
+        if (this.#held > 0 && this.#held >= share && !modest) {
+          await Promise.race([pause(MODESTY), leaving, new Promise<void>((resolve) => (this.#wake = resolve))])
+          // What is still there nobody else wants.
+          modest = (await count()).waiting > 0
+          if (!modest) continue
+        }
         if (signal?.aborted) break
         if (this.#held === 0 && counts.leases > 0 && counts.waiting === 0) await this.#tellIdle().catch(() => {})
         const next = leases.next()
         const lease = await Promise.race([next, leaving])
-        if (lost !== undefined) throw lost
         if (signal?.aborted) {
-          // What came in the last moment goes back.
-          const late = lease ?? (await Promise.race([next, pause(3000)]))
-          await late?.release().catch(() => {})
+          late = Promise.race([next, pause(3000)]).then((last) => last?.release().catch(() => {}))
           break
         }
         if (lease) await this.#take(lease)
+        else modest = false
       }
+      if (lost !== undefined) throw lost
     } finally {
       clearInterval(renewing)
       clearInterval(sweeping)
       const leave = async (): Promise<void> => {
         for (const run of this.#runs.values()) await (await run.catch(() => undefined))?.leave().catch(() => {})
+        await late
         await leases.close()
       }
       // Nothing can be said to a store that is lost.
@@ -211,8 +222,8 @@ class LeaseHolder {
     try {
       requireVersion(lease)
       const run = await this.#runOf(lease)
-      await run.hold(lease.group, held)
-      this.#context.onEvent(`took group ${lease.group} of run ${lease.run}`)
+      const holds = await run.hold(lease.group, held)
+      this.#context.onEvent(`${holds ? 'took' : 'lost'} group ${lease.group} of run ${lease.run}`)
     } catch (error) {
       if (!(await this.#exists(lease.run))) {
         await held.complete().catch(() => {})
@@ -240,7 +251,9 @@ class LeaseHolder {
         this.#runs.delete(lease.run)
         run.end().catch(() => {})
         this.#context.onEvent(`run ${lease.run} is over`)
-        this.#count().catch(() => {})
+        this.#count()
+          .then(() => this.#wake())
+          .catch(() => {})
       }
       run.onChange = () => {
         this.#count().catch(() => {})

@@ -77,6 +77,8 @@ export interface Connection {
 const DEFAULT_EXPIRE = 300
 const DEFAULT_LOCK = 15
 const DEFAULT_WAIT = 5
+/** Milliseconds in which queues are closed; a store may be away. */
+const CLOSE_PATIENCE = 2000
 /** Milliseconds between two reports that a store cannot be reached. */
 const UNREACHABLE_INTERVAL = 4500
 const DEFAULT_REDUCE = 2 ** 18
@@ -233,7 +235,7 @@ export async function connectStore(
       address: address.shown,
       lock: lock * 1000,
       async close() {
-        await queues.close()
+        await Promise.race([queues.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_PATIENCE))])
         await store.close()
       },
     }

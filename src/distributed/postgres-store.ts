@@ -7,6 +7,8 @@ import { ANSWER_PATIENCE, type BlobStore, type Patience, PIECE_BYTES, patiently,
 const MOST_CONNECTIONS = 24
 /** Milliseconds after which a server that does not answer counts as away. */
 const TIMES = { keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: ANSWER_PATIENCE }
+/** Milliseconds in which connections are ended. */
+const END_PATIENCE = 2000
 /** Pieces that are read with one query. */
 const AT_ONCE = 8
 /**
@@ -47,8 +49,8 @@ export async function openPostgres(url: string, connecting: Patience, working: P
     Object.defineProperty(createPostgresBackend(...given), 'maximumBlockTimeout', { value: LONGEST_WAIT })
   const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(working, work)
   const close = async (): Promise<void> => {
-    await pool.end().catch(() => {})
-    await queues.end().catch(() => {})
+    const ending = Promise.allSettled([pool.end(), queues.end()])
+    await Promise.race([ending, new Promise((resolve) => setTimeout(resolve, END_PATIENCE))])
   }
   try {
     await patiently(connecting, () => withClient(pool, (client) => prepare(client, runMigrations)))

@@ -4,6 +4,8 @@ import { optionalPackage } from '../data/optional-package.ts'
 import { ANSWER_PATIENCE, type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 const RUNS = 'centroidal:runs'
+/** Milliseconds. */
+const QUIT_PATIENCE = 1000
 const TIMED_OUT = /^Command timed out/
 /** Pieces that are sent before an answer is waited for. */
 const AT_ONCE = 8
@@ -38,9 +40,18 @@ export async function openRedis(
   // BullMQ requires that commands wait for a connection that comes back. Here they fail after a while, so that it is noticed.
   const redis = open(2)
   const queues = open(null)
+  // BullMQ opens a connection for each queue that is listened to. None may stay when a store is away.
+  const opened = new Set([redis, queues])
+  const duplicate = queues.duplicate.bind(queues)
+  queues.duplicate = (options) => {
+    const client = duplicate(options)
+    client.on('error', () => {})
+    client.once('end', () => opened.delete(client))
+    opened.add(client)
+    return client
+  }
   const close = (): void => {
-    redis.disconnect()
-    queues.disconnect()
+    for (const client of opened) client.disconnect()
   }
   try {
     await patiently(connecting, async () => {
@@ -137,11 +148,10 @@ export async function openRedis(
       await perform(() => redis.zrem(RUNS, run))
     },
     async close() {
-      for (const client of [redis, queues]) {
-        // Nothing is left to say to a store that is not there.
-        if (client.status === 'ready') await client.quit().catch(() => {})
-        client.disconnect()
-      }
+      // Nothing is left to say to a store that is not there.
+      const quitting = [redis, queues].filter(({ status }) => status === 'ready').map((client) => client.quit())
+      await Promise.race([Promise.allSettled(quitting), new Promise((resolve) => setTimeout(resolve, QUIT_PATIENCE))])
+      close()
     },
   }
 }

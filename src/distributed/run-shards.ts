@@ -32,8 +32,8 @@ const [REFUSAL_SHARE, REFUSAL_PATIENCE] = [0.4, 2500]
 const STOP_PATIENCE = 20_000
 /** Where nothing was heard for so many times the lock, workers are asked again what they hold and have done. */
 const SILENCE = 2
-/** Milliseconds for cleaning up after a failure. */
-const FAILED_PATIENCE = 5000
+/** Milliseconds for cleaning up; less after a failure, when the store may be away. What is left then expires. */
+const [CLEAN_PATIENCE, FAILED_PATIENCE] = [30_000, 5000]
 /** Workers are waited for at the end of a run; and signs of life of a run, which expires without. Milliseconds. */
 const [END_PATIENCE, TOUCH_INTERVAL] = [2000, 5000]
 
@@ -179,9 +179,8 @@ export class RunShards {
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#gathering)
-    const cleaned = this.#cleanUp()
-    // After a failure the store may be away; then the run expires.
-    await (this.#failure === undefined ? cleaned : Promise.race([cleaned.catch(() => {}), pause(FAILED_PATIENCE)]))
+    const cleaned = this.#cleanUp().catch(() => {})
+    await Promise.race([cleaned, pause(this.#failure === undefined ? CLEAN_PATIENCE : FAILED_PATIENCE)])
   }
 
   async #cleanUp(): Promise<void> {

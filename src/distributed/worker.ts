@@ -108,7 +108,7 @@ export async function work(url: string, options: WorkOptions = {}): Promise<void
     onEvent(`ready: ${context.name}, ${device.info.kind} (${device.info.name}), store ${connection.address}`)
     await new LeaseHolder(context, connection, expire).run(signal)
   } finally {
-    await Promise.race([connection.close(), pause(LOST_PATIENCE)])
+    await connection.close()
     await roots.close()
     if (!isDevice(given)) await device.close()
   }

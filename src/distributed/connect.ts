@@ -12,6 +12,7 @@ import type { RemoteTraining, TrainingMachines } from '../quantize/trainer.ts'
 import type { ClusterEvent } from './cluster-events.ts'
 import { RemoteRun } from './coordinator.ts'
 import { type Lease, PROTOCOL, type RunBlob } from './messages.ts'
+import { pause } from './pause.ts'
 import { assignShards, encodeShards, type JobContext, readSample, type ShardWorkOptions } from './pool-jobs.ts'
 import { Queues } from './queues.ts'
 import { RemoteTrainingRun } from './remote-training.ts'
@@ -235,7 +236,7 @@ export async function connectStore(
       address: address.shown,
       lock: lock * 1000,
       async close() {
-        await Promise.race([queues.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_PATIENCE))])
+        await Promise.race([queues.close(), pause(CLOSE_PATIENCE)])
         await store.close()
       },
     }

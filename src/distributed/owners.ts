@@ -36,6 +36,11 @@ export class Owners {
     return this.#owners.get(group)
   }
 
+  /** Those of a worker besides some. */
+  besides(worker: string, groups: readonly number[]): number[] {
+    return [...this.#owners].flatMap(([group, own]) => (own === worker && !groups.includes(group) ? [group] : []))
+  }
+
   knows(worker: string): boolean {
     return this.#workers.has(worker)
   }

@@ -1,6 +1,7 @@
 /** Blobs in PostgreSQL, in a schema of their own. */
 import type { Pool, PoolClient } from 'pg'
 import { optionalPackage } from '../data/optional-package.ts'
+import { pause } from './pause.ts'
 import { ANSWER_PATIENCE, type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 /** BullMQ keeps a connection for each queue that is listened to. */
@@ -50,7 +51,7 @@ export async function openPostgres(url: string, connecting: Patience, working: P
   const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(working, work)
   const close = async (): Promise<void> => {
     const ending = Promise.allSettled([pool.end(), queues.end()])
-    await Promise.race([ending, new Promise((resolve) => setTimeout(resolve, END_PATIENCE))])
+    await Promise.race([ending, pause(END_PATIENCE)])
   }
   try {
     await patiently(connecting, () => withClient(pool, (client) => prepare(client, runMigrations)))

@@ -1,6 +1,7 @@
 /** Queues of BullMQ, as they are used here: messages to one receiver, and leases that a living process holds. */
 import type { ConnectionOptions, Job, Queue, Worker } from 'bullmq'
 import { optionalPackage } from '../data/optional-package.ts'
+import { pause } from './pause.ts'
 import { type BlobStore, type Patience, patiently } from './store.ts'
 
 type BullMq = typeof import('bullmq')
@@ -48,6 +49,8 @@ export class Queues {
   readonly #patience: Patience
   readonly #times: LockTimes
   readonly #senders = new Map<string, Queue>()
+  /** Those that listen. */
+  readonly #workers = new Set<Worker>()
 
   static async open(store: BlobStore, patience: Patience, times: LockTimes): Promise<Queues> {
     const bullmq = await optionalPackage<BullMq>('bullmq', 'Work on several machines', 'bullmq')
@@ -69,7 +72,7 @@ export class Queues {
   /** Messages one after another; `handle` must not throw. */
   receive(queue: string, handle: (data: unknown) => Promise<void>, concurrency = 1): Receiver {
     const worker = this.#worker(queue, async (job: Job) => handle(job.data), concurrency)
-    return { close: () => worker.close(true) }
+    return { close: () => this.#end(worker) }
   }
 
   leases(queue: string, name: string): LeaseQueue {
@@ -108,7 +111,7 @@ export class Queues {
         const workers = await sender.getWorkersCount().catch(() => 1)
         return { leases: wait + active, waiting: wait, workers: Math.max(1, workers) }
       },
-      close: () => worker.close(true),
+      close: () => this.#end(worker),
     }
   }
 
@@ -153,8 +156,14 @@ export class Queues {
   }
 
   async close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => this.#end(worker).catch(() => {})))
     for (const queue of this.#senders.values()) await queue.close().catch(() => {})
     this.#senders.clear()
+  }
+
+  async #end(worker: Worker): Promise<void> {
+    await worker.close(true)
+    this.#workers.delete(worker)
   }
 
   #sender(name: string): Queue {
@@ -189,10 +198,7 @@ export class Queues {
       factory as never,
     )
     worker.on('error', () => {})
+    this.#workers.add(worker)
     return worker
   }
-}
-
-function pause(milliseconds: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), milliseconds))
 }

@@ -1,6 +1,7 @@
 /** Blobs in Redis or Valkey. Keys expire, so that nothing stays even if no process is left to clean up. */
 import type { Redis } from 'ioredis'
 import { optionalPackage } from '../data/optional-package.ts'
+import { pause } from './pause.ts'
 import { ANSWER_PATIENCE, type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 const RUNS = 'centroidal:runs'
@@ -150,7 +151,7 @@ export async function openRedis(
     async close() {
       // Nothing is left to say to a store that is not there.
       const quitting = [redis, queues].filter(({ status }) => status === 'ready').map((client) => client.quit())
-      await Promise.race([Promise.allSettled(quitting), new Promise((resolve) => setTimeout(resolve, QUIT_PATIENCE))])
+      await Promise.race([Promise.allSettled(quitting), pause(QUIT_PATIENCE)])
       close()
     },
   }

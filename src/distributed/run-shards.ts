@@ -4,10 +4,10 @@
  * handed to others by the queue, and what they have not answered is asked again. An answer counts if none of its groups has
  * been answered yet: whoever works on the same shards a second time gives the same answer.
  */
-import type { CentroidalError } from '../core/errors.ts'
 import type { ClusterEvent } from './cluster-events.ts'
 import { type Lease, type Place, type Report, readReport } from './messages.ts'
 import { Owners } from './owners.ts'
+import { pause } from './pause.ts'
 import {
   noAnswer,
   type Pending,
@@ -20,15 +20,12 @@ import { PendingReductions } from './pending-reductions.ts'
 import { answersOf, commandsOf, LEASES, reductionsOf } from './queue-names.ts'
 import type { Queues, Receiver } from './queues.ts'
 import type { Reduction } from './reductions.ts'
+import { Refusals } from './refusals.ts'
 import type { BlobStore } from './store.ts'
 import { Traffic, totalOf } from './traffic.ts'
 
 /** Commands to workers that take over are sent together. */
 const GATHER = 60
-/** A worker that fails repeatedly ends the run. */
-const MOST_FAILURES = 3
-/** If all that try refuse a group, the run ends after this share of the lock, and some seconds at least. */
-const [REFUSAL_SHARE, REFUSAL_PATIENCE] = [0.4, 2500]
 const STOP_PATIENCE = 20_000
 /** Where nothing was heard for so many times the lock, workers are asked again what they hold and have done. */
 const SILENCE = 2
@@ -49,8 +46,7 @@ export class RunShards {
   readonly #onEvent: (event: ClusterEvent) => void
   readonly #owners: Owners
   readonly #bytes = new Map<string, { written: number; read: number }>()
-  readonly #failures = new Map<number, number>()
-  readonly #refused = new Map<number, { readonly since: number; readonly why: CentroidalError }>()
+  readonly #refusals: Refusals
   #pending: Pending | undefined
   #receiver: Receiver | undefined
   #timers: ReturnType<typeof setInterval>[] = []
@@ -71,6 +67,7 @@ export class RunShards {
     this.#groups = groups
     this.#onEvent = onEvent
     this.#owners = new Owners(groups, onEvent)
+    this.#refusals = new Refusals(lock)
     this.#silence = SILENCE * lock
     this.#touchInterval = Math.min(TOUCH_INTERVAL, (expire * 1000) / 4)
     this.traffic = new Traffic(store, run)
@@ -225,8 +222,7 @@ export class RunShards {
   async #heard(data: unknown): Promise<void> {
     try {
       const report = readReport(data)
-      if (report === undefined) return
-      if (report.run !== this.#run || this.#closed) return
+      if (report?.run !== this.#run || this.#closed) return
       if (report.groups.some((group) => group >= this.#groups)) return
       await this.#take(report)
     } catch (error) {
@@ -246,11 +242,11 @@ export class RunShards {
       case 'own':
       case 'holds':
         // Others were given what it does not hold any more, or will be.
-        if (kind === 'holds') this.#disownAll(worker, groups)
+        if (kind === 'holds') for (const group of this.#owners.besides(worker, groups)) this.#disown(group)
         this.#heardAt = Date.now()
         if (!this.#owners.knows(worker)) await this.#store.touch(this.#run, [commandsOf(this.#run, worker)])
         for (const group of groups) {
-          this.#refused.delete(group)
+          this.#refusals.taken(group)
           // Also who had it before is asked again: its answer may have covered groups that others have answered by now.
           pending?.asked.delete(group)
         }
@@ -271,10 +267,8 @@ export class RunShards {
         if (kind === 'refused') this.#owners.setUnable(worker)
         for (const group of groups) {
           if (this.#owners.of(group) === worker) this.#disown(group)
-          if (kind === 'refused') this.#refused.set(group, this.#refused.get(group) ?? { since: Date.now(), why })
-          const failures = (this.#failures.get(group) ?? 0) + (kind === 'failed' ? 1 : 0)
-          this.#failures.set(group, failures)
-          if (failures >= MOST_FAILURES) throw why
+          if (kind === 'refused') this.#refusals.refuse(group, why)
+          else this.#refusals.fail(group, why)
         }
         return
       }
@@ -300,7 +294,7 @@ export class RunShards {
         this.#heardAt = Date.now()
         for (const group of groups) {
           pending.remaining.delete(group)
-          this.#failures.delete(group)
+          this.#refusals.answered(group)
         }
         if (kind === 'stopped') pending.stopped = true
         else if (!pending.stopped && report.answer) await pending.collect(report)
@@ -320,12 +314,6 @@ export class RunShards {
   #disown(group: number): void {
     this.#owners.delete(group)
     this.#pending?.asked.delete(group)
-  }
-
-  #disownAll(worker: string, except: readonly number[]): void {
-    for (let group = 0; group < this.#groups; group++) {
-      if (this.#owners.of(group) === worker && !except.includes(group)) this.#disown(group)
-    }
   }
 
   /** Sends the command to owners that have not got it yet. Waits with the first until every group has an owner. */
@@ -360,10 +348,8 @@ export class RunShards {
   }
 
   #lookForRefusals(): void {
-    const patience = Math.max(REFUSAL_PATIENCE, (REFUSAL_SHARE * this.#silence) / SILENCE)
-    for (const [group, { since, why }] of this.#refused) {
-      if (this.#owners.of(group) === undefined && Date.now() - since > patience) this.#fail(why)
-    }
+    const why = this.#refusals.overdue((group) => this.#owners.of(group) !== undefined)
+    if (why) this.#fail(why)
   }
 
   #fail(error: unknown): void {
@@ -371,8 +357,4 @@ export class RunShards {
     this.#pending?.fail(error)
     this.#reducing?.pending.fail(error)
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

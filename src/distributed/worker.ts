@@ -11,6 +11,7 @@ import { type Connection, connectStore } from './connect.ts'
 import { openRoots } from './data-roots.ts'
 import { pathList } from './manifest.ts'
 import { checkLease, fromStore, type Lease, PROTOCOL } from './messages.ts'
+import { pause } from './pause.ts'
 import { answersOf, LEASES } from './queue-names.ts'
 import type { HeldLease } from './queues.ts'
 import { removeRun } from './sweep-runs.ts'
@@ -326,8 +327,4 @@ function requireVersion({ protocol, version }: Lease): void {
     'bad-option',
     `the coordinator runs centroidal ${show(version)} and this worker ${show(VERSION)}: install the same version.`,
   )
-}
-
-function pause(milliseconds: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), milliseconds))
 }

@@ -106,6 +106,7 @@ describe('cluster --on', { timeout: 60_000 }, () => {
     })
     const stopped = await ending(child)
     expect([stopped.code, interrupted]).toEqual([130, true])
+    expect(stopped.stderr + stopped.stdout).toContain(`--resume ${folder} --on ${store.url}`)
     const { facts } = await loadModel(folder)
     expect(facts.stopped).toBe('aborted')
     // What was reached, and no round that was not finished.

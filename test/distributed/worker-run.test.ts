@@ -1,7 +1,9 @@
 /** What a worker does with the messages of a run, where leases and messages are lost: without a store. */
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { encode } from '../../src/distributed/codec.ts'
 import { PROTOCOL } from '../../src/distributed/messages.ts'
+import { OwnedGroups } from '../../src/distributed/owned-groups.ts'
+import { ClusterPerformer } from '../../src/distributed/performers.ts'
 import type { HeldLease, Queues } from '../../src/distributed/queues.ts'
 import type { BlobStore } from '../../src/distributed/store.ts'
 import { VERSION } from '../../src/distributed/version.ts'
@@ -156,4 +158,35 @@ test('a command that is asked for again while it waits or works is done once', a
   expect(turns).toHaveLength(4)
   await turns[3]()
   await again
+})
+
+describe('what a worker has computed', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  test('stays when it takes over other groups, and goes with groups that it does not hold any more', async () => {
+    const opened: (readonly number[])[] = []
+    const freed: (readonly number[])[] = []
+    vi.spyOn(OwnedGroups, 'open').mockImplementation(async (_, groups) => {
+      opened.push(groups)
+      const own = { groups, free: () => void freed.push(groups), canFollow: () => true }
+      return { ...own, perform: async () => ({ groups, answer: { bytes: 0 } }) } as unknown as OwnedGroups
+    })
+    const held = new Set([0, 1, 2, 3])
+    const blob = { groups: shards.map((_, i) => [i]) }
+    const performer = new ClusterPerformer({ blob, held: (group: number) => held.has(group) } as never)
+    const answered = async (seq: number, groups: number[]): Promise<(readonly number[])[]> => {
+      const all: (readonly number[])[] = []
+      const command = { run: RUN, kind: 'task' as const, seq, groups }
+      for await (const answer of performer.perform(command as never, undefined)) all.push(answer.groups)
+      return all
+    }
+    expect(await answered(1, [0, 1])).toEqual([[0, 1]])
+    // Taken over in the same round.
+    expect(await answered(1, [2])).toEqual([[2]])
+    expect(await answered(2, [0, 1, 2])).toEqual([[0, 1], [2]])
+    expect(opened).toEqual([[0, 1], [2]])
+    held.delete(2)
+    expect(await answered(3, [0, 1])).toEqual([[0, 1]])
+    expect(freed).toEqual([[2]])
+  })
 })

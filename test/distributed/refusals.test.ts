@@ -287,7 +287,8 @@ const LOST: { name: string; start: () => Promise<TestStore> }[] = [{ name: 'Post
 if (redisProgram() !== undefined) LOST.push({ name: 'Redis', start: () => startRedis() })
 
 describe.concurrent.each(LOST)('a $name', ({ start }) => {
-  test('that goes away in mid-run and stays away ends the run and its workers, each with a sentence', async () => {
+  const title = 'that goes away in mid-run and stays away ends the run and its workers, each with a sentence'
+  test(title, { timeout: 60_000 }, async () => {
     const lost = await start()
     const own = await openDevice({ kind: 'cpu', threads: 1 })
     const worker = new TestWorker(lost.url, data.folder, 'lonely', LOCK, '--wait', '1')

@@ -1,5 +1,6 @@
 /** Groups of shards that workers refused, or failed on, until somebody serves them. */
 import type { CentroidalError } from '../core/errors.ts'
+import type { Owners } from './owners.ts'
 
 /** A group on which workers fail repeatedly ends the run. */
 const MOST_FAILURES = 3
@@ -37,8 +38,9 @@ export class Refusals {
   }
 
   /** Why a group was refused that nobody owns after some time. */
-  overdue(isOwned: (group: number) => boolean): CentroidalError | undefined {
+  overdue(owners: Pick<Owners, 'of'>): CentroidalError | undefined {
     const since = Date.now() - this.#patience
-    return [...this.#refused].find(([group, refused]) => !isOwned(group) && refused.since < since)?.[1].why
+    return [...this.#refused].find(([group, refused]) => owners.of(group) === undefined && refused.since < since)?.[1]
+      .why
   }
 }

@@ -26,13 +26,14 @@ import { Traffic, totalOf } from './traffic.ts'
 
 /** Commands to workers that take over are sent together. */
 const GATHER = 60
-const STOP_PATIENCE = 20_000
 /** Where nothing was heard for so many times the lock, workers are asked again what they hold and have done. */
 const SILENCE = 2
 /** Milliseconds for cleaning up; less after a failure, when the store may be away. What is left then expires. */
 const [CLEAN_PATIENCE, FAILED_PATIENCE] = [30_000, 5000]
-/** Workers are waited for at the end of a run; and signs of life of a run, which expires without. Milliseconds. */
-const [END_PATIENCE, TOUCH_INTERVAL] = [2000, 5000]
+/** Workers are waited for when a run is stopped and at its end. Milliseconds. */
+const [STOP_PATIENCE, END_PATIENCE] = [20_000, 2000]
+/** Signs of life of a run, which expires without. */
+const TOUCH_INTERVAL = 5000
 
 export class RunShards {
   readonly traffic: Traffic
@@ -79,7 +80,7 @@ export class RunShards {
     this.#receiver = this.#queues.receive(answersOf(this.#run), (data) => this.#heard(data))
     this.#timers.push(
       setInterval(() => this.#store.touch(this.#run, []).catch((e: unknown) => this.#fail(e)), this.#touchInterval),
-      setInterval(() => this.#lookForRefusals(), 1000),
+      setInterval(() => this.#fail(this.#refusals.overdue(this.#owners)), 1000),
       setInterval(() => this.#askAgain().catch((e: unknown) => this.#fail(e)), this.#silence / 2),
     )
     this.#lease = lease
@@ -223,8 +224,7 @@ export class RunShards {
     try {
       const report = readReport(data)
       if (report?.run !== this.#run || this.#closed) return
-      if (report.groups.some((group) => group >= this.#groups)) return
-      await this.#take(report)
+      if (report.groups.every((group) => group < this.#groups)) await this.#take(report)
     } catch (error) {
       this.#fail(error)
     }
@@ -347,12 +347,8 @@ export class RunShards {
     if (pending.remaining.size === 0) pending.settle()
   }
 
-  #lookForRefusals(): void {
-    const why = this.#refusals.overdue((group) => this.#owners.of(group) !== undefined)
-    if (why) this.#fail(why)
-  }
-
   #fail(error: unknown): void {
+    if (error === undefined) return
     this.#failure ??= error
     this.#pending?.fail(error)
     this.#reducing?.pending.fail(error)

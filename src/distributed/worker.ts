@@ -40,6 +40,8 @@ export interface WorkOptions {
 
 /** A worker that holds its share asks for more only after this time. */
 const MODESTY = 1500
+/** If nobody else wants them, it takes one after the other. */
+const MODEST_STEP = 100
 const DEFAULT_WAIT = 60
 /** Milliseconds for closing connections of a store that does not answer. */
 const LOST_PATIENCE = 2000
@@ -188,6 +190,8 @@ class LeaseHolder {
         }
         if (lease) await this.#take(lease)
         else modest = false
+        // Others may come a moment later.
+        if (modest) await Promise.race([pause(MODEST_STEP), leaving])
       }
       if (lost !== undefined) throw lost
     } finally {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { applyGivenMoves, moveBatches } from '../../src/kernels/apply-moves.ts'
+import { createMoveSchedule } from '../../src/kernels/move-fields.ts'
 import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
 import { fc } from '../properties.ts'
 import { expectClose, expectSame, expectSameBits, UNIT } from '../tolerance.ts'
 import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices, unpadded } from './devices.ts'
 import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
 import { type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
+import { countOf } from './oracles.ts'
 import { anySeed, checkProperty, size, wholeNumbers } from './vectors.ts'
 import { coversOf, holds, rowsOf, type Window } from './windows.ts'
 
@@ -25,9 +27,13 @@ async function run(
   given: MoveCase,
   batchGroups = given.order.length,
   window?: Window,
+  scheduled = false,
 ): Promise<Outcome> {
   return opened.use(async (buffers) => {
-    const { batch, proposals, labels, centers } = await prepareCase(buffers, given, window)
+    const { batch: prepared, proposals, labels, centers } = await prepareCase(buffers, given, window)
+    const { device, scope } = buffers
+    const schedule = scheduled ? createMoveSchedule(device, scope, countOf(given.x) * 9, given.k) : undefined
+    const batch = { ...prepared, workspace: { ...prepared.workspace, ...(schedule && { schedule }) } }
     const batches: MoveBatch[] = []
     for (let first = 0; first < given.order.length; first += batchGroups)
       batches.push({ ...batch, firstGroup: first, count: Math.min(batchGroups, given.order.length - first) })
@@ -337,4 +343,32 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
       })
     })
   })
+})
+
+describe('moves that threads share', () => {
+  onDevices(
+    DEVICES_WITH_CUT_TILES.filter(({ name }) => name.startsWith('cpu')),
+    (opened) => {
+      // Few clusters make moves wait for each other; many make them touch each cluster once.
+      test.each([
+        ...KINDS.map((kind) => ({ n: 300, k: 5, d: 19, seed: 3, ...kind })),
+        { flavour: 'bytes' as const, n: 400, k: 150, d: 128, seed: 4 },
+        { flavour: 'unit' as const, n: 400, k: 2, d: 3, seed: 5 },
+      ] as MoveShape[])(
+        'have the bits of applying them in order: $flavour, unit $unit, weighted $weighted, k = $k',
+        async (shape) => {
+          const given = makeMoves(shape)
+          for (const size of [given.order.length, 11]) {
+            const inOrder = await run(opened, given, size)
+            const shared = await run(opened, given, size, undefined, true)
+            expectSame(shared.labels, inOrder.labels)
+            expectSame(shared.next, inOrder.next)
+            expectSameBits(shared.centers, inOrder.centers)
+            expectSameBits(shared.masses, inOrder.masses)
+            expect(inOrder.labels).not.toEqual(given.labels)
+          }
+        },
+      )
+    },
+  )
 })

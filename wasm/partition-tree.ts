@@ -106,7 +106,10 @@ function splitNode(
   const count = min(size, sample)
   gatherSample(points, keys, from, size, count, sample, seed, mean, sampled)
   // Any sampled point off the mean begins; which one is drawn makes trees differ.
-  memory.copy(direction, sampled + <usize>(drawn % count) * width, width)
+  for (let turn: u32 = 0; turn < count; turn++) {
+    memory.copy(direction, sampled + <usize>((drawn + turn) % count) * width, width)
+    if (dotProduct(direction, 0, direction, stride) > 0) break
+  }
   const steps = args.steps
   for (let step: u32 = 0; step < steps; step++) powerStep(sampled, count, stride, direction, mean)
   if (size <= sample) projectSample(sampled, keys, from, to, stride, direction)

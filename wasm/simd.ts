@@ -237,3 +237,9 @@ export function scoreFourByEight(points: usize, panel: usize, stride: u32, out: 
   v128.store(out, d0, 96)
   v128.store(out, d1, 112)
 }
+
+/** Bytes of a table of 16 by indices below 16. */
+export function lookUp(table: v128, indices: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) return i8x16.relaxed_swizzle(table, indices)
+  return i8x16.swizzle(table, indices)
+}

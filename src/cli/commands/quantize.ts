@@ -101,7 +101,7 @@ Example:
     ),
     new Option(
       '--sample <count>',
-      'learn from this many vectors, drawn by the seed (default: all; of a manifest of shards 1000000)',
+      'learn from this many vectors, drawn by the seed (default: 256 for each codeword, at least 65536; of a manifest of shards 1000000)',
     ).argParser(wholeNumber('--sample', 'vectors', 1)),
   ])
   addInputOptions(command)

@@ -1,8 +1,15 @@
 /** The public door: everything else is free to change. */
 
 export { cluster, clusterSteps } from './clustering/cluster.ts'
-export type { MethodOption, MethodOptions, SettingValue } from './clustering/method-options.ts'
-export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } from './clustering/options.ts'
+export type { MethodOption, MethodOptions, OptionOfMethod, SettingValue } from './clustering/method-options.ts'
+export {
+  type AnyClusterOptions,
+  CLUSTER_DEFAULTS,
+  type ClusterOptions,
+  type CommonOptions,
+  START_NAMES,
+  type StartChoice,
+} from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Machines } from './clustering/remote-owners.ts'
 export type { ClusterStep } from './clustering/run-once.ts'
@@ -17,11 +24,15 @@ export {
   type ElementType,
   type Matrix,
   matrix,
+  toArrays,
+  type Vector,
   type VectorData,
   type VectorInput,
   type VectorSource,
+  type WideMatrix,
 } from './core/matrix.ts'
 export { nearestName } from './core/nearest-name.ts'
+export type { OnProgress } from './core/progress.ts'
 export { createRandom, type Random } from './core/random.ts'
 export { sampleRows } from './core/sampled-source.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
@@ -41,7 +52,7 @@ export type { ShardWorkOptions } from './distributed/pool-jobs.ts'
 export type { RoundTraffic } from './distributed/round-traffic.ts'
 export type { ShardOutput } from './distributed/shard-jobs.ts'
 export { openShards, type ShardedVectors } from './distributed/shard-source.ts'
-export { type WorkOptions, work } from './distributed/worker.ts'
+export { type WorkerOptions, work } from './distributed/worker.ts'
 export type { FormTiming } from './kernels/measured-forms.ts'
 export { type PrincipalAxes, principalAxes } from './math/principal.ts'
 export { bic } from './metrics/bic.ts'
@@ -100,8 +111,9 @@ export {
 export type { Ranking } from './retrieval/inverted-file.ts'
 export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
 export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
-export { type NeighborOptions, type Neighbors, nearest } from './search/flat.ts'
+export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'
 export { InvertedFile, type InvertedSearchOptions } from './search/inverted-file.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
 export { rerank } from './search/rerank.ts'
 export { type DeviceChoice, openDevice } from './vectors/device-choice.ts'
+export type { WorkOptions } from './vectors/work-options.ts'

@@ -75,7 +75,7 @@ export async function readModel(
   )
 }
 
-export async function centersOf(state: RunState): Promise<Matrix> {
+export async function centersOf(state: RunState): Promise<Matrix<Float32Array>> {
   const { points, k } = state
   return matrix(outOfFrame(await readCenters(state), points.cols, points.frame), k, points.cols)
 }

@@ -3,7 +3,7 @@
  * Bytes stay bytes; nothing is widened until a kernel needs it.
  */
 
-import { badData, checkShape, isBigIntArray } from './arguments.ts'
+import { badData, checkShape, isBigIntArray, numberList } from './arguments.ts'
 import { checkedSource, trustedSource } from './checked-source.ts'
 import { CentroidalError, capital, show } from './errors.ts'
 import { Narrowing } from './narrowing.ts'
@@ -14,15 +14,31 @@ export type ElementType = 'f32' | 'u8'
 /** Numbers of vectors, row after row. */
 export type VectorData = Float32Array | Uint8Array
 
-/** Dense vectors with their shape; {@link matrix} checks that it fits. */
-export interface Matrix {
+/**
+ * Dense vectors with their shape; {@link matrix} checks that it fits. `T` is the array that holds the numbers: results that
+ * are always floats, such as the centres of a model, are a `Matrix<Float32Array>`.
+ */
+export interface Matrix<T extends VectorData = VectorData> {
   /** Vectors. */
   readonly rows: number
   /** Dimensions of a vector. */
   readonly cols: number
   /** rows x cols, row-major, no padding. */
-  readonly data: VectorData
+  readonly data: T
 }
+
+/** Numbers in 64 bits or in an array, with their shape. They are clustered by all their digits. */
+export interface WideMatrix {
+  /** Vectors. */
+  readonly rows: number
+  /** Dimensions of a vector. */
+  readonly cols: number
+  /** rows x cols, row-major, no padding. */
+  readonly data: Float64Array | readonly number[]
+}
+
+/** One vector. */
+export type Vector = readonly number[] | Float32Array | Float64Array | Uint8Array
 
 /** Found when the vectors were last read as a whole. All of them are finite. */
 export interface KnownVectors {
@@ -77,16 +93,11 @@ export function readWide(source: VectorSource, start: number, end: number): Prom
 }
 
 /** What the public functions take. */
-export type VectorInput =
-  | Matrix
-  | SparseMatrix
-  | VectorSource
-  | readonly (readonly number[])[]
-  | readonly Float32Array[]
-  | readonly Float64Array[]
+export type VectorInput = Matrix | WideMatrix | SparseMatrix | VectorSource | readonly Vector[]
 
 /**
- * Numbers and their shape, checked. Nothing is copied.
+ * Numbers and their shape, checked. A Float32Array or a Uint8Array is not copied. A Float64Array or a plain array becomes a
+ * Float32Array; where that would lose differences between rows, `{ data, rows, cols }` can be clustered as it is.
  *
  * @example
  * ```ts
@@ -95,19 +106,91 @@ export type VectorInput =
  * const vectors = matrix(new Float32Array([0, 0, 1, 1, 9, 9]), 3, 2)
  * vectors.rows // => 3
  * vectors.cols // => 2
+ * matrix([[1, 2], [3, 4]]).data // => [1, 2, 3, 4]
  * ```
  */
-export function matrix(data: VectorData, rows: number, cols: number): Matrix {
+export function matrix<T extends VectorData>(data: T, rows: number, cols: number): Matrix<T>
+export function matrix(rows: readonly Vector[]): Matrix<Float32Array>
+export function matrix(data: Float64Array | readonly number[], rows: number, cols: number): Matrix<Float32Array>
+export function matrix(
+  data: VectorData | Float64Array | readonly number[] | readonly Vector[],
+  rows?: number,
+  cols?: number,
+): Matrix {
+  if (rows === undefined && cols === undefined && Array.isArray(data)) return matrixOfRows(data, 'the matrix')
+  return shapedMatrix(data, rows as number, cols as number)
+}
+
+function shapedMatrix(data: unknown, rows: number, cols: number): Matrix {
+  const wide = isWideData(data)
+  checkMatrixShape(data, wide || isVectorData(data), rows, cols)
+  if (!wide) return { rows, cols, data: data as VectorData }
+  const narrowing = new Narrowing(cols)
+  narrowing.add(checkedNumbers(data, 'the matrix'))
+  if (narrowing.loses) throw narrowing.refusal('the matrix')
+  return { rows, cols, data: Float32Array.from(data) }
+}
+
+/** Vectors in memory as a Matrix; `thing` names them in errors. */
+export function toMatrix(input: unknown, thing: string): Matrix {
+  if (Array.isArray(input)) return matrixOfRows(input, thing)
+  return isWideMatrix(input) ? matrix(input.data as Float64Array, input.rows, input.cols) : denseMatrix(input, thing)
+}
+
+function matrixOfRows(input: readonly unknown[], thing: string): Matrix<Float32Array> {
+  const { rows, cols } = shapeOfRows(input, thing)
+  const data = allocated(rows.length, cols, thing)
+  for (let i = 0; i < rows.length; i++) data.set(checkedRow(rows[i], i, cols, thing), i * cols)
+  return { rows: rows.length, cols, data }
+}
+
+/**
+ * The rows of a matrix as arrays of numbers, for programs that work with those.
+ *
+ * @example
+ * ```ts
+ * import { cluster, toArrays } from 'centroidal'
+ *
+ * const model = await cluster([[0, 1], [0, 3], [8, 9]], { k: 2 })
+ * toArrays(model.centers).sort() // => [[0, 2], [8, 9]]
+ * ```
+ */
+export function toArrays(vectors: Matrix): number[][] {
+  const { rows, cols, data } = denseMatrix(vectors, 'the vectors')
+  return Array.from({ length: rows }, (_, row) => Array.from(data.subarray(row * cols, (row + 1) * cols)))
+}
+
+function checkMatrixShape(data: unknown, fits: boolean, rows: number, cols: number): void {
   checkShape(rows, cols, 'matrix')
-  if (!isVectorData(data))
-    throw badData(`The data of the matrix is ${show(data)}: give a Float32Array or a Uint8Array.`)
-  if (data.length !== rows * cols) {
-    throw new CentroidalError(
-      'bad-data',
-      `${data.length} numbers do not make ${rows} rows of ${cols} columns (${rows * cols} needed).`,
+  if (!fits) {
+    throw badData(
+      `The data of the matrix is ${show(data)}: give a Float32Array, a Uint8Array, a Float64Array or an array of numbers${castAdvice(data)}.`,
     )
   }
-  return { rows, cols, data }
+  const { length } = data as VectorData
+  if (length === rows * cols) return
+  throw badData(`${length} numbers do not make ${rows} rows of ${cols} columns (${rows * cols} needed).`)
+}
+
+/** Other integers are widened: as bytes, those below 0 or above 255 would become other numbers. */
+function castAdvice(data: unknown): string {
+  return ArrayBuffer.isView(data) && !(data instanceof DataView) && !isBigIntArray(data)
+    ? ', such as Float32Array.from(data)'
+    : ''
+}
+
+function isWideData(value: unknown): value is Float64Array | readonly number[] {
+  return value instanceof Float64Array || Array.isArray(value)
+}
+
+export function isWideMatrix(value: unknown): value is WideMatrix {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return isWideData((value as WideMatrix).data) && 'rows' in value && 'cols' in value
+}
+
+/** Holes, null and text would become 0 or NaN. */
+function checkedNumbers(data: Float64Array | readonly number[], thing: string): ArrayLike<number> {
+  return data instanceof Float64Array ? data : numberList(data, `the data of ${thing}`)
 }
 
 function isVectorData(value: unknown): value is VectorData {
@@ -121,7 +204,7 @@ export function denseMatrix(value: unknown, thing: string): Matrix {
       `${capital(thing)} is ${show(value)}: give a Matrix, such as matrix(data, rows, cols) with a Float32Array or a Uint8Array.`,
     )
   }
-  return matrix(value.data, value.rows, value.cols)
+  return shapedMatrix(value.data, value.rows, value.cols)
 }
 
 export function elementType(data: VectorData): ElementType {
@@ -149,6 +232,7 @@ export function rowsOf(m: Matrix, start: number, end: number): VectorData {
 export function toSource(input: VectorInput, name = 'the input'): VectorSource {
   if (isSource(input)) return checkedSource(input, name)
   if (isSparse(input)) return sparseSource(sparseMatrix(input, input.rows, input.cols, name), name)
+  if (isWideMatrix(input)) return wideSource(input, name)
   if (!isMatrix(input)) return rowsSource(input, name)
   const m = matrix(input.data, input.rows, input.cols)
   return matrixSource(m, name)
@@ -184,16 +268,39 @@ function rowsSource(input: unknown, name: string): VectorSource {
   }
   const source = matrixSource({ rows: rows.length, cols, data }, name)
   if (!narrowing.loses) return source
+  return refusingSource(source, narrowing, (start, end) => {
+    const wide = new Float64Array((end - start) * cols)
+    for (let i = start; i < end; i++) wide.set(rows[i] as ArrayLike<number>, (i - start) * cols)
+    return wide
+  })
+}
+
+/** Numbers in 64 bits, of a shape. */
+function wideSource({ data, rows, cols }: WideMatrix, name: string): VectorSource {
+  checkMatrixShape(data, true, rows, cols)
+  const values = checkedNumbers(data, name)
+  const narrow = allocated(rows, cols, name)
+  narrow.set(values)
+  const narrowing = new Narrowing(cols)
+  narrowing.add(values)
+  const source = matrixSource({ rows, cols, data: narrow }, name)
+  if (!narrowing.loses) return source
+  const wide = Float64Array.from(values)
+  return refusingSource(source, narrowing, (start, end) => wide.subarray(start * cols, end * cols))
+}
+
+/** Rows that 32-bit floats cannot tell apart are read in 64 bits, or not at all. */
+function refusingSource(
+  source: VectorSource,
+  narrowing: Narrowing,
+  read64: (start: number, end: number) => Float64Array,
+): VectorSource {
   return trustedSource({
     ...source,
     async read() {
-      throw narrowing.refusal(name)
+      throw narrowing.refusal(source.name)
     },
-    async read64(start, end) {
-      const wide = new Float64Array((end - start) * cols)
-      for (let i = start; i < end; i++) wide.set(rows[i] as ArrayLike<number>, (i - start) * cols)
-      return wide
-    },
+    read64: async (start, end) => read64(start, end),
   })
 }
 
@@ -220,7 +327,7 @@ function shown(input: unknown): string {
   if (ArrayBuffer.isView(input)) return `${show(input)} without a shape`
   const data = typeof input === 'object' && input !== null ? (input as { data?: unknown }).data : undefined
   if (data === undefined) return show(input)
-  const cure = data instanceof Float64Array ? ', and its data must be a Float32Array or a Uint8Array' : ''
+  const cure = castAdvice(data) && ', which is not taken: give it as Float32Array.from(data)'
   return `an object whose data is ${show(data)}${cure}`
 }
 

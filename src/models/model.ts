@@ -1,5 +1,6 @@
 /** The result of a clustering: centres, labels, how it came about; predicts, and is saved as a folder. */
-import { abortSignal, callback, flag, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
+
+import { flag, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
@@ -7,8 +8,9 @@ import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
-import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { withDevice } from '../vectors/device-choice.ts'
 import type { Frame } from '../vectors/frame.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { CountCertainty } from './certainty.ts'
 import { predictClusters } from './predict.ts'
 import { predictShares } from './responsibilities.ts'
@@ -72,21 +74,13 @@ export interface ResumeState {
 }
 
 /** What can be asked when vectors are assigned to the clusters of a model. */
-export interface PredictOptions {
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
-  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
-  readonly signal?: AbortSignal
-  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
-  readonly onProgress?: (share: number) => void
+export interface PredictOptions extends WorkOptions {
   /** Descend the model's tree instead of looking at every centre. Default: where there is one (hkm, bisecting that was not refined) and the vectors are dense. */
-  readonly descend?: boolean
+  readonly descend?: boolean | undefined
 }
 
 const CHECKS: OptionChecks<PredictOptions> = {
-  device: deviceChoice,
-  signal: abortSignal,
-  onProgress: callback,
+  ...WORK_CHECKS,
   descend: flag,
 }
 
@@ -126,8 +120,8 @@ export interface Responsibilities {
  * ```
  */
 export class ClusterModel {
-  /** k x d, in the input's units. */
-  readonly centers: Matrix
+  /** k x d, in the input's units; for cosine of length one, as vectors were brought to it. */
+  readonly centers: Matrix<Float32Array>
   /** The cluster of each point, as it stood after the last round. */
   readonly labels: Uint32Array
   /** How it came about: what model.json says. */
@@ -149,7 +143,7 @@ export class ClusterModel {
 
   /** @internal `cluster` and `loadModel` make models. */
   constructor(
-    centers: Matrix,
+    centers: Matrix<Float32Array>,
     labels: Uint32Array,
     facts: ModelFacts,
     state: ClusterModel['state'],

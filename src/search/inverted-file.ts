@@ -46,9 +46,9 @@ const KIND = codeKind('inverted file', INDEX_VERSION, { clusters: MODEL_KIND, qu
 /** What can be asked of a search in an inverted file. */
 export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance'> {
   /** Clusters a query looks into. Default 8: more find more, and take as much longer. */
-  readonly probe?: number
+  readonly probe?: number | undefined
   /** How to measure. Default `asymmetric`, the most accurate. */
-  readonly distance?: 'asymmetric' | 'symmetric'
+  readonly distance?: 'asymmetric' | 'symmetric' | undefined
 }
 
 const SEARCH_CHECKS: OptionChecks<InvertedSearchOptions> = {

@@ -5,11 +5,11 @@ import { CentroidalError, show } from '../core/errors.ts'
 import { readAll, toSource, type VectorInput } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
-import { chunks } from '../vectors/frame.ts'
 
 /**
  * The nearest `nearest` of the candidates of each query, by their distance to the original vectors, row
- * i of which has number i. Files are read once, forwards, and only where a candidate lies.
+ * i of which has number i. Files are read once, forwards, and only where candidates lie: rows between two that are far apart
+ * are skipped.
  *
  * @example
  * ```ts
@@ -49,10 +49,19 @@ export async function rerank(
   const places = new Uint32Array(labels.length)
   for (let i = 0; i < places.length; i++) places[i] = i
   places.sort((a, b) => labels[a] - labels[b])
-  let next = 0
-  for await (const { first, data } of chunks(source)) {
-    const end = first + data.length / cols
-    for (; next < places.length && labels[places[next]] < end; next++) {
+  const known = places.findIndex((place) => labels[place] >= source.rows)
+  const end = known < 0 ? places.length : known
+  if (end < places.length && labels[places[end]] !== NO_LABEL) {
+    throw new CentroidalError(
+      'bad-data',
+      `A candidate has number ${labels[places[end]]} and ${source.name} only ${source.rows} rows: give the vectors that were encoded.`,
+    )
+  }
+  for (let next = 0; next < end; ) {
+    const first = labels[places[next]]
+    const last = lastOfRun(labels, places, next, end, Math.max(1, Math.floor(READ_NUMBERS / cols)))
+    const data = await source.read(first, last + 1)
+    for (; next < end && labels[places[next]] <= last; next++) {
       const place = places[next]
       const row = (labels[place] - first) * cols
       const query = Math.floor(place / m) * cols
@@ -61,13 +70,24 @@ export async function rerank(
       distances[place] = sum
     }
   }
-  if (next < places.length && labels[places[next]] !== NO_LABEL) {
-    throw new CentroidalError(
-      'bad-data',
-      `A candidate has number ${labels[places[next]]} and ${source.name} only ${source.rows} rows: give the vectors that were encoded.`,
-    )
-  }
   return sorted({ m, labels }, distances, asked.rows, wanted)
+}
+
+/** Numbers read in one go. */
+const READ_NUMBERS = 4_000_000
+/** Rows further apart than this are read apart: reading what lies between them would take longer than another read. */
+const FAR_ROWS = 64
+
+/** The last row to read together with the one at `next`. */
+function lastOfRun(labels: Uint32Array, places: Uint32Array, next: number, end: number, mostRows: number): number {
+  const first = labels[places[next]]
+  let last = first
+  for (let i = next + 1; i < end; i++) {
+    const row = labels[places[i]]
+    if (row - last > FAR_ROWS || row - first >= mostRows) break
+    last = row
+  }
+  return last
 }
 
 function sorted(

@@ -55,6 +55,8 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
     QUANTIZER_TYPES: 'constant',
     SUBSPACE_ORDERS: 'constant',
     CODE_DISTANCES: 'constant',
+    SEARCH_METRICS: 'constant',
+    toArrays: [{ call: (v) => library.toArrays(v), arguments: [argument('vectors', 'none', vectors)] }],
     CentroidalError: 'internal',
     nearestName: 'internal',
     cluster: [
@@ -308,7 +310,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [
           argument('vectors', 'vectors', vectors),
           argument('among', 'vectors', model.centers),
-          options<NeighborOptions>({ device }, { ...WATCH, m: 'none' }),
+          options<NeighborOptions>({ device }, { ...WATCH, m: 'none', metric: 'none' }),
         ],
       },
     ],
@@ -319,7 +321,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
           argument('vectors', 'vectors', vectors),
           options<PartitionTreeOptions>(
             { device },
-            { trees: 'none', leafSize: 'whole', seed: 'whole or zero', device: 'device' },
+            { ...WATCH, trees: 'none', leafSize: 'whole', seed: 'whole or zero' },
           ),
         ],
       },

@@ -101,7 +101,7 @@ async function run(
       ...(watch && { on: watch.pool }),
       device,
       signal,
-      onProgress: (phase, share) => progress.phase(phase, share),
+      onProgress: (share, phase = '') => progress.phase(phase, share),
       ...(flags.checkpointEvery === undefined
         ? {}
         : { checkpoint: { every: flags.checkpointEvery, save: (model) => out.save(model) } }),

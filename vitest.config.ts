@@ -97,8 +97,8 @@ export default defineConfig(async ({ mode }) => {
   return {
     test: {
       sequence: { sequencer: LongestFirst },
-      // By default one core would be left to Vitest itself, which has little to do.
-      maxWorkers: availableParallelism(),
+      // One more than there are cores: some tests wait for other processes most of their time.
+      maxWorkers: availableParallelism() + 1,
       projects: [
         {
           test: {

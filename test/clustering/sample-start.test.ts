@@ -5,7 +5,11 @@ import { blobs, cluster, type Device, distortion, matrix, openDevice } from '../
 import { NO_LABEL } from '../../src/kernels/assign-lists.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
 
-const { vectors } = blobs({ rows: 6000, cols: 12, clusters: 20, seed: 5 })
+/** A software adapter takes its time for moves. */
+const SETS = {
+  cpu: { k: 20, vectors: blobs({ rows: 6000, cols: 12, clusters: 20, seed: 5 }).vectors },
+  webgpu: { k: 6, vectors: blobs({ rows: 1800, cols: 6, clusters: 6, seed: 5 }).vectors },
+}
 
 describe('labels along the order of a tree', () => {
   test('go on from the last point that has one', () => {
@@ -22,6 +26,7 @@ describe('labels along the order of a tree', () => {
 })
 
 for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
+  const { k, vectors } = name === 'webgpu' ? SETS.webgpu : SETS.cpu
   describe(`a sample first, on ${name}`, () => {
     let device: Device
     beforeAll(async () => {
@@ -30,10 +35,10 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     afterAll(() => device.close())
     for (const method of ['closures-sharp', 'closures', 'lloyd', 'akm'] as const) {
       test(`${method} from a sample ends where it ends otherwise`, async () => {
-        const options = { k: 20, method, seed: 3, device } as const
+        const options = { k, method, seed: 3, device } as const
         const sampled = await cluster(vectors, { ...options, start: 'sample' })
-        expect(sampled.facts.sample).toEqual({ rows: 1280, rounds: expect.any(Number) })
-        expect(sampled.labels.every((label) => label < 20)).toBe(true)
+        expect(sampled.facts.sample).toEqual({ rows: 64 * k, rounds: expect.any(Number) })
+        expect(sampled.labels.every((label) => label < k)).toBe(true)
         const plain = await cluster(vectors, options)
         expect(plain.facts.sample).toBeUndefined()
         expect(sampled.distortion).toBeLessThan(plain.distortion * 1.02)
@@ -42,7 +47,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     }
 
     test('the same seed gives the same bits, in several domains and shards too', async () => {
-      const options = { k: 20, method: 'closures-sharp', seed: 8, start: 'sample', shards: 3, device } as const
+      const options = { k, method: 'closures-sharp', seed: 8, start: 'sample', shards: 3, device } as const
       const [one, other] = [await cluster(vectors, options), await cluster(vectors, options)]
       expect(other.labels).toEqual(one.labels)
       expect(other.centers.data).toEqual(one.centers.data)
@@ -51,19 +56,19 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     test('with weights, those without weight get a label too', async () => {
       const weights = Float32Array.from({ length: vectors.rows }, (_, i) => i % 3)
       const model = await cluster(vectors, {
-        k: 20,
+        k,
         method: 'closures-sharp',
         start: 'sample',
         seed: 2,
         weights,
         device,
       })
-      expect(model.facts.sample?.rows).toBeGreaterThan(1000)
-      expect(model.labels.every((label) => label < 20)).toBe(true)
+      expect(model.facts.sample?.rows).toBeGreaterThan(50 * k)
+      expect(model.labels.every((label) => label < k)).toBe(true)
     })
 
     test('a run that is stopped and resumed ends as one that was not', async () => {
-      const options = { k: 20, method: 'closures-sharp', start: 'sample', seed: 4, tolerance: 0, device } as const
+      const options = { k, method: 'closures-sharp', start: 'sample', seed: 4, tolerance: 0, device } as const
       const whole = await cluster(vectors, { ...options, iterations: 6 })
       const half = await cluster(vectors, { ...options, iterations: 3 })
       const resumed = await cluster(vectors, { ...options, iterations: 6, resume: half })
@@ -72,16 +77,17 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     })
 
     test('of copies of few vectors a sample has too few: the run begins as usual', async () => {
-      const data = Float32Array.from({ length: 4000 }, (_, i) => (i < 3990 ? i % 2 : i))
-      const model = await cluster(matrix(data, 4000, 1), {
-        k: 10,
+      const [rows, clusters] = name === 'webgpu' ? [1200, 4] : [4000, 10]
+      const data = Float32Array.from({ length: rows }, (_, i) => (i < rows - 10 ? i % 2 : i))
+      const model = await cluster(matrix(data, rows, 1), {
+        k: clusters,
         method: 'closures-sharp',
         start: 'sample',
         seed: 1,
         device,
       })
       expect(model.facts.sample).toBeUndefined()
-      expect(new Set(model.labels).size).toBe(10)
+      expect(new Set(model.labels).size).toBe(clusters)
     })
   })
 }

@@ -35,6 +35,7 @@ export { nearestName } from './core/nearest-name.ts'
 export type { OnProgress } from './core/progress.ts'
 export { createRandom, type Random } from './core/random.ts'
 export { sampleRows } from './core/sampled-source.ts'
+export { vectorsOf } from './core/selected.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
 export type { ReadOptions } from './data/columns.ts'
 export { readSavedText } from './data/folder-load.ts'
@@ -54,6 +55,7 @@ export type { ShardOutput } from './distributed/shard-jobs.ts'
 export { openShards, type ShardedVectors } from './distributed/shard-source.ts'
 export { type WorkerOptions, work } from './distributed/worker.ts'
 export type { FormTiming } from './kernels/measured-forms.ts'
+export { normalize } from './math/normalize.ts'
 export { type PrincipalAxes, principalAxes } from './math/principal.ts'
 export { bic } from './metrics/bic.ts'
 export { calinskiHarabasz, daviesBouldin } from './metrics/cluster-scores.ts'
@@ -84,6 +86,7 @@ export {
   type Responsibilities,
 } from './models/model.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './models/stats.ts'
+export type { ClusterMember, ClusterSummary, SummaryOptions } from './models/summaries.ts'
 export {
   QUANTIZER_DEFAULTS,
   QUANTIZER_TYPES,

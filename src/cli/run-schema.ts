@@ -83,6 +83,7 @@ const clusteringFields = object<ModelFacts & Saved>({
   k: whole(1, 2 ** 32),
   rows: size,
   cols: size,
+  weight: optional(number(0, Number.MAX_VALUE)),
   seed: whole(0),
   options: object<Record<string, unknown>>({
     tolerance: limit,

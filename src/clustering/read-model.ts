@@ -50,6 +50,7 @@ export async function readModel(
     k,
     rows: points.rows,
     cols: points.cols,
+    ...(weights && { weight: state.totalWeight / state.weightScale }),
     seed: resolved.seed,
     options: {
       ...plain,

@@ -219,6 +219,12 @@ export function isMatrix(value: unknown): value is Matrix {
   return typeof value === 'object' && value !== null && isVectorData((value as Matrix).data)
 }
 
+/** One vector, and not a set of them. */
+export function isNumberList(value: unknown): value is Vector {
+  if (Array.isArray(value)) return typeof value[0] === 'number'
+  return ArrayBuffer.isView(value) && !(value instanceof DataView)
+}
+
 export function isSource(value: unknown): value is VectorSource {
   return typeof value === 'object' && value !== null && typeof (value as VectorSource).read === 'function'
 }

@@ -88,6 +88,7 @@ const runFacts = {
   k: COUNT,
   rows: COUNT,
   cols: COUNT,
+  weight: optional(real(0)),
   seed: SEED,
   options: shownOptions,
   device: deviceFacts,

@@ -2,7 +2,15 @@
 
 import { flag, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import {
+  isNumberList,
+  type Matrix,
+  matrix,
+  toSource,
+  type Vector,
+  type VectorInput,
+  type VectorSource,
+} from '../core/matrix.ts'
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
@@ -16,6 +24,9 @@ import { predictClusters } from './predict.ts'
 import { predictShares } from './responsibilities.ts'
 import type { ResumeArrays } from './resume-arrays.ts'
 import type { IterationStats, StopReason } from './stats.ts'
+import { type ClusterSummary, readSummaryOptions, type SummaryOptions, summariesOf } from './summaries.ts'
+import { centerDistances } from './transform.ts'
+import { requireUpdatable, updatedParts } from './update.ts'
 
 /** The format version in model.json; folders of other versions are refused. */
 export const MODEL_VERSION = 2
@@ -35,6 +46,8 @@ export interface ModelFacts {
   readonly rows: number
   /** Their dimensions. */
   readonly cols: number
+  /** Sum of the weights of the vectors, where they have some. Models saved by earlier versions lack it. */
+  readonly weight?: number | undefined
   /** What the random numbers began with. */
   readonly seed: number
   /** Options that were given or chosen, as plain values. */
@@ -114,6 +127,11 @@ export interface Responsibilities {
  * model.sizes // => [100, 100]
  * const { labels, distances } = await model.assign(vectors)
  * labels[0] === model.labels[0] // => true
+ * await model.predict(vectors.data.subarray(0, 4)) === labels[0] // => true
+ * const [first] = await model.nearestMembers(vectors, 5)
+ * first?.length // => 5
+ * const more = await model.update(blobs({ rows: 50, cols: 4, clusters: 2 }).vectors)
+ * more.labels.length // => 250
  * await model.save('blobs.model')
  * const again = await loadModel('blobs.model')
  * again.distortion === model.distortion // => true
@@ -173,6 +191,14 @@ export class ClusterModel {
     return this.facts.iterations[this.facts.iterations.length - 1]?.distortion ?? Number.NaN
   }
 
+  /**
+   * Sum of squared distances of the points to the centres of their labels, each times its weight, as of the last round: what
+   * scikit-learn calls inertia. It is the distortion times the number of points, or the sum of their weights.
+   */
+  get inertia(): number {
+    return this.distortion * (this.facts.weight ?? this.facts.rows)
+  }
+
   /** Points of each cluster. */
   get sizes(): Uint32Array {
     const sizes = new Uint32Array(this.centers.rows)
@@ -180,9 +206,16 @@ export class ClusterModel {
     return sizes
   }
 
-  /** The cluster of each vector: of the nearest centre, where the tree leads if there is one; for mixtures the likeliest. */
-  async predict(input: VectorInput, options: PredictOptions = {}): Promise<Uint32Array> {
-    return (await this.assign(input, options)).labels
+  /**
+   * The cluster of each vector: of the nearest centre, where the tree leads if there is one; for mixtures the likeliest. Of a
+   * single vector, such as `[1, 2]`, it is a number.
+   */
+  async predict(vector: Vector, options?: PredictOptions): Promise<number>
+  async predict(input: VectorInput, options?: PredictOptions): Promise<Uint32Array>
+  async predict(input: VectorInput | Vector, options: PredictOptions = {}): Promise<Uint32Array | number> {
+    if (!isNumberList(input)) return (await this.assign(input as VectorInput, options)).labels
+    const { labels } = await this.assign([input], options)
+    return labels[0]
   }
 
   /** The cluster of each vector, and how far its centre is. */
@@ -190,6 +223,51 @@ export class ClusterModel {
     const asked = optionsOf('assign', options, CHECKS)
     const source = this.#source(input)
     return withDevice(asked.device, [source], (device: Device) => predictClusters(device, source, this, asked))
+  }
+
+  /**
+   * The distance of each vector to every centre, n x k and not squared: vectors in k new columns. For cosine, vectors and
+   * centres have length one.
+   */
+  async transform(input: VectorInput, options: WorkOptions = {}): Promise<Matrix<Float32Array>> {
+    const asked = optionsOf('transform', options, WORK_CHECKS)
+    const source = this.#source(input)
+    return withDevice(asked.device, [source], (device: Device) => centerDistances(device, source, this, asked))
+  }
+
+  /**
+   * The clusters at a glance, for vectors such as those they were made of: sizes, spread, and the vectors nearest to each
+   * centre, by name where there are names.
+   */
+  async summaries(input: VectorInput, options: SummaryOptions = {}): Promise<ClusterSummary[]> {
+    const source = this.#source(input)
+    const { count, names, ...work } = await readSummaryOptions(options, source)
+    return summariesOf(await this.assign(source, work), this.centers.rows, { count, names })
+  }
+
+  /**
+   * The `count` vectors nearest to the centre of each cluster, nearest first: row numbers of `input`. {@link summaries} has
+   * their distances and names too.
+   */
+  async nearestMembers(input: VectorInput, count: number, options: WorkOptions = {}): Promise<Uint32Array[]> {
+    const summaries = await this.summaries(input, { ...options, count })
+    return summaries.map(({ members }) => Uint32Array.from(members, ({ row }) => row))
+  }
+
+  /**
+   * A model of the vectors so far and these, for streams: every new vector moves the centre it is nearest to towards itself,
+   * so that a centre stays the mean of the vectors it was given (`partial_fit` of scikit-learn). The new vectors' labels are
+   * added to those there are, which do not change. A new vector weighs 1. This model stays as it is.
+   */
+  async update(input: VectorInput, options: WorkOptions = {}): Promise<ClusterModel> {
+    requireUpdatable(this)
+    const asked = optionsOf('update', options, WORK_CHECKS)
+    const source = this.#source(input)
+    const began = performance.now()
+    const assigned = await this.assign(source, { ...asked, descend: false })
+    const parts = await updatedParts(this, source, assigned, (performance.now() - began) / 1000)
+    const { centers, labels, facts, inner } = parts
+    return new ClusterModel(centers, labels, facts, { centers: inner, frame: this.state.frame })
   }
 
   /** The `r` components of a mixture that answer most for each vector, and their shares; all shares of a vector add up to 1. */

@@ -9,6 +9,8 @@ import type {
   PredictOptions,
   ScoreOptions,
   SilhouetteOptions,
+  SummaryOptions,
+  WorkOptions,
   WriteOptions,
 } from '../../src/index.ts'
 import * as library from '../../src/index.ts'
@@ -35,6 +37,7 @@ import { TAKEN } from './values.ts'
 export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 'constant' | 'internal'>> {
   const { device, vectors, images, model, mixture } = f
   const predict = options<PredictOptions>({ device }, { ...WATCH, descend: 'flag' })
+  const work = options<WorkOptions>({ device }, WATCH)
   const limits: OptionsOf<DeviceLimits> = {
     bufferBytes: 'whole',
     bindingBytes: 'whole',
@@ -56,6 +59,17 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
     SUBSPACE_ORDERS: 'constant',
     CODE_DISTANCES: 'constant',
     SEARCH_METRICS: 'constant',
+    normalize: [{ call: (v) => library.normalize(v), arguments: [argument('vectors', 'vectors', vectors)] }],
+    vectorsOf: [
+      {
+        call: (objects, pick, name) => library.vectorsOf(objects, pick, name),
+        arguments: [
+          argument('objects', 'none', [{ a: [1] }]),
+          argument('pick', 'none', (object?: { a: number[] } | null) => object?.a),
+          argument('name', 'none', () => 'x', { also: [...optional, 'function'] }),
+        ],
+      },
+    ],
     toArrays: [{ call: (v) => library.toArrays(v), arguments: [argument('vectors', 'none', vectors)] }],
     CentroidalError: 'internal',
     nearestName: 'internal',
@@ -75,6 +89,23 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
       {
         call: (v, r, o) => mixture.responsibilities(v, r, o),
         arguments: [argument('vectors', 'vectors', vectors), argument('r', 'none', 2), predict],
+      },
+      { call: (v, o) => model.transform(v, o), arguments: [argument('vectors', 'vectors', vectors), work] },
+      { call: (v, o) => model.update(v, o), arguments: [argument('vectors', 'vectors', vectors), work] },
+      {
+        call: (v, o) => model.summaries(v, o),
+        arguments: [
+          argument('vectors', 'vectors', vectors),
+          options<SummaryOptions>({ device }, { ...WATCH, count: 'whole or zero', names: 'none' }),
+        ],
+      },
+      {
+        call: (v, count, o) => model.nearestMembers(v, count, o),
+        arguments: [
+          argument('vectors', 'vectors', vectors),
+          argument('count', 'whole or zero', 2, { also: optional }),
+          work,
+        ],
       },
       { call: (path, o) => model.save(path, o), arguments: [folder, saveOptions] },
     ],
@@ -341,7 +372,8 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
 }
 
 function labelings(call: (a: ArrayLike<number>, b: ArrayLike<number>) => number): Call {
-  return { call, arguments: [argument('labels', 'none', [0, 1]), argument('truth', 'none', [1, 1])] }
+  const names = { also: ['array of text'] }
+  return { call, arguments: [argument('labels', 'none', [0, 1], names), argument('truth', 'none', [1, 1], names)] }
 }
 
 function rankings(call: typeof library.nsScore): Call {

@@ -36,8 +36,6 @@ export async function clustering(): Promise<void> {
   await library.cluster(rows, { clusters: 2 })
   // @ts-expect-error an option of another method
   await library.cluster(rows, { k: 2, method: 'lloyd', trees: 3 })
-  // @ts-expect-error options of a method need the method
-  await library.cluster(rows, { k: 2, trees: 3 })
   // @ts-expect-error not a value of the option
   await library.cluster(rows, { method: 'agm', criterion: 'aic' })
   // @ts-expect-error one vector is not a set of vectors
@@ -55,6 +53,13 @@ export async function clustering(): Promise<void> {
 export async function models(model: library.ClusterModel): Promise<void> {
   ;(await model.predict(rows, work)) satisfies Uint32Array
   ;(await model.assign(rows, { descend: undefined })).distances satisfies Float32Array
+  ;(await model.predict([1, 2], work)) satisfies number
+  ;(await model.predict(floats)) satisfies number
+  ;(await model.transform(rows, work)).data satisfies Float32Array
+  const summaries = await model.summaries(rows, { count: undefined, names: ['a'], ...work })
+  summaries[0].members[0].name satisfies string | undefined
+  ;(await model.nearestMembers(rows, 3, work)) satisfies Uint32Array[]
+  ;(await model.update(rows, work)).inertia satisfies number
   ;(await model.responsibilities(rows, 2, work)).shares satisfies Float32Array
   await model.save('folder', { files: undefined })
   ;(await library.loadModel('folder')).sizes satisfies Uint32Array
@@ -69,6 +74,16 @@ export function matrices(): void {
   library.matrix([1, 2], 1, 2).data satisfies Float32Array
   library.matrix([[1, 2], floats]).data satisfies Float32Array
   library.toArrays(library.matrix(floats, 2, 2)) satisfies number[][]
+  library.normalize(rows).data satisfies Float32Array
+  const documents = [{ embedding: floats, title: 'a' }]
+  library.vectorsOf(
+    documents,
+    ({ embedding }) => embedding,
+    ({ title }) => title,
+  ) satisfies library.VectorInput
+  // @ts-expect-error not a vector
+  library.vectorsOf(documents, ({ title }) => title)
+  library.adjustedRandIndex(floats, ['cat', 'dog']) satisfies number
   // @ts-expect-error the shape is missing
   library.matrix(floats)
   // @ts-expect-error bytes with a sign

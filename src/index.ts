@@ -68,7 +68,7 @@ export {
   nsScore,
   type RankingQuality,
 } from './metrics/ranking.ts'
-export { type NeighborLists, recallAt } from './metrics/recall.ts'
+export { type NeighborLists, overlapAt, recallAt } from './metrics/recall.ts'
 export {
   type ScoreOptions,
   SILHOUETTE_EXACT_ROWS,

@@ -1,15 +1,9 @@
 /** The public door: everything else is free to change. */
 
 export { cluster, clusterSteps } from './clustering/cluster.ts'
+export type { AnyClusterOptions, ClusterOptions, CommonOptions, StartChoice } from './clustering/cluster-options.ts'
 export type { MethodOption, MethodOptions, OptionOfMethod, SettingValue } from './clustering/method-options.ts'
-export {
-  type AnyClusterOptions,
-  CLUSTER_DEFAULTS,
-  type ClusterOptions,
-  type CommonOptions,
-  START_NAMES,
-  type StartChoice,
-} from './clustering/options.ts'
+export { CLUSTER_DEFAULTS, START_NAMES } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Machines } from './clustering/remote-owners.ts'
 export type { ClusterStep } from './clustering/run-once.ts'

@@ -13,9 +13,9 @@ import { type DeviceSpeed, speedWords } from '../device/speed.ts'
 import type { CountCertainty } from '../models/certainty.ts'
 import type { ClusterModel } from '../models/model.ts'
 import { chunks, wideChunks } from '../vectors/frame.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { CHEAP_ROUND, secondsWords } from './method-choice.ts'
 import { UNKNOWN_SPEED } from './method-task.ts'
-import type { AnyClusterOptions } from './options.ts'
 import { METHODS, type MethodName } from './presets.ts'
 
 const STABLE = 0.75

@@ -8,8 +8,8 @@ import { matrix } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
 import type { Device, RunControl } from '../device/contract.ts'
 import { isTuned, keepSpeed } from '../vectors/tuning.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { roundSeconds } from './method-choice.ts'
-import type { AnyClusterOptions } from './options.ts'
 import type { ClusterStep } from './run-once.ts'
 
 /** The loop of cluster.ts, which measures by this file. */

@@ -8,15 +8,10 @@ import { effectivePoints, requireDistinct } from '../vectors/distinct.ts'
 import { inspectVectors, largestInFrame, widenFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { automaticOptions, certaintyOf } from './automatic.ts'
+import type { AnyClusterOptions, ClusterOptions } from './cluster-options.ts'
 import { jointSpeed } from './method-choice.ts'
 import { resolveOnDevices } from './method-on-device.ts'
-import {
-  type AnyClusterOptions,
-  type ClusterOptions,
-  readOptions,
-  requireSparseOptions,
-  resolveOptions,
-} from './options.ts'
+import { readOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { bestBefore, checkResume, restartsLeft } from './resume.ts'

@@ -1,9 +1,10 @@
 /** The choice of `method: 'auto'` once the devices are open, by their speed. */
 import type { Device } from '../device/contract.ts'
 import { ensureClosuresMeasured, type Steps } from './closures-speed.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { chooseMethod, dependsOnSpeed, jointSpeed } from './method-choice.ts'
 import { methodTask, type Shape } from './method-task.ts'
-import { type AnyClusterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { type ResolvedOptions, resolveOptions } from './options.ts'
 
 /** `resolved`: the same options, checked before there was a device. It is the result if the device does not matter. */
 export async function resolveOnDevices(

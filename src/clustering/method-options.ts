@@ -116,17 +116,29 @@ export interface MethodOptions {
 
 /** Which of them each method takes; test/clustering/options.test.ts compares it with the tables of the methods. */
 export interface OptionOfMethod {
+  /** It has none. */
   readonly lloyd: never
+  /** Options of akm. */
   readonly akm: 'index' | 'trees' | 'branching' | 'checks' | 'precision'
+  /** Options of rakm. */
   readonly rakm: 'index' | 'trees' | 'branching' | 'checks' | 'precision' | 'keep' | 'reseed' | 'probe'
+  /** Options of hkm. */
   readonly hkm: 'branching' | 'nodeRounds'
+  /** Options of closures. */
   readonly closures: 'leafSize' | 'trees' | 'neighborhoods' | 'visits' | 'growth'
+  /** Options of closures-sharp. */
   readonly 'closures-sharp': 'leafSize' | 'trees' | 'neighborhoods' | 'visits' | 'growth' | 'batch' | 'fast'
+  /** Options of sharp. */
   readonly sharp: 'batch' | 'fast' | 'nearest'
+  /** Options of canopy. */
   readonly canopy: 'canopyRadius'
+  /** Options of minibatch. */
   readonly minibatch: 'batch'
+  /** Options of lvq. */
   readonly lvq: 'batch' | 'rate'
+  /** Options of egm. */
   readonly egm: 'criterion' | 'lambda' | 'tau' | 'sigma' | 'floor' | 'prior'
+  /** Options of agm. */
   readonly agm:
     | 'criterion'
     | 'lambda'
@@ -139,7 +151,9 @@ export interface OptionOfMethod {
     | 'sigma'
     | 'floor'
     | 'prior'
+  /** Options of gmm. */
   readonly gmm: 'sigma' | 'floor' | 'prior'
+  /** Options of bisecting. */
   readonly bisecting: 'inner' | 'queue' | 'nodeRounds' | 'refine' | 'batch'
 }
 

@@ -3,7 +3,7 @@ import { whole } from '../core/arguments.ts'
 import { badArgument, badOption } from '../core/errors.ts'
 import { deviceChoice } from '../vectors/device-choice.ts'
 import type { ShardChoice } from '../vectors/layout.ts'
-import type { AnyClusterOptions } from './options.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import type { Machines } from './remote-owners.ts'
 
 /** Shards of equal size where several devices share the work and nothing else is said: enough to deal them out evenly. */

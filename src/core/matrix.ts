@@ -3,9 +3,10 @@
  * Bytes stay bytes; nothing is widened until a kernel needs it.
  */
 
-import { badData, checkShape, isBigIntArray, numberList } from './arguments.ts'
+import { badData, checkShape, numberList } from './arguments.ts'
+import { allocated, castAdvice, checkedRow, shapeOfRows } from './array-rows.ts'
 import { checkedSource, trustedSource } from './checked-source.ts'
-import { CentroidalError, capital, show } from './errors.ts'
+import { capital, show } from './errors.ts'
 import { Narrowing } from './narrowing.ts'
 import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
@@ -109,14 +110,12 @@ export type VectorInput = Matrix | WideMatrix | SparseMatrix | VectorSource | re
  * matrix([[1, 2], [3, 4]]).data // => [1, 2, 3, 4]
  * ```
  */
-export function matrix<T extends VectorData>(data: T, rows: number, cols: number): Matrix<T>
-export function matrix(rows: readonly Vector[]): Matrix<Float32Array>
-export function matrix(data: Float64Array | readonly number[], rows: number, cols: number): Matrix<Float32Array>
-export function matrix(
-  data: VectorData | Float64Array | readonly number[] | readonly Vector[],
-  rows?: number,
-  cols?: number,
-): Matrix {
+export function matrix<T extends VectorData | Float64Array | readonly number[] | readonly Vector[]>(
+  data: T,
+  ...shape: T extends readonly Vector[] ? [] : [rows: number, cols: number]
+): Matrix<T extends VectorData ? T : Float32Array>
+export function matrix(data: unknown, ...shape: readonly [] | readonly [rows: number, cols: number]): Matrix {
+  const [rows, cols] = shape
   if (rows === undefined && cols === undefined && Array.isArray(data)) return matrixOfRows(data, 'the matrix')
   return shapedMatrix(data, rows as number, cols as number)
 }
@@ -134,7 +133,7 @@ function shapedMatrix(data: unknown, rows: number, cols: number): Matrix {
 /** Vectors in memory as a Matrix; `thing` names them in errors. */
 export function toMatrix(input: unknown, thing: string): Matrix {
   if (Array.isArray(input)) return matrixOfRows(input, thing)
-  return isWideMatrix(input) ? matrix(input.data as Float64Array, input.rows, input.cols) : denseMatrix(input, thing)
+  return isWideMatrix(input) ? shapedMatrix(input.data, input.rows, input.cols) : denseMatrix(input, thing)
 }
 
 function matrixOfRows(input: readonly unknown[], thing: string): Matrix<Float32Array> {
@@ -170,13 +169,6 @@ function checkMatrixShape(data: unknown, fits: boolean, rows: number, cols: numb
   const { length } = data as VectorData
   if (length === rows * cols) return
   throw badData(`${length} numbers do not make ${rows} rows of ${cols} columns (${rows * cols} needed).`)
-}
-
-/** Other integers are widened: as bytes, those below 0 or above 255 would become other numbers. */
-function castAdvice(data: unknown): string {
-  return ArrayBuffer.isView(data) && !(data instanceof DataView) && !isBigIntArray(data)
-    ? ', such as Float32Array.from(data)'
-    : ''
 }
 
 function isWideData(value: unknown): value is Float64Array | readonly number[] {
@@ -308,68 +300,6 @@ function refusingSource(
     },
     read64: async (start, end) => read64(start, end),
   })
-}
-
-function shapeOfRows(input: unknown, name: string): { rows: readonly unknown[]; cols: number } {
-  if (!Array.isArray(input)) {
-    throw badData(
-      `${capital(name)} is ${shown(input)}: give a Matrix ({ data, rows, cols }), a SparseMatrix, an array of arrays of numbers, or a source with read(start, end).`,
-    )
-  }
-  if (input.length === 0) throw badData(`${capital(name)} is empty: give at least one row of at least one number.`)
-  const [first] = input
-  if (typeof first === 'number') {
-    throw badData(
-      `${capital(name)} is an array of ${input.length} numbers: give an array of arrays, one for each vector, such as [[1, 2], [3, 4]], or matrix(data, rows, cols).`,
-    )
-  }
-  const cols = rowLength(first, 0, name)
-  if (cols === 0) throw badData(`Row 0 of ${name} is empty: give at least one number in each row.`)
-  return { rows: input, cols }
-}
-
-/** Says what is wrong with an object that looks like a matrix. */
-function shown(input: unknown): string {
-  if (ArrayBuffer.isView(input)) return `${show(input)} without a shape`
-  const data = typeof input === 'object' && input !== null ? (input as { data?: unknown }).data : undefined
-  if (data === undefined) return show(input)
-  const cure = castAdvice(data) && ', which is not taken: give it as Float32Array.from(data)'
-  return `an object whose data is ${show(data)}${cure}`
-}
-
-function rowLength(row: unknown, i: number, name: string): number {
-  if (Array.isArray(row)) return row.length
-  if (ArrayBuffer.isView(row) && !(row instanceof DataView) && !isBigIntArray(row)) {
-    return (row as Float32Array).length
-  }
-  throw badData(`Row ${i} of ${name} is ${show(row)}: give an array of numbers.`)
-}
-
-/** Text, null and holes would become 0 or NaN in a typed array without a word. */
-function checkedRow(row: unknown, i: number, cols: number, name: string): ArrayLike<number> {
-  const length = rowLength(row, i, name)
-  if (length !== cols) {
-    throw badData(`Row ${i} of ${name} has ${length} numbers, row 0 has ${cols}: all rows need the same length.`)
-  }
-  if (ArrayBuffer.isView(row)) return row as Float32Array
-  const values = row as readonly unknown[]
-  for (let j = 0; j < cols; j++) {
-    if (typeof values[j] === 'number') continue
-    throw badData(`Row ${i} of ${name} holds ${show(values[j])} in column ${j}: give a number, or remove the row.`)
-  }
-  return values as readonly number[]
-}
-
-function allocated(rows: number, cols: number, name: string): Float32Array {
-  try {
-    return new Float32Array(rows * cols)
-  } catch (cause) {
-    throw new CentroidalError(
-      'out-of-memory',
-      `${capital(name)} has ${rows} x ${cols} numbers, more than can be allocated: give fewer rows, or a source.`,
-      { cause },
-    )
-  }
 }
 
 /** The whole source in memory. */

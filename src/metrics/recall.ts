@@ -42,7 +42,7 @@ export function recallAt(found: NeighborLists, truth: NeighborLists, r: number):
 }
 
 /**
- * n-recall@n: the share of the n true nearest neighbours that are among the first n found, over all queries. Benchmarks of
+ * n-recall\@n: the share of the n true nearest neighbours that are among the first n found, over all queries. Benchmarks of
  * approximate search call it recall too; {@link recallAt} looks for the nearest one only.
  *
  * @example

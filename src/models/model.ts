@@ -210,12 +210,14 @@ export class ClusterModel {
    * The cluster of each vector: of the nearest centre, where the tree leads if there is one; for mixtures the likeliest. Of a
    * single vector, such as `[1, 2]`, it is a number.
    */
-  async predict(vector: Vector, options?: PredictOptions): Promise<number>
-  async predict(input: VectorInput, options?: PredictOptions): Promise<Uint32Array>
-  async predict(input: VectorInput | Vector, options: PredictOptions = {}): Promise<Uint32Array | number> {
-    if (!isNumberList(input)) return (await this.assign(input as VectorInput, options)).labels
+  async predict<Input extends VectorInput | Vector>(
+    input: Input,
+    options: PredictOptions = {},
+  ): Promise<Input extends Vector ? number : Uint32Array> {
+    type Found = Input extends Vector ? number : Uint32Array
+    if (!isNumberList(input)) return (await this.assign(input as VectorInput, options)).labels as Found
     const { labels } = await this.assign([input], options)
-    return labels[0]
+    return labels[0] as Found
   }
 
   /** The cluster of each vector, and how far its centre is. */
@@ -246,11 +248,12 @@ export class ClusterModel {
   }
 
   /**
-   * The `count` vectors nearest to the centre of each cluster, nearest first: row numbers of `input`. {@link summaries} has
+   * The `count` vectors nearest to the centre of each cluster, nearest first: row numbers of `input`. {@link ClusterModel.summaries} has
    * their distances and names too.
    */
   async nearestMembers(input: VectorInput, count: number, options: WorkOptions = {}): Promise<Uint32Array[]> {
-    const summaries = await this.summaries(input, { ...options, count })
+    const work = optionsOf('nearestMembers', options, WORK_CHECKS)
+    const summaries = await this.summaries(input, { ...work, count })
     return summaries.map(({ members }) => Uint32Array.from(members, ({ row }) => row))
   }
 

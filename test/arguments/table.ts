@@ -6,38 +6,22 @@ import type {
   DeviceOptions,
   NeighborOptions,
   PartitionTreeOptions,
-  PredictOptions,
   ScoreOptions,
   SilhouetteOptions,
-  SummaryOptions,
-  WorkOptions,
   WriteOptions,
 } from '../../src/index.ts'
 import * as library from '../../src/index.ts'
 import { clusterCall } from './cluster-calls.ts'
 import type { Fixtures } from './fixtures.ts'
 import { machineCalls } from './machine-calls.ts'
-import {
-  argument,
-  type Call,
-  ENDLESS,
-  folder,
-  HUGE,
-  missing,
-  type OptionsOf,
-  optional,
-  options,
-  saveOptions,
-  WATCH,
-} from './places.ts'
+import { modelCalls } from './model-calls.ts'
+import { argument, type Call, ENDLESS, HUGE, missing, type OptionsOf, optional, options, WATCH } from './places.ts'
 import { searchCalls } from './search-calls.ts'
 import { sweepCalls } from './sweep-calls.ts'
 import { TAKEN } from './values.ts'
 
 export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 'constant' | 'internal'>> {
-  const { device, vectors, images, model, mixture } = f
-  const predict = options<PredictOptions>({ device }, { ...WATCH, descend: 'flag' })
-  const work = options<WorkOptions>({ device }, WATCH)
+  const { device, vectors, images, model } = f
   const limits: OptionsOf<DeviceLimits> = {
     bufferBytes: 'whole',
     bindingBytes: 'whole',
@@ -83,32 +67,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
       },
     ],
     ...sweepCalls(f),
-    ClusterModel: [
-      { call: (v, o) => model.predict(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },
-      { call: (v, o) => model.assign(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },
-      {
-        call: (v, r, o) => mixture.responsibilities(v, r, o),
-        arguments: [argument('vectors', 'vectors', vectors), argument('r', 'none', 2), predict],
-      },
-      { call: (v, o) => model.transform(v, o), arguments: [argument('vectors', 'vectors', vectors), work] },
-      { call: (v, o) => model.update(v, o), arguments: [argument('vectors', 'vectors', vectors), work] },
-      {
-        call: (v, o) => model.summaries(v, o),
-        arguments: [
-          argument('vectors', 'vectors', vectors),
-          options<SummaryOptions>({ device }, { ...WATCH, count: 'whole or zero', names: 'none' }),
-        ],
-      },
-      {
-        call: (v, count, o) => model.nearestMembers(v, count, o),
-        arguments: [
-          argument('vectors', 'vectors', vectors),
-          argument('count', 'whole or zero', 2, { also: optional }),
-          work,
-        ],
-      },
-      { call: (path, o) => model.save(path, o), arguments: [folder, saveOptions] },
-    ],
+    ...modelCalls(f),
     readSavedText: [
       {
         call: async (path, name) => {
@@ -314,6 +273,16 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
       {
         call: (q, i) => library.judgeRankings([{ query: q, images: i }], new Map([[0, 7], [1, 7]])), // biome-ignore format: one line
         arguments: [argument('query', 'none', 0, { also: ['zero'] }), argument('images', 'whole numbers', [0, 1])],
+      },
+    ],
+    overlapAt: [
+      {
+        call: (a, b, n) => library.overlapAt(a, b, n),
+        arguments: [
+          argument('found', 'none', { rows: 1, cols: 1, data: [1] }),
+          argument('truth', 'none', { rows: 1, cols: 1, data: [1] }),
+          argument('n', 'none', 1),
+        ],
       },
     ],
     recallAt: [

@@ -17,7 +17,7 @@ beforeAll(async () => {
 async function result(...args: string[]): Promise<Record<string, unknown>> {
   const ended = await runInside(...args)
   if (ended.code !== 0) throw new Error(ended.stderr)
-  return jsonLines(ended.stdout).at(-1) as Record<string, unknown>
+  return jsonLines(ended).at(-1) as Record<string, unknown>
 }
 
 async function refusal(...args: string[]): Promise<string> {

@@ -1,7 +1,7 @@
 /** Whether a run relocates clusters: the option, or its default. */
 import { badOption } from '../../core/errors.ts'
 import { isMatrix } from '../../core/matrix.ts'
-import type { AnyClusterOptions } from '../options.ts'
+import type { AnyClusterOptions } from '../cluster-options.ts'
 import { METHODS, type MethodName } from '../presets.ts'
 
 /** Numbers of all vectors that one process may be asked to read by default, where the vectors come in shards. */

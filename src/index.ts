@@ -70,15 +70,8 @@ export {
   silhouette,
 } from './metrics/silhouette.ts'
 export type { CountCertainty } from './models/certainty.ts'
-export {
-  ClusterModel,
-  loadModel,
-  MODEL_VERSION,
-  type ModelFacts,
-  type Prediction,
-  type PredictOptions,
-  type Responsibilities,
-} from './models/model.ts'
+export { ClusterModel, loadModel, MODEL_VERSION, type ModelFacts, type PredictOptions } from './models/model.ts'
+export type { Prediction, Responsibilities } from './models/prediction.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './models/stats.ts'
 export type { ClusterMember, ClusterSummary, SummaryOptions } from './models/summaries.ts'
 export {
@@ -112,5 +105,5 @@ export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type Sea
 export { InvertedFile, type InvertedSearchOptions } from './search/inverted-file.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
 export { rerank } from './search/rerank.ts'
-export { type DeviceChoice, openDevice } from './vectors/device-choice.ts'
+export { type DeviceChoice, type OwnDevice, openDevice } from './vectors/device-choice.ts'
 export type { WorkOptions } from './vectors/work-options.ts'

@@ -14,6 +14,7 @@ import {
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
+import { packedFolder } from '../data/packed-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
 import { withDevice } from '../vectors/device-choice.ts'
@@ -21,6 +22,7 @@ import type { Frame } from '../vectors/frame.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { CountCertainty } from './certainty.ts'
 import { predictClusters } from './predict.ts'
+import type { Prediction, Responsibilities } from './prediction.ts'
 import { predictShares } from './responsibilities.ts'
 import type { ResumeArrays } from './resume-arrays.ts'
 import type { IterationStats, StopReason } from './stats.ts'
@@ -95,24 +97,6 @@ export interface PredictOptions extends WorkOptions {
 const CHECKS: OptionChecks<PredictOptions> = {
   ...WORK_CHECKS,
   descend: flag,
-}
-
-/** Clusters of vectors, and how far their centres are. */
-export interface Prediction {
-  /** The cluster of each vector. */
-  readonly labels: Uint32Array
-  /** Squared distance to the centre, in the input's units. Squares above 3.4028235e38, the largest float, become that. */
-  readonly distances: Float32Array
-}
-
-/** How vectors are shared among the components of a mixture. */
-export interface Responsibilities {
-  /** Components of each vector, the most responsible first: n x r. */
-  readonly components: Uint32Array
-  /** What part of the vector each of them has: n x r. */
-  readonly shares: Float32Array
-  /** Log of the density of the mixture at each vector. */
-  readonly logLikelihoods: Float32Array
 }
 
 /**
@@ -298,6 +282,14 @@ export class ClusterModel {
     await saveFolder(folder, this.folderContents(), options)
   }
 
+  /**
+   * The files that {@link ClusterModel.save} writes, in one zip archive. For pages, which have no folders: hand it out as a
+   * download, and give the file to {@link loadModel}.
+   */
+  toBytes(): Uint8Array<ArrayBuffer> {
+    return packedFolder(this.folderContents())
+  }
+
   #resumeContents(): Pick<ModelContents, 'resume' | 'resumeState'> {
     if (this.resumeState === undefined) return {}
     const { arrays, ...resume } = this.resumeState
@@ -330,7 +322,7 @@ export class ClusterModel {
 export const clusterModel = instance(ClusterModel, 'give a model from cluster() or loadModel().')
 
 /**
- * Loads what {@link ClusterModel.save} or `centroidal cluster --out` wrote.
+ * Loads what {@link ClusterModel.save} or `centroidal cluster --out` wrote; or {@link ClusterModel.toBytes}, as a Blob or a File.
  *
  * @example
  * ```ts
@@ -342,9 +334,13 @@ export const clusterModel = instance(ClusterModel, 'give a model from cluster() 
  * model.centers.rows // => 3
  * const labels = await model.predict(vectors)
  * labels.length // => 100
+ *
+ * // In a page: a file to download, and to be chosen again.
+ * const copy = await loadModel(new Blob([model.toBytes()]))
+ * copy.distortion === model.distortion // => true
  * ```
  */
-export async function loadModel(folder: string): Promise<ClusterModel> {
+export async function loadModel(folder: string | Blob): Promise<ClusterModel> {
   return modelFrom(await loadFolder(folder, MODEL_KIND))
 }
 

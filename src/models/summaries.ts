@@ -3,7 +3,7 @@ import { list, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { VectorSource } from '../core/matrix.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
-import type { Prediction } from './model.ts'
+import type { Prediction } from './prediction.ts'
 
 /** What can be asked of {@link ClusterModel.summaries}. */
 export interface SummaryOptions extends WorkOptions {

@@ -6,7 +6,8 @@
 import { badOption } from '../core/errors.ts'
 import { type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
 import { intoFrame, outOfFrame, wideChunks } from '../vectors/frame.ts'
-import type { ClusterModel, ModelFacts, Prediction } from './model.ts'
+import type { ClusterModel, ModelFacts } from './model.ts'
+import type { Prediction } from './prediction.ts'
 
 export function requireUpdatable({ sigmas, facts }: ClusterModel): void {
   if (sigmas === undefined) return

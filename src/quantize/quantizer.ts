@@ -5,6 +5,7 @@ import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import { packedFolder } from '../data/packed-folder.ts'
 import { quantizerFolder, quantizerKind, readQuantizerFolder } from '../data/quantizer-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { DeviceInfo } from '../device/contract.ts'
@@ -149,6 +150,11 @@ export class Quantizer {
     await saveFolder(folder, this.folderContents(), options)
   }
 
+  /** The files that `save` writes, in one zip archive: for pages, which have no folders. `loadQuantizer` takes it as a Blob. */
+  toBytes(): Uint8Array<ArrayBuffer> {
+    return packedFolder(this.folderContents())
+  }
+
   /** @internal What `save` writes. */
   folderContents(): FolderContents {
     const { cols, frame, ranges, codewords, rotation, offset, books } = this.codec
@@ -183,7 +189,7 @@ export class Quantizer {
 export const trainedQuantizer = instance(Quantizer, 'give a quantizer from trainQuantizer() or loadQuantizer().')
 
 /**
- * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote.
+ * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote; or {@link Quantizer.toBytes}, as a Blob or a File.
  *
  * @example
  * ```ts
@@ -195,7 +201,7 @@ export const trainedQuantizer = instance(Quantizer, 'give a quantizer from train
  * quantizer.codeBytes // => 1
  * ```
  */
-export async function loadQuantizer(folder: string): Promise<Quantizer> {
+export async function loadQuantizer(folder: string | Blob): Promise<Quantizer> {
   return quantizerFrom(await loadFolder(folder, QUANTIZER_KIND))
 }
 

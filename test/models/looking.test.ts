@@ -6,11 +6,13 @@ import {
   cluster,
   type Device,
   loadModel,
+  loadQuantizer,
   matrix,
   normalize,
   openDevice,
   sparseMatrix,
   toArrays,
+  trainQuantizer,
   vectorsOf,
 } from '../../src/index.ts'
 import { failure } from '../data/failure.ts'
@@ -144,6 +146,29 @@ describe('update', () => {
     const mixture = await cluster(vectors, { k: 2, method: 'gmm', device })
     expect(await failure(() => mixture.update(vectors, { device }))).toMatch(/mixtures are not updated/)
   })
+})
+
+test('a model and a quantizer in one file, as pages save them', async () => {
+  for (const each of [model, await cluster(vectors, { k: 2, method: 'gmm', device })]) {
+    const copy = await loadModel(new File([each.toBytes()], 'model.zip'))
+    expect([copy.labels, copy.centers, copy.facts, copy.weights]).toEqual([
+      ...[each.labels, each.centers, each.facts, each.weights],
+    ])
+  }
+  const quantizer = await trainQuantizer(vectors, { type: 'ck', m: 2, codewords: 8, device })
+  const other = await loadQuantizer(new Blob([quantizer.toBytes()]))
+  expect((await other.encode(vectors, { device })).data).toEqual((await quantizer.encode(vectors, { device })).data)
+  const bytes = model.toBytes()
+  bytes[Math.floor(bytes.length / 2)] ^= 1
+  expect(await failure(() => loadModel(new File([bytes], 'broken.zip')))).toMatch(/^bad-file: .*broken\.zip/)
+  expect(await failure(() => loadQuantizer(new Blob([model.toBytes()])))).toMatch(/^bad-file: /)
+  expect(await failure(() => loadModel(new Blob(['text'])))).toMatch(/^bad-file: /)
+})
+
+test('a device of one block is closed at its end', async () => {
+  const opened = await openDevice({ kind: 'cpu', threads: 1 })
+  await opened[Symbol.asyncDispose]()
+  expect(await failure(() => cluster(vectors, { k: 2, device: opened }))).toMatch(/^device-lost: /)
 })
 
 test('normalize brings rows to length one', () => {

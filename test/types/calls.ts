@@ -62,6 +62,7 @@ export async function models(model: library.ClusterModel): Promise<void> {
   ;(await model.update(rows, work)).inertia satisfies number
   ;(await model.responsibilities(rows, 2, work)).shares satisfies Float32Array
   await model.save('folder', { files: undefined })
+  ;(await library.loadModel(new Blob([model.toBytes()]))) satisfies library.ClusterModel
   ;(await library.loadModel('folder')).sizes satisfies Uint32Array
   // @ts-expect-error no such option
   await model.predict(rows, { metric: 'cosine' })
@@ -128,6 +129,7 @@ function floatsOf(): library.Matrix<Float32Array> {
   return library.matrix(floats, 2, 2)
 }
 
-async function using_(opened: Device): Promise<void> {
+async function using_(opened: library.OwnDevice): Promise<void> {
+  opened satisfies AsyncDisposable & Device
   await opened.close()
 }

@@ -327,6 +327,7 @@ class WebGpuDevice implements Device, GpuTarget {
     this.#timer ??= setTimeout(() => this.#submit(), 0)
   }
 
+  [Symbol.asyncDispose] = (): Promise<void> => this.close()
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -93,7 +93,8 @@ function usageSentence({ code, message }: CommanderError, command?: Command): st
   const flags = command?.options.flatMap(({ long }) => (long ? [long] : [])) ?? []
   const [, suggested] = /\(Did you mean (.*)\?\)/.exec(message) ?? []
   const meant = suggested ?? nearestName(named, flags)
-  const cure = meant === undefined ? `${help} shows what there is.` : `did you mean ${meant}? ${help} lists all.`
+  const lists = command === undefined ? '' : ` ${help} lists all.`
+  const cure = meant === undefined ? `${help} shows what there is.` : `did you mean ${meant}?${lists}`
   switch (code) {
     case 'commander.unknownOption':
       return `There is no option ${named}: ${cure}`

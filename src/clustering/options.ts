@@ -111,7 +111,7 @@ function anything<T>(value: unknown, thing: string): T {
 
 /** Centres as a matrix, whatever they were given as. */
 function givenStart(value: unknown, thing: string): ResolvedStart {
-  if (Array.isArray(value) || isWideMatrix(value)) return toMatrix(value, 'the centres to start from')
+  if (Array.isArray(value) || isWideMatrix(value)) return toMatrix(value, 'the given centres')
   return anything(value, thing)
 }
 

@@ -1,6 +1,7 @@
 /** What models do with vectors, for the table of calls. */
 
 import type { PredictOptions, SummaryOptions, WorkOptions } from '../../src/index.ts'
+import * as library from '../../src/index.ts'
 import type { Fixtures } from './fixtures.ts'
 import { argument, type Call, folder, optional, options, saveOptions, WATCH } from './places.ts'
 
@@ -8,6 +9,18 @@ export function modelCalls({ device, vectors, model, mixture }: Fixtures): Reado
   const predict = options<PredictOptions>({ device }, { ...WATCH, descend: 'flag' })
   const work = options<WorkOptions>({ device }, WATCH)
   return {
+    normalize: [{ call: (v) => library.normalize(v), arguments: [argument('vectors', 'vectors', vectors)] }],
+    vectorsOf: [
+      {
+        call: (objects, pick, name) => library.vectorsOf(objects, pick, name),
+        arguments: [
+          argument('objects', 'none', [{ a: [1] }]),
+          argument('pick', 'none', (object?: { a: number[] } | null) => object?.a),
+          argument('name', 'none', () => 'x', { also: [...optional, 'function'] }),
+        ],
+      },
+    ],
+    toArrays: [{ call: (v) => library.toArrays(v), arguments: [argument('vectors', 'none', vectors)] }],
     ClusterModel: [
       { call: (v, o) => model.predict(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },
       { call: (v, o) => model.assign(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },

@@ -43,18 +43,6 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
     SUBSPACE_ORDERS: 'constant',
     CODE_DISTANCES: 'constant',
     SEARCH_METRICS: 'constant',
-    normalize: [{ call: (v) => library.normalize(v), arguments: [argument('vectors', 'vectors', vectors)] }],
-    vectorsOf: [
-      {
-        call: (objects, pick, name) => library.vectorsOf(objects, pick, name),
-        arguments: [
-          argument('objects', 'none', [{ a: [1] }]),
-          argument('pick', 'none', (object?: { a: number[] } | null) => object?.a),
-          argument('name', 'none', () => 'x', { also: [...optional, 'function'] }),
-        ],
-      },
-    ],
-    toArrays: [{ call: (v) => library.toArrays(v), arguments: [argument('vectors', 'none', vectors)] }],
     CentroidalError: 'internal',
     nearestName: 'internal',
     cluster: [

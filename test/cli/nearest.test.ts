@@ -92,7 +92,7 @@ test('a mistyped option points to the nearest one and to the help of its command
   expect(await refusal('evaluate', 'neighbours', 'x.npy', '--xyzzyx')).toBe(
     'There is no option --xyzzyx: centroidal evaluate neighbours --help shows what there is.',
   )
-  expect(await refusal('nearest', 'a.npy')).toBe(
+  expect(await refusal('nearest', 'a.npy', '--out', 'b.npy')).toBe(
     'Say which queries: the command needs it, and centroidal nearest --help shows how.',
   )
 })

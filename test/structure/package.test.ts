@@ -1,6 +1,7 @@
 /** The package as others get it: packed, installed in an empty folder, used as library, as types and as a command. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checked } from '../../wasm/build/checked.js'
@@ -87,7 +88,7 @@ describe('the packed package', () => {
 
   test('works without its optional packages, and names the one that is missing', () => {
     // What a user has who installs nothing else: the packages above, in a folder of their own.
-    const alone = join(folder, 'alone')
+    const alone = mkdtempSync(join(tmpdir(), 'centroidal-alone-'))
     const modules = join(alone, 'node_modules')
     mkdirSync(modules, { recursive: true })
     cpSync(installed, join(modules, 'centroidal'), { recursive: true })
@@ -115,6 +116,7 @@ describe('the packed package', () => {
     const cli = [join(modules, 'centroidal/dist/cli.js'), 'cluster', 'points.csv', '-k', '2', '--json']
     expect(run(process.execPath, cli, alone)).toContain('"type":"result"')
     expect(readFileSync(join(installed, 'dist/THIRD-PARTY.txt'), 'utf8')).toMatch(/^commander .* \(MIT\)$/m)
+    rmSync(alone, { recursive: true })
   }, 60_000)
 
   test('asks only for packages that its files import', () => {

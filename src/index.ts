@@ -101,6 +101,7 @@ export {
 export type { Ranking } from './retrieval/inverted-file.ts'
 export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
 export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
+export { faissBytes } from './search/faiss.ts'
 export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'
 export { InvertedFile, type InvertedSearchOptions } from './search/inverted-file.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'

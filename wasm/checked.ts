@@ -69,3 +69,18 @@ export function checkedFill(to: usize, value: u8, bytes: usize): void {
   check(to, bytes)
   memory.fill(to, value, bytes)
 }
+
+export function checkedAtomicLoad<T>(address: usize): T {
+  check(address, sizeof<T>())
+  return atomic.load<T>(address)
+}
+
+export function checkedAtomicStore<T>(address: usize, value: T): void {
+  check(address, sizeof<T>())
+  atomic.store<T>(address, value)
+}
+
+export function checkedWait<T>(address: usize, expected: T, timeout: i64): i32 {
+  check(address, sizeof<T>())
+  return atomic.wait<T>(address, expected, timeout)
+}

@@ -1,5 +1,5 @@
 /** What the host calls besides kernels, and functions that are exported so that the compiler does not inline them. */
-export { scoreRowsByEight, scoreRowsByFour } from './score-rows'
+export { scoreRowByPanels, scoreRowsByEight, scoreRowsByFour } from './score-rows'
 
 /** First byte that no static data uses. */
 export function heapBase(): usize {

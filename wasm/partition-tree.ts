@@ -4,10 +4,12 @@
  * to split. A node is three words: first member, end, and the member at which to split.
  */
 import { GrowNodesArgs, NODE_WORDS, QUANTIZED_LENGTH } from './build/assembly/arguments'
-import { dotBytes, quantizeRow } from './quantized-rows'
-import { BYTES, describeDense, Rows } from './rows'
+import { dotBytes, dotFourBytes, quantizeRow } from './quantized-rows'
+import { describeDense, Rows } from './rows'
+import { risingFloat, risingInteger, selectKeys } from './select'
 import { dotProduct, loadFour, madd } from './simd'
 import { touchRow } from './touch'
+import { isRoutedInIntegers } from './tree-top'
 
 /** Rows that are asked for ahead of their turn. */
 const AHEAD: u32 = 8
@@ -22,35 +24,76 @@ function mix(a: u32, b: u32, c: u32): u32 {
 
 /**
  * Items are nodes. All points are the sample where there are no more than `sample`, else it is drawn
- * with replacement. Equal points give a zero direction, which splits by number. along: f32 [n], by slot.
+ * with replacement. Equal points give a zero direction, which splits by number. keys: u64 [n], by slot.
  */
 export function growNodes(start: u32, end: u32, scratch: usize, args: GrowNodesArgs): void {
+  if (args.planes !== 0) {
+    growTop(scratch, args)
+    return
+  }
   if (args.most > 0) {
     growSubtrees(start, end, scratch, args)
     return
   }
   const seed = args.seed
+  const members = args.members
+  const keys = args.keys
   for (let node = start; node < end; node++) {
     const at = args.nodes + ((<usize>(node * NODE_WORDS)) << 2)
     const from = load<u32>(at)
     const to = load<u32>(at, 4)
     const rank = load<u32>(at, 8)
-    splitNode(scratch, args, args.points, args.members, args.along, from, to, rank, seed, mix(seed, node, 77))
+    for (let slot = <usize>from; slot < <usize>to; slot++)
+      store<u64>(keys + (slot << 3), load<u32>(members + (slot << 2)))
+    splitNode(scratch, args, args.points, keys, from, to, rank, seed, mix(seed, node, 77), true)
+    for (let slot = <usize>from; slot < <usize>to; slot++)
+      store<u32>(members + (slot << 2), load<u32>(keys + (slot << 3)))
   }
 }
 
-/** The points and members are those of all nodes, or copies of one node's. */
+/**
+ * The first levels, over the members of one node: a sample. Its third word is the number of cells, a power of two. Of each
+ * split the plane is kept, by which `routeRows` sends all points to their cells: the direction, as integers or floats, and
+ * what points on the far side reach at least. Planes are numbered as in a heap, from 1 on.
+ */
+function growTop(scratch: usize, args: GrowNodesArgs): void {
+  const points = args.points
+  const members = args.members
+  const keys = args.keys
+  const width = (<usize>points.stride) << 2
+  const count = load<u32>(args.nodes, 4)
+  const cells = load<u32>(args.nodes, 8)
+  for (let i: usize = 0; i < <usize>count; i++) store<u64>(keys + (i << 3), load<u32>(members + (i << 2)))
+  for (let level: u32 = 0; (<u32>1) << level < cells; level++) {
+    const nodes = (<u32>1) << level
+    const seed = mix(args.seed, level, 5)
+    for (let node: u32 = 0; node < nodes; node++) {
+      const from = <u32>((<u64>count * node) >> level)
+      const to = <u32>((<u64>count * (node + 1)) >> level)
+      const rank = <u32>((<u64>count * (2 * node + 1)) >> (level + 1))
+      splitNode(scratch, args, points, keys, from, to, rank, seed, mix(seed, node, 77), true)
+      let least: u32 = u32.MAX_VALUE
+      for (let slot = <usize>rank; slot < <usize>to; slot++) least = min(least, load<u32>(keys + (slot << 3), 4))
+      const number = <usize>(nodes + node)
+      store<u32>(args.thresholds + (number << 2), least)
+      const direction = scratch + (isRoutedInIntegers(points) ? args.meanAt : args.directionAt)
+      memory.copy(args.planes + number * width, direction, width)
+    }
+  }
+}
+
+/** The points are those of all nodes, or copies of one node's. The lower half of a key is the number of a point. */
 function splitNode(
   scratch: usize,
   args: GrowNodesArgs,
   points: Rows,
-  members: usize,
-  along: usize,
+  keys: usize,
   from: u32,
   to: u32,
   rank: u32,
   seed: u32,
   drawn: u32,
+  far: bool,
 ): void {
   const size = to - from
   if (size < 2) return
@@ -61,17 +104,18 @@ function splitNode(
   const direction = scratch + args.directionAt
   const sampled = scratch + args.sampledAt
   const count = min(size, sample)
-  gatherSample(points, members, from, size, count, sample, seed, mean, sampled)
+  gatherSample(points, keys, from, size, count, sample, seed, mean, sampled)
   // Any sampled point off the mean begins; which one is drawn makes trees differ.
-  let first = drawn % count
-  for (let tried: u32 = 1; tried < count && isZero(sampled + <usize>first * width, width); tried++) {
-    first = (first + 1) % count
+  for (let turn: u32 = 0; turn < count; turn++) {
+    memory.copy(direction, sampled + <usize>((drawn + turn) % count) * width, width)
+    if (dotProduct(direction, 0, direction, stride) > 0) break
   }
-  memory.copy(direction, sampled + <usize>first * width, width)
   const steps = args.steps
   for (let step: u32 = 0; step < steps; step++) powerStep(sampled, count, stride, direction, mean)
-  projectMembers(points, members, from, to, size <= sample, sampled, direction, mean, along)
-  selectRank(members, along, from, to, rank)
+  if (size <= sample) projectSample(sampled, keys, from, to, stride, direction)
+  else if (isRoutedInIntegers(points)) projectBytes(points, keys, from, to, direction, mean, far)
+  else projectRows(points, keys, from, to, direction, far)
+  selectKeys(keys, from, to, rank, scratch + args.pivotsAt)
 }
 
 /**
@@ -84,8 +128,7 @@ function growSubtrees(start: u32, end: u32, scratch: usize, args: GrowNodesArgs)
   const x = points.data
   const bytes = points.bytes
   const rows = scratch + args.rowsAt
-  const places = scratch + args.placesAt
-  const along = scratch + args.distancesAt
+  const keys = scratch + args.placesAt
   const numbers = scratch + args.numbersAt
   const copies = describeDense(scratch + args.viewAt, rows, points.kind, points.stride)
   for (let node = start; node < end; node++) {
@@ -97,14 +140,14 @@ function growSubtrees(start: u32, end: u32, scratch: usize, args: GrowNodesArgs)
     let touched: u32 = 0
     for (let i: u32 = 0; i < size; i++)
       touched += touchRow(x + <usize>load<u32>(own + ((<usize>i) << 2)) * bytes, bytes)
-    store<u32>(along, touched)
+    store<u32>(keys, touched)
     for (let i: u32 = 0; i < size; i++) {
       memory.copy(rows + <usize>i * bytes, x + <usize>load<u32>(own + ((<usize>i) << 2)) * bytes, bytes)
-      store<u32>(places + ((<usize>i) << 2), i)
+      store<u64>(keys + ((<usize>i) << 3), i)
     }
-    growBelow(scratch, args, copies, places, along, 0, size, load<u32>(at, 8), mix(args.seed, from, 0))
+    growBelow(scratch, args, copies, keys, 0, size, load<u32>(at, 8), mix(args.seed, from, 0))
     for (let i: usize = 0; i < <usize>size; i++) {
-      store<u32>(own + (i << 2), load<u32>(numbers + ((<usize>load<u32>(places + (i << 2))) << 2)))
+      store<u32>(own + (i << 2), load<u32>(numbers + ((<usize>load<u32>(keys + (i << 3))) << 2)))
     }
   }
 }
@@ -114,8 +157,7 @@ function growBelow(
   scratch: usize,
   args: GrowNodesArgs,
   points: Rows,
-  members: usize,
-  along: usize,
+  keys: usize,
   from: u32,
   to: u32,
   cells: u32,
@@ -124,54 +166,81 @@ function growBelow(
   if (cells < 2) return
   const left = (cells + 1) >> 1
   const rank = from + <u32>floor((<f64>(to - from) * <f64>left) / <f64>cells + 0.5)
-  splitNode(scratch, args, points, members, along, from, to, rank, seed, mix(seed, from, cells))
-  growBelow(scratch, args, points, members, along, from, rank, left, seed)
-  growBelow(scratch, args, points, members, along, rank, to, cells - left, seed)
+  splitNode(scratch, args, points, keys, from, to, rank, seed, mix(seed, from, cells), false)
+  growBelow(scratch, args, points, keys, from, rank, left, seed)
+  growBelow(scratch, args, points, keys, rank, to, cells - left, seed)
 }
 
-/** Where each member lies along the direction. */
-function projectMembers(
+/** The row of the point whose key this is. */
+function rowOf(points: Rows, keys: usize, slot: u32): usize {
+  return points.at(load<u32>(keys + ((<usize>slot) << 3)))
+}
+
+/** Rows that lie all over memory are asked for ahead of their turn. */
+function touchAhead(points: Rows, keys: usize, slot: u32, to: u32): u32 {
+  const stop = min(to, slot + 2 * AHEAD)
+  let touched: u32 = 0
+  for (let next = slot + AHEAD; next < stop; next++) touched += touchRow(rowOf(points, keys, next), points.bytes)
+  return touched
+}
+
+/** Where the rows of a small node lie along the direction: they are the sample. */
+function projectSample(rows: usize, keys: usize, from: u32, to: u32, stride: u32, direction: usize): void {
+  const width = (<usize>stride) << 2
+  for (let slot = from; slot < to; slot++) {
+    const value = dotProduct(rows + <usize>(slot - from) * width, 0, direction, stride)
+    store<u32>(keys + ((<usize>slot) << 3), risingFloat(value), 4)
+  }
+}
+
+function projectRows(points: Rows, keys: usize, from: u32, to: u32, direction: usize, far: bool): void {
+  for (let slot = from; slot < to; slot++) {
+    const place = keys + ((<usize>slot) << 3)
+    if (far && ((slot - from) & (AHEAD - 1)) === 0) store<u32>(place, touchAhead(points, keys, slot, to), 4)
+    const value = dotProduct(rowOf(points, keys, slot), points.kind, direction, points.stride)
+    store<u32>(place, risingFloat(value), 4)
+  }
+}
+
+/** Bytes times integers: a third of the work of turning every byte into a float. Four rows share the loads of the direction. */
+function projectBytes(
   points: Rows,
-  members: usize,
+  keys: usize,
   from: u32,
   to: u32,
-  atHand: bool,
-  rows: usize,
   direction: usize,
   integers: usize,
-  along: usize,
+  far: bool,
 ): void {
-  const x = points.data
-  const bytes = points.bytes
-  const kind = points.kind
   const stride = points.stride
-  const width = (<usize>stride) << 2
-  // Bytes times integers: a third of the work of turning every byte into a float.
-  const asIntegers = kind === BYTES && stride < 8000 && !atHand
-  if (asIntegers) quantizeRow(direction, 0, stride, QUANTIZED_LENGTH, integers)
-  let touched: u32 = 0
-  for (let slot = from; slot < to; slot++) {
-    if (((slot - from) & (AHEAD - 1)) === 0) {
-      const stop = min(to, slot + 2 * AHEAD)
-      for (let next = slot + AHEAD; next < stop; next++) {
-        touched += touchRow(x + <usize>load<u32>(members + ((<usize>next) << 2)) * bytes, bytes)
-      }
-      store<u32>(along + ((<usize>slot) << 2), touched)
-    }
-    const place = (<usize>slot) << 2
-    const row = x + <usize>load<u32>(members + place) * bytes
-    let value: f32
-    if (atHand) value = dotProduct(rows + <usize>(slot - from) * width, 0, direction, stride)
-    else if (asIntegers) value = <f32>dotBytes(row, integers, stride)
-    else value = dotProduct(row, kind, direction, stride)
-    store<f32>(along + place, value)
+  quantizeRow(direction, 0, stride, QUANTIZED_LENGTH, integers)
+  let slot = from
+  for (; slot + 4 <= to; slot += 4) {
+    const place = keys + ((<usize>slot) << 3)
+    if (far && ((slot - from) & (AHEAD - 1)) === 0) store<u32>(place, touchAhead(points, keys, slot, to), 4)
+    const dots = dotFourBytes(
+      rowOf(points, keys, slot),
+      rowOf(points, keys, slot + 1),
+      rowOf(points, keys, slot + 2),
+      rowOf(points, keys, slot + 3),
+      integers,
+      stride,
+    )
+    store<u32>(place, risingInteger(i32x4.extract_lane(dots, 0)), 4)
+    store<u32>(place, risingInteger(i32x4.extract_lane(dots, 1)), 12)
+    store<u32>(place, risingInteger(i32x4.extract_lane(dots, 2)), 20)
+    store<u32>(place, risingInteger(i32x4.extract_lane(dots, 3)), 28)
+  }
+  for (; slot < to; slot++) {
+    const value = dotBytes(rowOf(points, keys, slot), integers, stride)
+    store<u32>(keys + ((<usize>slot) << 3), risingInteger(value), 4)
   }
 }
 
 /** Sampled rows as floats, less their mean. */
 function gatherSample(
   points: Rows,
-  members: usize,
+  keys: usize,
   from: u32,
   size: u32,
   count: u32,
@@ -186,7 +255,7 @@ function gatherSample(
   memory.fill(mean, 0, width)
   for (let s: u32 = 0; s < count; s++) {
     const slot = from + (size <= sample ? s : mix(seed, from, s) % size)
-    const row = points.at(load<u32>(members + ((<usize>slot) << 2)))
+    const row = rowOf(points, keys, slot)
     const to = rows + <usize>s * width
     for (let column: u32 = 0; column < stride; column += 4) {
       const place = (<usize>column) << 2
@@ -203,13 +272,6 @@ function gatherSample(
       v128.store(to, f32x4.sub(v128.load(to), center))
     }
   }
-}
-
-function isZero(row: usize, width: usize): bool {
-  for (let place: usize = 0; place < width; place += 16) {
-    if (v128.any_true(f32x4.ne(v128.load(row + place), f32x4.splat(0)))) return false
-  }
-  return true
 }
 
 /** direction = sum of (row . direction) row, brought to length one. */
@@ -242,49 +304,4 @@ function powerStep(rows: usize, count: u32, stride: u32, direction: usize, sum: 
   for (let place: usize = 0; place < width; place += 16) {
     v128.store(direction + place, f32x4.mul(v128.load(sum + place), scale))
   }
-}
-
-/** True if what stands at slot i comes before value and point: smaller, or equal with a lower number. */
-function before(members: usize, along: usize, i: u32, value: f32, point: u32): bool {
-  const own = load<f32>(along + ((<usize>i) << 2))
-  return own < value || (own === value && load<u32>(members + ((<usize>i) << 2)) < point)
-}
-
-function after(members: usize, along: usize, i: u32, value: f32, point: u32): bool {
-  const own = load<f32>(along + ((<usize>i) << 2))
-  return own > value || (own === value && load<u32>(members + ((<usize>i) << 2)) > point)
-}
-
-/** Hoare's selection: afterwards everything before `rank` comes before everything from it on. */
-function selectRank(members: usize, along: usize, from: u32, to: u32, rank: u32): void {
-  if (rank <= from || rank >= to) return
-  let low: i32 = from
-  let high: i32 = to - 1
-  while (low < high) {
-    const middle = (<usize>(low + ((high - low) >> 1))) << 2
-    const value = load<f32>(along + middle)
-    const point = load<u32>(members + middle)
-    let i = low
-    let j = high
-    while (i <= j) {
-      while (before(members, along, i, value, point)) i++
-      while (after(members, along, j, value, point)) j--
-      if (i > j) break
-      swapWords(members, i, j)
-      swapWords(along, i, j)
-      i++
-      j--
-    }
-    if (<i32>rank <= j) high = j
-    else if (<i32>rank >= i) low = i
-    else return
-  }
-}
-
-function swapWords(base: usize, i: u32, j: u32): void {
-  const left = base + ((<usize>i) << 2)
-  const right = base + ((<usize>j) << 2)
-  const word = load<u32>(left)
-  store<u32>(left, load<u32>(right))
-  store<u32>(right, word)
 }

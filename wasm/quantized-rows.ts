@@ -171,6 +171,53 @@ export function dotBytes(row: usize, other: usize, stride: u32): i32 {
   return i32x4.extract_lane(pairs, 0) + i32x4.extract_lane(pairs, 1)
 }
 
+/** One row against four others. */
+export function dotsOneByFour(row: usize, r0: usize, r1: usize, r2: usize, r3: usize, wide: u32): v128 {
+  let a = i32x4.splat(0)
+  let b = a
+  let c = a
+  let d = a
+  const end = row + ((<usize>wide) << 1)
+  while (row < end) {
+    const values = v128.load(row)
+    a = i32x4.add(a, i32x4.dot_i16x8_s(values, v128.load(r0)))
+    b = i32x4.add(b, i32x4.dot_i16x8_s(values, v128.load(r1)))
+    c = i32x4.add(c, i32x4.dot_i16x8_s(values, v128.load(r2)))
+    d = i32x4.add(d, i32x4.dot_i16x8_s(values, v128.load(r3)))
+    row += 16
+    r0 += 16
+    r1 += 16
+    r2 += 16
+    r3 += 16
+  }
+  return sumsOfFour(a, b, c, d)
+}
+
+/** Dot products of four rows of bytes with a row of integers. */
+export function dotFourBytes(r0: usize, r1: usize, r2: usize, r3: usize, other: usize, stride: u32): v128 {
+  let a = i32x4.splat(0)
+  let b = a
+  let c = a
+  let d = a
+  let column: usize = 0
+  for (; column + 8 <= <usize>stride; column += 8) {
+    const integers = v128.load(other)
+    a = i32x4.add(a, i32x4.dot_i16x8_s(v128.load8x8_u(r0 + column), integers))
+    b = i32x4.add(b, i32x4.dot_i16x8_s(v128.load8x8_u(r1 + column), integers))
+    c = i32x4.add(c, i32x4.dot_i16x8_s(v128.load8x8_u(r2 + column), integers))
+    d = i32x4.add(d, i32x4.dot_i16x8_s(v128.load8x8_u(r3 + column), integers))
+    other += 16
+  }
+  if (column < <usize>stride) {
+    const integers = v128.load(other)
+    a = i32x4.add(a, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(v128.load32_zero(r0 + column)), integers))
+    b = i32x4.add(b, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(v128.load32_zero(r1 + column)), integers))
+    c = i32x4.add(c, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(v128.load32_zero(r2 + column)), integers))
+    d = i32x4.add(d, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(v128.load32_zero(r3 + column)), integers))
+  }
+  return sumsOfFour(a, b, c, d)
+}
+
 /** The scale in which no sum of a point with any centre can leave 32 bits. 0 where there is none. */
 export function scaleOf(row: usize, kind: u32, stride: u32, longest: f32): f32 {
   // 255 * sqrt(stride) bounds the length of bytes.

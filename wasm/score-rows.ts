@@ -86,3 +86,43 @@ export function scoreRowsByFour(
   v128.store(out, c, 32)
   v128.store(out, d, 48)
 }
+
+/** Scores of one row against four panels of 8, `panelBytes` apart: out[32]. Each is the same sum as in scoreRowsByEight. */
+export function scoreRowByPanels(row: usize, panel: usize, panelBytes: usize, stride: u32, out: usize): void {
+  let second = panel + panelBytes
+  let third = second + panelBytes
+  let fourth = third + panelBytes
+  let a0 = v128.load(panel)
+  let a1 = v128.load(panel, 16)
+  let b0 = v128.load(second)
+  let b1 = v128.load(second, 16)
+  let c0 = v128.load(third)
+  let c1 = v128.load(third, 16)
+  let d0 = v128.load(fourth)
+  let d1 = v128.load(fourth, 16)
+  const end = row + ((<usize>stride) << 2)
+  while (row < end) {
+    panel += 32
+    second += 32
+    third += 32
+    fourth += 32
+    const value = v128.load32_splat(row)
+    a0 = madd(value, v128.load(panel), a0)
+    a1 = madd(value, v128.load(panel, 16), a1)
+    b0 = madd(value, v128.load(second), b0)
+    b1 = madd(value, v128.load(second, 16), b1)
+    c0 = madd(value, v128.load(third), c0)
+    c1 = madd(value, v128.load(third, 16), c1)
+    d0 = madd(value, v128.load(fourth), d0)
+    d1 = madd(value, v128.load(fourth, 16), d1)
+    row += 4
+  }
+  v128.store(out, a0)
+  v128.store(out, a1, 16)
+  v128.store(out, b0, 32)
+  v128.store(out, b1, 48)
+  v128.store(out, c0, 64)
+  v128.store(out, c1, 80)
+  v128.store(out, d0, 96)
+  v128.store(out, d1, 112)
+}

@@ -146,11 +146,19 @@ export function squaredLength(row: usize, kind: u32, stride: u32): f32 {
 
 /** -|c|^2 / 2 times a scale, summed in 64 bits: what the score of a centre starts from. */
 export function startScore(row: usize, stride: u32, scale: f32): f32 {
-  let squares: f64 = 0
-  for (let column: usize = 0; column < (<usize>stride) << 2; column += 4) {
-    const value = <f64>load<f32>(row + column)
-    squares += value * value
+  let low = f64x2.splat(0)
+  let high = low
+  for (let column: usize = 0; column < (<usize>stride) << 2; column += 16) {
+    const values = v128.load(row + column)
+    const a = f64x2.promote_low_f32x4(values)
+    const b = f64x2.promote_low_f32x4(
+      i8x16.shuffle(values, values, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7),
+    )
+    low = f64x2.add(low, f64x2.mul(a, a))
+    high = f64x2.add(high, f64x2.mul(b, b))
   }
+  const sums = f64x2.add(low, high)
+  const squares = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1)
   return <f32>(squares * -0.5 * <f64>scale)
 }
 
@@ -228,4 +236,10 @@ export function scoreFourByEight(points: usize, panel: usize, stride: u32, out: 
   v128.store(out, c1, 80)
   v128.store(out, d0, 96)
   v128.store(out, d1, 112)
+}
+
+/** Bytes of a table of 16 by indices below 16. */
+export function lookUp(table: v128, indices: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) return i8x16.relaxed_swizzle(table, indices)
+  return i8x16.swizzle(table, indices)
 }

@@ -97,8 +97,8 @@ function noise(rows: number, cols: number, seed: number): Matrix {
 
 const PLAIN: ClusterOptions = { method: 'lloyd', tolerance: 0, relocate: false, seed: 1, start: 'random' }
 
-export async function measureOverhead(store: string, url: string): Promise<Row> {
-  const options = { ...PLAIN, k: 8, iterations: 60 }
+export async function measureOverhead(store: string, url: string, rounds: number): Promise<Row> {
+  const options = { ...PLAIN, k: 64, iterations: rounds }
   const { traffic } = await run({ url, vectors: noise(2400, 4, 1), workers: 3, threads: 1, options })
   // The first round waits for workers.
   const seconds = traffic.slice(1).map((each) => each.seconds)

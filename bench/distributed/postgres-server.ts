@@ -13,8 +13,10 @@ const NOBODY = 65534
 
 export interface TestStore {
   readonly url: string
-  /** Ends the server at once and starts it again on the same data and port. */
+  /** Starts the server again on the same data and port. */
   restart(): Promise<void>
+  /** The same after a crash, which may lose what was written last. */
+  crash(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -52,6 +54,10 @@ export async function startPostgres(): Promise<TestStore> {
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async restart() {
+      await end('SIGINT')
+      await start()
+    },
+    async crash() {
       await end('SIGQUIT')
       await start()
     },

@@ -22,7 +22,7 @@ export async function startRedis(...flags: string[]): Promise<TestStore> {
   if (program === undefined) {
     const url = process.env.REDIS_URL
     if (url === undefined) throw new Error('There is no redis-server and REDIS_URL is not set')
-    return { url, restart: async () => {}, stop: async () => {} }
+    return { url, restart: async () => {}, crash: async () => {}, stop: async () => {} }
   }
   const folder = mkdtempSync(join(tmpdir(), 'centroidal-redis-'))
   const port = await freePort()
@@ -40,11 +40,11 @@ export async function startRedis(...flags: string[]): Promise<TestStore> {
       started.once('exit', (code) => reject(new Error(`${program} ended with ${code}: ${said}`)))
     })
   }
-  const end = async (): Promise<void> => {
+  const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
     const running = child
     if (running === undefined || running.exitCode !== null) return
     const ended = new Promise((resolve) => running.once('exit', resolve))
-    running.kill('SIGTERM')
+    running.kill(signal)
     await ended
   }
   await start()
@@ -52,6 +52,10 @@ export async function startRedis(...flags: string[]): Promise<TestStore> {
     url: `redis://127.0.0.1:${port}`,
     async restart() {
       await end()
+      await start()
+    },
+    async crash() {
+      await end('SIGKILL')
       await start()
     },
     async stop() {

@@ -3,6 +3,9 @@ import { runCommandLine } from './command-line.ts'
 import { exitCodeOf, tellFailure } from './failures.ts'
 import { Session } from './session.ts'
 
+/** Milliseconds for which a process may outlive its command. */
+const LINGER = 2000
+
 async function main(args: readonly string[]): Promise<void> {
   const session = new Session(args)
   // What Node thinks of the libraries below is nothing a user of a command can act on.
@@ -14,6 +17,8 @@ async function main(args: readonly string[]): Promise<void> {
   process.on('uncaughtException', fail)
   process.on('unhandledRejection', fail)
   process.exitCode = await runCommandLine(args, session)
+  // A connection to a store that is away may leave timers behind.
+  setTimeout(() => process.exit(), LINGER).unref()
 }
 
 await main(process.argv.slice(2))

@@ -56,12 +56,13 @@ export interface ClusterOptions extends MethodOptions {
   /**
    * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (greedy k-means++, on a sample of
    * at least 16,384 points and 20 for each cluster), `parallel` (k-means||, the same idea in few passes over all points),
-   * `tree` (cells of a partition tree), `sample` (a clustering of a sample by the same method, with up to 64 points for each
-   * cluster and a quarter of all at most), `hkm` (leaves of a tree of small k-means), `bisecting` (the same, always in two), or a
+   * `tree` (cells of a partition tree), `sample` (a clustering of a sample by the same method: up to 64 points for each
+   * cluster and a quarter of all at most; for closures and closures-sharp a quarter of all, if that is large enough to begin
+   * from a sample itself), `hkm` (leaves of a tree of small k-means), `bisecting` (the same, always in two), or a
    * matrix of centres. If the matrix has fewer than k rows, the other centres are chosen by greedy k-means++ in addition to
    * these. Methods that find the number of clusters begin with `all` points, with a number of centres, or with
    * given ones. Default `auto`: what suits the method (closures and
-   * closures-sharp begin from a sample if there are more than 131,072 points and 256 for each cluster), else greedy k-means++ on a sample that takes less than a fifth of the
+   * closures-sharp begin from a sample if there are at least 131,072 points and 192 for each cluster), else greedy k-means++ on a sample that takes less than a fifth of the
    * run, or k-means|| if that sample would be too small.
    */
   readonly start?: StartChoice

@@ -17,7 +17,7 @@ import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts
 import type { Machines, RowValues, RunDescription } from './remote-owners.ts'
 import { arraysToResume, exactMixture, sameMethod, withBest } from './resume.ts'
 import { createRunState, type RunState, replaceCenters, type StartName, writeCenters } from './run-state.ts'
-import { beginsFromSample, type SampledPoints, sampleStart } from './sample-start.ts'
+import { beginsFromSample, type SampledPoints, sampleStart, samplesPay } from './sample-start.ts'
 import { chooseStart, completeCenters, type Start, samplePoints } from './seeding.ts'
 import { Team } from './team.ts'
 import { meansFromLabels } from './updates/mean.ts'
@@ -25,6 +25,8 @@ import { labelNearest } from './weightless.ts'
 
 /** A sample may always take this many rounds, even if `iterations` is lower: they are cheap. */
 const ROUNDS_OF_SAMPLE = 10
+/** Most rounds of a sample that began from a sample itself: what is left then, all points settle better. */
+const ROUNDS_AFTER_SAMPLE = 4
 
 /** A round, with access to what stands after it; valid until the next step. */
 export interface ClusterStep extends IterationStats {
@@ -281,12 +283,13 @@ async function clusterSample(
     ...(signal && { signal }),
     ...(onProgress && { onProgress: (_, share) => onProgress('clustering a sample', share) }),
   }
+  const again = METHODS[resolved.method].start === 'tree' && samplesPay(points.rows, resolved.k)
   const run: RunOptions = {
     ...resolved,
     start: 'auto',
     weights,
     roundingError: 0,
-    iterations: Math.max(resolved.iterations, ROUNDS_OF_SAMPLE),
+    iterations: again ? ROUNDS_AFTER_SAMPLE : Math.max(resolved.iterations, ROUNDS_OF_SAMPLE),
   }
   return finished(runOnce(points, run, told, { restart, from: undefined, best: undefined }, began))
 }

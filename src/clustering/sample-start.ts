@@ -16,8 +16,10 @@ import { PointStore } from '../vectors/points.ts'
 import { type RunState, writeCenters } from './run-state.ts'
 import { sampleByWeight, sampleSource } from './sample.ts'
 
-/** Points of the sample for each cluster. */
+/** Points for each cluster of a sample that is clustered without another one. */
 const PER_CLUSTER = 64
+/** Fewer than this many are too few to begin with by default. */
+const LEAST_PER_CLUSTER = 48
 /** The least number of points worth taking a sample of. */
 const MANY_POINTS = 2 ** 17
 /** The largest sample is this share of the points: it must cost little against all of them. */
@@ -49,7 +51,12 @@ export function beginsFromSample({ points, k }: RunState): boolean {
   const { rows, layout } = points
   if (layout.separate) return false
   if (layout.domains.length > 1) return rows * MOST_SHARE >= 2 * k
-  return rows >= MANY_POINTS && rows * MOST_SHARE >= PER_CLUSTER * k
+  return samplesPay(rows, k)
+}
+
+/** Whether so many points, in one domain, begin from a sample by default. */
+export function samplesPay(rows: number, k: number): boolean {
+  return rows >= MANY_POINTS && rows * MOST_SHARE >= LEAST_PER_CLUSTER * k
 }
 
 /**
@@ -65,7 +72,7 @@ export async function sampleStart(
   const { points, k, seed, weights, control, device } = state
   const { unit, type } = points.frame
   const random = stream(seed, 'sample start', restart)
-  const size = Math.min(sampleSize(state), roomFor(state))
+  const size = Math.min(sampleSize(state, inLeaves), roomFor(state))
   const { indices, weights: sampled } = sampleByWeight(random, points.rows, weights, size)
   if (indices === undefined || indices.length < k) return undefined
   const source = await sampleSource(points, indices, control.signal)
@@ -87,9 +94,13 @@ export async function sampleStart(
   }
 }
 
-/** The number of points in the sample. */
-function sampleSize({ points, k }: RunState): number {
-  return Math.max(2 * k, Math.min(PER_CLUSTER * k, Math.floor(points.rows * MOST_SHARE)))
+/**
+ * The number of points in the sample. `again`: the method begins from samples by default. Where a sample of the largest share is large enough to begin from a sample itself, that
+ * one is taken: each sample then settles what it can tell, at the cost of a few rounds over a quarter of the points.
+ */
+function sampleSize({ points, k }: RunState, again: boolean): number {
+  const most = Math.floor(points.rows * MOST_SHARE)
+  return again && samplesPay(most, k) ? most : Math.max(2 * k, Math.min(PER_CLUSTER * k, most))
 }
 
 /** The most points of a sample. Depends on the largest buffer only: results must not depend on how much memory a device has. */

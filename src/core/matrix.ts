@@ -154,14 +154,24 @@ export function toSource(input: VectorInput, name = 'the input'): VectorSource {
   return matrixSource(m, name)
 }
 
+/** Numbers of the sources that were made of a matrix. */
+const held = new WeakMap<VectorSource, VectorData>()
+
+/** All numbers of a source that lies in memory, for those who would read single rows of it. */
+export function heldNumbers(source: VectorSource): VectorData | undefined {
+  return held.get(source)
+}
+
 function matrixSource(m: Matrix, name: string): VectorSource {
-  return trustedSource({
+  const source = trustedSource({
     rows: m.rows,
     cols: m.cols,
     type: elementType(m.data),
     name,
     read: async (start, end) => rowsOf(m, start, end),
   })
+  held.set(source, m.data)
+  return source
 }
 
 /** A checked sparse matrix as a source. */

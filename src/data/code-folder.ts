@@ -4,13 +4,22 @@ import { COUNT } from './folder-facts.ts'
 import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
 import type { FolderContents } from './folder-save.ts'
 import { badArray, listFile, matrixFile, savedMatrix, savedNumbers } from './saved-arrays.ts'
-import { record, whole, wrongValue } from './schema.ts'
+import { choice, optional, record, whole, wrongValue } from './schema.ts'
 
 export interface CodeArrays {
   readonly codes: Matrix
   readonly ids: Uint32Array
   /** The cluster of each code, in an inverted file. */
   readonly lists?: Uint32Array
+  /** What an inverted file keeps of each vector, if it does. */
+  readonly kept?: KeptArrays | undefined
+}
+
+export interface KeptArrays {
+  readonly bytes: Matrix
+  /** What bytes stand for, a number for each column. */
+  readonly offsets: Float32Array
+  readonly steps: Float32Array
 }
 
 /** Marks the end of lists that devices return, so it is no id. */
@@ -21,14 +30,14 @@ export function codeKind(
   version: number,
   folders: Readonly<Record<string, FolderKind>>,
 ): FolderKind {
-  const arrays = name === 'code index' ? ['codes', 'ids'] : ['codes', 'ids', 'lists']
+  const arrays = name === 'code index' ? ['codes', 'ids'] : ['codes', 'ids', 'lists', 'bytes', 'scale']
   return { json: 'model.json', name, version, arrays: (array) => arrays.includes(array), folders }
 }
 
 export function codeFolder(
   { name, version }: FolderKind,
   facts: object,
-  { codes, ids, lists }: CodeArrays,
+  { codes, ids, lists, kept }: CodeArrays,
   folders: Readonly<Record<string, FolderContents>>,
 ): FolderContents {
   return {
@@ -40,13 +49,26 @@ export function codeFolder(
       'codes.npy': matrixFile(codes),
       'ids.npy': listFile(ids),
       ...(lists ? { 'lists.npy': listFile(lists) } : {}),
+      ...(kept ? { 'bytes.npy': matrixFile(kept.bytes), 'scale.npy': matrixFile(scaleRows(kept)) } : {}),
     },
     folders,
   }
 }
 
+function scaleRows({ offsets, steps }: KeptArrays): Matrix {
+  const data = new Float32Array(2 * offsets.length)
+  data.set(offsets)
+  data.set(steps, offsets.length)
+  return { data, rows: 2, cols: offsets.length }
+}
+
 const indexFacts = record({ size: whole(0, 2 ** 32 - 1) })
-const fileFacts = record({ size: whole(0, 2 ** 32 - 1), clusters: COUNT })
+const fileFacts = record({
+  size: whole(0, 2 ** 32 - 1),
+  clusters: COUNT,
+  metric: optional(choice('inner-product')),
+  keep: optional(choice('bytes')),
+})
 
 /** `width` is the number of bytes of a code. */
 export async function readCodeIndex(saved: SavedFolder, width: number): Promise<CodeArrays> {
@@ -54,13 +76,24 @@ export async function readCodeIndex(saved: SavedFolder, width: number): Promise<
   return readCodes(saved, size, width)
 }
 
-/** `k` is the number of clusters. */
-export async function readInvertedFile(saved: SavedFolder, width: number, k: number): Promise<Required<CodeArrays>> {
+/** `k` is the number of clusters, `cols` that of dimensions. */
+export async function readInvertedFile(
+  saved: SavedFolder,
+  width: number,
+  { rows: k, cols }: Pick<Matrix, 'rows' | 'cols'>,
+): Promise<Required<CodeArrays> & { readonly metric: 'inner-product' | undefined }> {
   const at = `${saved.path}/model.json:`
-  const { size, clusters } = fileFacts(saved.facts, at)
+  const { size, clusters, metric, keep } = fileFacts(saved.facts, at)
   if (clusters !== k) throw wrongValue(`${at} clusters`, clusters, `that of the folder clusters, ${k},`)
   const lists = await savedNumbers(saved, 'lists', { length: size, limit: k })
-  return { ...(await readCodes(saved, size, width)), lists }
+  const kept = keep && (await readKept(saved, size, cols))
+  return { ...(await readCodes(saved, size, width)), lists, metric, kept }
+}
+
+async function readKept(saved: SavedFolder, size: number, cols: number): Promise<KeptArrays> {
+  const bytes = await savedMatrix(saved, 'bytes', { rows: size, cols, type: 'u8' })
+  const { data } = await savedMatrix(saved, 'scale', { rows: 2, cols })
+  return { bytes, offsets: Float32Array.from(data.subarray(0, cols)), steps: Float32Array.from(data.subarray(cols)) }
 }
 
 async function readCodes(saved: SavedFolder, size: number, width: number): Promise<CodeArrays> {

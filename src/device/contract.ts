@@ -224,6 +224,11 @@ export interface Device {
   copy(from: DeviceBuffer | BufferPart, to: DeviceBuffer | BufferPart): void
   /** @internal Runs work in the form this device knows. */
   run(work: Work, control?: RunControl): Promise<void>
+  /**
+   * @internal Runs short work on the calling thread before it returns, which saves handing it to others. False: it cannot be
+   * done now, because other work is running, or never here.
+   */
+  runAtOnce?(work: Work): boolean
   /** @internal Compiles what the work needs, all at the same time, and runs nothing. Absent where nothing is compiled. */
   prepare?(work: Work): Promise<void>
   /** @internal What a person who wonders about speed should know, such as shaders that could not be compiled. */

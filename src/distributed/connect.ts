@@ -12,6 +12,7 @@ import type { RemoteTraining, TrainingMachines } from '../quantize/trainer.ts'
 import type { ClusterEvent } from './cluster-events.ts'
 import { RemoteRun } from './coordinator.ts'
 import { type Lease, PROTOCOL, type RunBlob } from './messages.ts'
+import { pause } from './pause.ts'
 import { assignShards, encodeShards, type JobContext, readSample, type ShardWorkOptions } from './pool-jobs.ts'
 import { Queues } from './queues.ts'
 import { RemoteTrainingRun } from './remote-training.ts'
@@ -29,7 +30,7 @@ export interface ConnectOptions {
   readonly expire?: number
   /** Seconds after which a worker that does not answer loses its shards. Default 15; all processes should have the same. */
   readonly lock?: number
-  /** Seconds for which a store that cannot be reached is tried again when connecting. Default 5; later it is a minute. */
+  /** Seconds for which a store that cannot be reached is tried again. Default: 5 when connecting, 60 later. */
   readonly wait?: number
   /**
    * Bytes of commands that are kept in the store for workers that take over shards. Beyond, workers write the labels of their
@@ -77,6 +78,8 @@ export interface Connection {
 const DEFAULT_EXPIRE = 300
 const DEFAULT_LOCK = 15
 const DEFAULT_WAIT = 5
+/** Milliseconds in which queues are closed; a store may be away. */
+const CLOSE_PATIENCE = 2000
 /** Milliseconds between two reports that a store cannot be reached. */
 const UNREACHABLE_INTERVAL = 4500
 const DEFAULT_REDUCE = 2 ** 18
@@ -130,7 +133,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     await removeIdle(connection, expire)
     const run = randomId()
     const groups = blob.groups.length
-    const shards = new RunShards(store, queues, { run, groups, onEvent, expire })
+    const shards = new RunShards(store, queues, { run, groups, onEvent, expire, lock: connection.lock })
     try {
       const description = await shards.traffic.put('run', blob, true)
       await shards.open({ protocol: PROTOCOL, version: VERSION, run, groups, description, purpose })
@@ -140,7 +143,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       throw error
     }
   }
-  const jobs: JobContext = { store, queues, expire, onEvent, newId: randomId, groupShards }
+  const jobs: JobContext = { store, queues, expire, lock: connection.lock, onEvent, newId: randomId, groupShards }
   return {
     address,
     assign: (source, model, asked = {}) => assignShards(jobs, source, clusterModel(model, 'the model'), asked),
@@ -202,7 +205,7 @@ interface StoreOptions {
 
 export async function connectStore(
   url: string,
-  { expire = DEFAULT_EXPIRE, lock = DEFAULT_LOCK, wait = DEFAULT_WAIT, onUnreachable = () => {} }: StoreOptions,
+  { expire = DEFAULT_EXPIRE, lock = DEFAULT_LOCK, wait, onUnreachable = () => {} }: StoreOptions,
 ): Promise<Connection> {
   const { disk } = platform
   if (disk === undefined) throw new CentroidalError('bad-option', 'A page cannot connect to a store: use Node.')
@@ -216,8 +219,8 @@ export async function connectStore(
     told = Date.now()
     onUnreachable(why, seconds)
   }
-  const connecting = { name: address.shown, patience: wait * 1000, onUnreachable: tell }
-  const working = { ...connecting, patience: Math.max(wait * 1000, PATIENCE) }
+  const connecting = { name: address.shown, patience: (wait ?? DEFAULT_WAIT) * 1000, onUnreachable: tell }
+  const working = { ...connecting, patience: wait === undefined ? PATIENCE : wait * 1000 }
   const store =
     address.kind === 'redis'
       ? await (await import('./redis-store.ts')).openRedis(url, Math.ceil(20 * expire), connecting, working)
@@ -233,7 +236,7 @@ export async function connectStore(
       address: address.shown,
       lock: lock * 1000,
       async close() {
-        await queues.close()
+        await Promise.race([queues.close(), pause(CLOSE_PATIENCE)])
         await store.close()
       },
     }

@@ -25,7 +25,7 @@ import type { BlockDelta, CenterDelta, SumsDelta } from './deltas.ts'
 import { checkShard, type ShardEntry } from './manifest.ts'
 
 /** Coordinators and workers of other versions are refused: results could differ. */
-export const PROTOCOL = 2
+export const PROTOCOL = 3
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const RUN_ID = /^[0-9a-f]{16}$/
@@ -54,7 +54,7 @@ export type Lease = ReturnType<typeof checkLease>
 /** A job of the queue of a worker in a run. */
 export const checkCommand = record({
   run: text(RUN_ID),
-  kind: choice('task', 'stop', 'end', 'release'),
+  kind: choice('task', 'stop', 'end', 'release', 'report'),
   seq: whole(0, MOST),
   groups: list(whole(0, 1_000_000)),
   payload: optional(checkPlace),
@@ -64,7 +64,19 @@ export const checkCommand = record({
 })
 export type Command = ReturnType<typeof checkCommand>
 
-const REPORTS = ['own', 'answer', 'stopped', 'left', 'failed', 'refused', 'idle', 'reduced', 'unreduced'] as const
+const REPORTS = [
+  'own',
+  /** All groups that the worker holds. */
+  'holds',
+  'answer',
+  'stopped',
+  'left',
+  'failed',
+  'refused',
+  'idle',
+  'reduced',
+  'unreduced',
+] as const
 
 /** A job of the queue of the coordinator. */
 export const checkReport = record({

@@ -35,6 +35,8 @@ export interface RunShardsOptions {
   readonly onEvent: (event: ClusterEvent) => void
   /** Seconds after which a run whose coordinator is gone is removed. */
   readonly expire: number
+  /** Milliseconds after which a worker that does not answer loses its shards. */
+  readonly lock: number
 }
 
 export function noAnswer(): CentroidalError {

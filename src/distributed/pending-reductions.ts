@@ -22,6 +22,11 @@ export class PendingReductions {
     this.places.catch(() => {})
   }
 
+  /** Numbers of the jobs that nobody has answered. */
+  get missing(): number[] {
+    return Array.from({ length: this.#count }, (_, job) => job).filter((job) => !this.#found.has(job))
+  }
+
   /** A job may be answered twice, with the same sums. */
   take({ seq, job, answer, error, name }: Report): void {
     if (seq !== this.#seq || job === undefined || job >= this.#count) return

@@ -11,10 +11,10 @@ export interface Performer {
 
 /** Rounds of a clustering. */
 export class ClusterPerformer implements Performer {
-  readonly #context: OwnerContext
+  readonly #context: OwnerContext & { readonly held: (group: number) => boolean }
   #owned: OwnedGroups[] = []
 
-  constructor(context: OwnerContext) {
+  constructor(context: OwnerContext & { readonly held: (group: number) => boolean }) {
     this.#context = context
   }
 
@@ -29,15 +29,17 @@ export class ClusterPerformer implements Performer {
 
   /** The groups of a command, in as few parts as they were opened in. */
   async #ownedFor(command: Command): Promise<OwnedGroups[]> {
+    const { blob, held } = this.#context
     const wanted = new Set(command.groups)
+    const asked = (owned: OwnedGroups): boolean => owned.groups.every((group) => wanted.has(group))
+    // Those that are not asked for now have answered before others joined them; they come again with the next command.
     const useful = (owned: OwnedGroups): boolean =>
-      owned.groups.every((group) => wanted.has(group)) && owned.canFollow(command)
+      owned.canFollow(command) && (asked(owned) || owned.groups.every((group) => held(group) && !wanted.has(group)))
     for (const owned of this.#owned) if (!useful(owned)) owned.free()
     this.#owned = this.#owned.filter(useful)
-    const held = new Set(this.#owned.flatMap(({ groups }) => groups))
-    const { blob } = this.#context
-    const missing = command.groups.filter((group) => !held.has(group) && group < blob.groups.length)
+    const known = new Set(this.#owned.flatMap(({ groups }) => groups))
+    const missing = command.groups.filter((group) => !known.has(group) && group < blob.groups.length)
     if (missing.length > 0) this.#owned.push(await OwnedGroups.open(this.#context, missing))
-    return this.#owned
+    return this.#owned.filter(asked)
   }
 }

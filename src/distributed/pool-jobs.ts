@@ -28,6 +28,8 @@ export interface JobContext {
   readonly store: BlobStore
   readonly queues: Queues
   readonly expire: number
+  /** Milliseconds. */
+  readonly lock: number
   readonly onEvent: (event: ClusterEvent) => void
   readonly newId: () => string
   readonly groupShards: (rows: readonly number[]) => number[][]
@@ -115,13 +117,13 @@ function files(answers: readonly JobAnswer[]): ShardOutput[] {
 
 /** In the order of the groups. */
 async function runJob(
-  { store, queues, expire, onEvent, newId, groupShards }: JobContext,
+  { store, queues, expire, lock, onEvent, newId, groupShards }: JobContext,
   given: JobWithoutGroups,
   { signal, onProgress }: ShardWorkOptions,
 ): Promise<JobAnswer[]> {
   const run = newId()
   const job: ShardJob = { ...given, groups: groupShards(given.shards.map(({ rows }) => rows)) }
-  const shards = new RunShards(store, queues, { run, groups: job.groups.length, onEvent, expire })
+  const shards = new RunShards(store, queues, { run, groups: job.groups.length, onEvent, expire, lock })
   // Groups that were not begun go to workers that come later.
   shards.onIdle = () => {
     shards.rebalance().catch(() => {})

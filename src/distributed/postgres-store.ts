@@ -1,12 +1,22 @@
 /** Blobs in PostgreSQL, in a schema of their own. */
 import type { Pool, PoolClient } from 'pg'
 import { optionalPackage } from '../data/optional-package.ts'
-import { type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
+import { pause } from './pause.ts'
+import { ANSWER_PATIENCE, type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 /** BullMQ keeps a connection for each queue that is listened to. */
 const MOST_CONNECTIONS = 24
+/** Milliseconds after which a server that does not answer counts as away. */
+const TIMES = { keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: ANSWER_PATIENCE }
+/** Milliseconds in which connections are ended. */
+const END_PATIENCE = 2000
 /** Pieces that are read with one query. */
 const AT_ONCE = 8
+/**
+ * Seconds for which a queue waits to be told of a job. After an error BullMQ would wait for an hour, and nobody is told of jobs
+ * that were released or whose worker died.
+ */
+const LONGEST_WAIT = 2
 /** Of the advisory lock under which the schema is made. */
 const LOCK = 0x63656e74
 
@@ -29,17 +39,19 @@ export async function openPostgres(url: string, connecting: Patience, working: P
     'A store in PostgreSQL',
     'bullmq pg',
   )
-  const common = { connectionString: url, keepAlive: true, max: MOST_CONNECTIONS, connectionTimeoutMillis: 10_000 }
+  const common = { connectionString: url, ...TIMES, max: MOST_CONNECTIONS }
   // BullMQ loads pg itself only where there is `require`, so it gets pools, which have to name its schema.
   const queues = new pg.Pool({ ...common, options: '-c search_path=bullmq' })
   const pool: Pool = new pg.Pool({ ...common, max: 4 })
   for (const each of [queues, pool]) each.on('error', () => {})
   // Every queue listens.
   queues.setMaxListeners(0)
+  const factory: typeof createPostgresBackend = (...given) =>
+    Object.defineProperty(createPostgresBackend(...given), 'maximumBlockTimeout', { value: LONGEST_WAIT })
   const perform = <T>(work: () => Promise<T>): Promise<T> => patiently(working, work)
   const close = async (): Promise<void> => {
-    await pool.end().catch(() => {})
-    await queues.end().catch(() => {})
+    const ending = Promise.allSettled([pool.end(), queues.end()])
+    await Promise.race([ending, pause(END_PATIENCE)])
   }
   try {
     await patiently(connecting, () => withClient(pool, (client) => prepare(client, runMigrations)))
@@ -49,7 +61,7 @@ export async function openPostgres(url: string, connecting: Patience, working: P
   }
   return {
     kind: 'postgres',
-    backend: { connection: queues as never, factory: createPostgresBackend as never },
+    backend: { connection: queues as never, factory: factory as never },
     async put(run, key, bytes) {
       const text = `insert into centroidal.blobs (run, key, piece, bytes) values ($1, $2, $3, $4) on conflict do nothing`
       const count = piecesOf(bytes.length)

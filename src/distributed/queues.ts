@@ -1,6 +1,7 @@
 /** Queues of BullMQ, as they are used here: messages to one receiver, and leases that a living process holds. */
 import type { ConnectionOptions, Job, Queue, Worker } from 'bullmq'
 import { optionalPackage } from '../data/optional-package.ts'
+import { pause } from './pause.ts'
 import { type BlobStore, type Patience, patiently } from './store.ts'
 
 type BullMq = typeof import('bullmq')
@@ -37,6 +38,10 @@ export interface LeaseQueue {
 
 /** Jobs of other runs are not lost because one was handed on often. */
 const MOST_STALLED = 1_000_000
+/** Milliseconds after an error. */
+const RETRY_DELAY = 500
+/** Seconds for which a queue is listened to at a time. A worker that leaves waits for the end of one. */
+const LISTEN = { messages: 2, leases: 0.5 }
 
 export class Queues {
   readonly #bullmq: BullMq
@@ -44,6 +49,8 @@ export class Queues {
   readonly #patience: Patience
   readonly #times: LockTimes
   readonly #senders = new Map<string, Queue>()
+  /** Those that listen. */
+  readonly #workers = new Set<Worker>()
 
   static async open(store: BlobStore, patience: Patience, times: LockTimes): Promise<Queues> {
     const bullmq = await optionalPackage<BullMq>('bullmq', 'Work on several machines', 'bullmq')
@@ -65,7 +72,7 @@ export class Queues {
   /** Messages one after another; `handle` must not throw. */
   receive(queue: string, handle: (data: unknown) => Promise<void>, concurrency = 1): Receiver {
     const worker = this.#worker(queue, async (job: Job) => handle(job.data), concurrency)
-    return { close: () => worker.close(true) }
+    return { close: () => this.#end(worker) }
   }
 
   leases(queue: string, name: string): LeaseQueue {
@@ -77,7 +84,7 @@ export class Queues {
       next: async () => {
         await stalled
         const own = `${worker.id}:${token++}`
-        const job = await worker.getNextJob(own).catch(() => undefined)
+        const job = await worker.getNextJob(own).catch(() => pause(RETRY_DELAY))
         if (job === undefined) return undefined
         return {
           id: job.id ?? '',
@@ -104,7 +111,7 @@ export class Queues {
         const workers = await sender.getWorkersCount().catch(() => 1)
         return { leases: wait + active, waiting: wait, workers: Math.max(1, workers) }
       },
-      close: () => worker.close(true),
+      close: () => this.#end(worker),
     }
   }
 
@@ -149,8 +156,14 @@ export class Queues {
   }
 
   async close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => this.#end(worker).catch(() => {})))
     for (const queue of this.#senders.values()) await queue.close().catch(() => {})
     this.#senders.clear()
+  }
+
+  async #end(worker: Worker): Promise<void> {
+    await worker.close(true)
+    this.#workers.delete(worker)
   }
 
   #sender(name: string): Queue {
@@ -178,13 +191,14 @@ export class Queues {
         maxStalledCount: MOST_STALLED,
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
-        drainDelay: 2,
-        runRetryDelay: 500,
+        drainDelay: name === undefined ? LISTEN.messages : LISTEN.leases,
+        runRetryDelay: RETRY_DELAY,
         ...(name === undefined ? {} : { name }),
       },
       factory as never,
     )
     worker.on('error', () => {})
+    this.#workers.add(worker)
     return worker
   }
 }

@@ -1,11 +1,22 @@
 /** Blobs in Redis or Valkey. Keys expire, so that nothing stays even if no process is left to clean up. */
 import type { Redis } from 'ioredis'
 import { optionalPackage } from '../data/optional-package.ts'
-import { type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
+import { pause } from './pause.ts'
+import { ANSWER_PATIENCE, type BlobStore, type Patience, PIECE_BYTES, patiently, piecesOf } from './store.ts'
 
 const RUNS = 'centroidal:runs'
+/** Milliseconds. */
+const QUIT_PATIENCE = 1000
+const TIMED_OUT = /^Command timed out/
 /** Pieces that are sent before an answer is waited for. */
 const AT_ONCE = 8
+const TIMES = {
+  lazyConnect: true,
+  connectTimeout: 10_000,
+  commandTimeout: ANSWER_PATIENCE,
+  // Commands fail after some attempts to connect.
+  retryStrategy: (times: number) => Math.min(times * 50, 500),
+}
 
 export async function openRedis(
   url: string,
@@ -20,7 +31,7 @@ export async function openRedis(
   )
   let lastError: Error | undefined
   const open = (retries: number | null): Redis => {
-    const options = { maxRetriesPerRequest: retries, lazyConnect: true, connectTimeout: 10_000 }
+    const options = { maxRetriesPerRequest: retries, ...TIMES }
     const client = new Client(url, options)
     client.on('error', (error: Error) => {
       lastError = error
@@ -30,9 +41,18 @@ export async function openRedis(
   // BullMQ requires that commands wait for a connection that comes back. Here they fail after a while, so that it is noticed.
   const redis = open(2)
   const queues = open(null)
+  // BullMQ opens a connection for each queue that is listened to. None may stay when a store is away.
+  const opened = new Set([redis, queues])
+  const duplicate = queues.duplicate.bind(queues)
+  queues.duplicate = (options) => {
+    const client = duplicate(options)
+    client.on('error', () => {})
+    client.once('end', () => opened.delete(client))
+    opened.add(client)
+    return client
+  }
   const close = (): void => {
-    redis.disconnect()
-    queues.disconnect()
+    for (const client of opened) client.disconnect()
   }
   try {
     await patiently(connecting, async () => {
@@ -49,7 +69,12 @@ export async function openRedis(
   const listKey = (run: string): string => `centroidal:{${run}}:keys`
   const queuesKey = (run: string): string => `centroidal:{${run}}:queues`
   const perform = <T>(work: () => Promise<T>): Promise<T> =>
-    patiently(working, () => work().catch((error: Error) => Promise.reject(named(error, lastError))))
+    patiently(working, () =>
+      work().catch((error: Error) => {
+        if (TIMED_OUT.test(error.message)) redis.disconnect(true)
+        throw named(error, lastError)
+      }),
+    )
   return {
     kind: 'redis',
     backend: { connection: queues as never, factory: undefined },
@@ -124,11 +149,10 @@ export async function openRedis(
       await perform(() => redis.zrem(RUNS, run))
     },
     async close() {
-      for (const client of [redis, queues]) {
-        // Nothing is left to say to a store that is not there.
-        if (client.status === 'ready') await client.quit().catch(() => {})
-        client.disconnect()
-      }
+      // Nothing is left to say to a store that is not there.
+      const quitting = [redis, queues].filter(({ status }) => status === 'ready').map((client) => client.quit())
+      await Promise.race([Promise.allSettled(quitting), pause(QUIT_PATIENCE)])
+      close()
     },
   }
 }

@@ -4,9 +4,10 @@
  * handed to others by the queue, and what they have not answered is asked again. An answer counts if none of its groups has
  * been answered yet: whoever works on the same shards a second time gives the same answer.
  */
-import type { CentroidalError } from '../core/errors.ts'
-import { type ClusterEvent, kindsOf } from './cluster-events.ts'
+import type { ClusterEvent } from './cluster-events.ts'
 import { type Lease, type Place, type Report, readReport } from './messages.ts'
+import { Owners } from './owners.ts'
+import { pause } from './pause.ts'
 import {
   noAnswer,
   type Pending,
@@ -19,19 +20,20 @@ import { PendingReductions } from './pending-reductions.ts'
 import { answersOf, commandsOf, LEASES, reductionsOf } from './queue-names.ts'
 import type { Queues, Receiver } from './queues.ts'
 import type { Reduction } from './reductions.ts'
+import { Refusals } from './refusals.ts'
 import type { BlobStore } from './store.ts'
-import { surplusOf } from './surplus.ts'
 import { Traffic, totalOf } from './traffic.ts'
 
 /** Commands to workers that take over are sent together. */
 const GATHER = 60
-/** A worker that fails repeatedly ends the run. */
-const MOST_FAILURES = 3
-/** If all that try refuse a group, the run ends after this time. */
-const REFUSAL_PATIENCE = 6_000
-const STOP_PATIENCE = 20_000
-/** Workers are waited for at the end of a run; and signs of life of a run, which expires without. Milliseconds. */
-const [END_PATIENCE, TOUCH_INTERVAL] = [2000, 5000]
+/** Where nothing was heard for so many times the lock, workers are asked again what they hold and have done. */
+const SILENCE = 2
+/** Milliseconds for cleaning up; less after a failure, when the store may be away. What is left then expires. */
+const [CLEAN_PATIENCE, FAILED_PATIENCE] = [30_000, 5000]
+/** Workers are waited for when a run is stopped and at its end. Milliseconds. */
+const [STOP_PATIENCE, END_PATIENCE] = [20_000, 2000]
+/** Signs of life of a run, which expires without. */
+const TOUCH_INTERVAL = 5000
 
 export class RunShards {
   readonly traffic: Traffic
@@ -40,33 +42,34 @@ export class RunShards {
   readonly #run: string
   readonly #groups: number
   readonly #touchInterval: number
+  /** Milliseconds without progress after which everything is asked for again. */
+  readonly #silence: number
   readonly #onEvent: (event: ClusterEvent) => void
-  readonly #owners = new Map<number, string>()
-  readonly #workers = new Map<string, { name: string; device: string }>()
-  /** Workers that asked for shards and own none, by name. */
-  readonly #idle = new Map<string, string>()
-  /** Workers that refused shards: none are taken from others for them. */
-  readonly #unable = new Set<string>()
+  readonly #owners: Owners
   readonly #bytes = new Map<string, { written: number; read: number }>()
-  readonly #failures = new Map<number, number>()
-  readonly #refused = new Map<number, { readonly since: number; readonly why: CentroidalError }>()
+  readonly #refusals: Refusals
   #pending: Pending | undefined
   #receiver: Receiver | undefined
   #timers: ReturnType<typeof setInterval>[] = []
   #gathering: ReturnType<typeof setTimeout> | undefined
-  #reducing: PendingReductions | undefined
-  #mixed = ''
+  #reducing: { readonly pending: PendingReductions; readonly jobs: readonly object[] } | undefined
+  #lease: Omit<Lease, 'group'> | undefined
+  /** When something was heard that brought the run forward. */
+  #heardAt = 0
   /** Called when a worker is idle. */
   onIdle: () => void = () => {}
   #closed = false
   #failure: unknown
 
-  constructor(store: BlobStore, queues: Queues, { run, groups, onEvent, expire }: RunShardsOptions) {
+  constructor(store: BlobStore, queues: Queues, { run, groups, onEvent, expire, lock }: RunShardsOptions) {
     this.#store = store
     this.#queues = queues
     this.#run = run
     this.#groups = groups
     this.#onEvent = onEvent
+    this.#owners = new Owners(groups, onEvent)
+    this.#refusals = new Refusals(lock)
+    this.#silence = SILENCE * lock
     this.#touchInterval = Math.min(TOUCH_INTERVAL, (expire * 1000) / 4)
     this.traffic = new Traffic(store, run)
   }
@@ -77,11 +80,11 @@ export class RunShards {
     this.#receiver = this.#queues.receive(answersOf(this.#run), (data) => this.#heard(data))
     this.#timers.push(
       setInterval(() => this.#store.touch(this.#run, []).catch((e: unknown) => this.#fail(e)), this.#touchInterval),
-      setInterval(() => this.#lookForRefusals(), 1000),
+      setInterval(() => this.#fail(this.#refusals.overdue(this.#owners)), 1000),
+      setInterval(() => this.#askAgain().catch((e: unknown) => this.#fail(e)), this.#silence / 2),
     )
-    for (let group = 0; group < this.#groups; group++) {
-      await this.#queues.send(LEASES, { ...lease, group }, `${this.#run}-${group}`)
-    }
+    this.#lease = lease
+    for (let group = 0; group < this.#groups; group++) await this.#offer(group)
     this.#onEvent({ kind: 'waiting', groups: this.#groups })
   }
 
@@ -92,6 +95,7 @@ export class RunShards {
     { signal, onShare, patience }: RunControlOptions,
   ): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure
+    this.#heardAt = Date.now()
     let timer: ReturnType<typeof setTimeout> | undefined
     const limit = (milliseconds: number): void => {
       timer ??= setTimeout(() => this.#fail(noAnswer()), milliseconds)
@@ -128,15 +132,15 @@ export class RunShards {
   ): Promise<Place[]> {
     if (jobs.length === 0) return []
     if (this.#failure !== undefined) throw this.#failure
-    const reducing = new PendingReductions(seq, jobs.length)
-    this.#reducing = reducing
-    const stop = (): void => reducing.fail(signal?.reason)
+    const pending = new PendingReductions(seq, jobs.length)
+    const messages = jobs.map((own, job) => ({ run: this.#run, seq, job, ...own }))
+    this.#reducing = { pending, jobs: messages }
+    this.#heardAt = Date.now()
+    const stop = (): void => pending.fail(signal?.reason)
     signal?.addEventListener('abort', stop, { once: true })
     try {
-      for (const [job, own] of jobs.entries()) {
-        await this.#queues.send(reductionsOf(this.#run), { run: this.#run, seq, job, ...own })
-      }
-      return await reducing.places
+      for (const message of messages) await this.#queues.send(reductionsOf(this.#run), message)
+      return await pending.places
     } finally {
       signal?.removeEventListener('abort', stop)
       this.#reducing = undefined
@@ -150,20 +154,15 @@ export class RunShards {
 
   /** Groups to take from their owners for workers that own none. */
   get surplus(): ReadonlyMap<string, readonly number[]> {
-    if (this.#owners.size < this.#groups) return new Map()
     const remaining = this.#pending?.remaining
-    const movable = [...this.#groupsByWorker()].map(([worker, groups]) => {
-      return { worker, groups: groups.filter((group) => remaining?.has(group) ?? true) }
-    })
-    return surplusOf(movable, this.#idle.size)
+    return this.#owners.surplus((group) => remaining?.has(group) ?? true)
   }
 
   /** Takes the surplus back. Whoever asks for shards next gets it: those that own none do not wait before they ask. */
   async rebalance(): Promise<void> {
     const surplus = this.surplus
     const groups = [...surplus.values()].flat()
-    const idle = [...this.#idle.values()]
-    this.#idle.clear()
+    const idle = this.#owners.takeIdle()
     if (groups.length === 0) return
     this.#onEvent({ kind: 'rebalanced', groups, idle })
     for (const [worker, own] of surplus) {
@@ -178,12 +177,18 @@ export class RunShards {
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#gathering)
+    const cleaned = this.#cleanUp().catch(() => {})
+    await Promise.race([cleaned, pause(this.#failure === undefined ? CLEAN_PATIENCE : FAILED_PATIENCE)])
+  }
+
+  async #cleanUp(): Promise<void> {
     await this.#receiver?.close()
-    const owners = new Set(this.#owners.values())
     const message = { run: this.#run, kind: 'end', seq: 0, groups: [] }
-    const end = (worker: string): Promise<void> =>
-      this.#queues.finish(commandsOf(this.#run, worker), message, END_PATIENCE / (owners.has(worker) ? 1 : 4))
-    await Promise.all([...this.#workers.keys()].map((worker) => end(worker).catch(() => {})))
+    const end = (worker: string): Promise<void> => {
+      const patience = END_PATIENCE / (this.#owners.hasAny(worker) ? 1 : 4)
+      return this.#queues.finish(commandsOf(this.#run, worker), message, patience)
+    }
+    await Promise.all(this.#owners.workers.map((worker) => end(worker).catch(() => {})))
     const leases = Array.from({ length: this.#groups }, (_, group) => `${this.#run}-${group}`)
     await this.#queues.withdraw(LEASES, leases)
     await this.traffic.discarded
@@ -192,13 +197,34 @@ export class RunShards {
     await this.#store.forget(this.#run)
   }
 
+  /** If it is offered already, nothing happens. */
+  async #offer(group: number): Promise<void> {
+    await this.#queues.send(LEASES, { ...this.#lease, group }, `${this.#run}-${group}`)
+  }
+
+  /**
+   * A message may be lost with a store or a worker, and who holds what may have changed unseen while a process did not answer.
+   * After a silence leases without owner are offered again, workers report what they hold, and get the command again; those
+   * that still work on it leave the repetition alone.
+   */
+  async #askAgain(): Promise<void> {
+    const waiting = this.#pending !== undefined || this.#reducing !== undefined
+    if (!waiting || Date.now() - this.#heardAt < this.#silence) return
+    this.#heardAt = Date.now()
+    for (const group of this.#owners.missing) await this.#offer(group)
+    for (const worker of this.#owners.workers) {
+      const message = { run: this.#run, kind: 'report', seq: 0, groups: [] }
+      await this.#queues.send(commandsOf(this.#run, worker), message)
+    }
+    const { pending, jobs } = this.#reducing ?? {}
+    for (const job of pending?.missing ?? []) await this.#queues.send(reductionsOf(this.#run), jobs?.[job] as object)
+  }
+
   async #heard(data: unknown): Promise<void> {
     try {
       const report = readReport(data)
-      if (report === undefined) return
-      if (report.run !== this.#run || this.#closed) return
-      if (report.groups.some((group) => group >= this.#groups)) return
-      await this.#take(report)
+      if (report?.run !== this.#run || this.#closed) return
+      if (report.groups.every((group) => group < this.#groups)) await this.#take(report)
     } catch (error) {
       this.#fail(error)
     }
@@ -210,47 +236,46 @@ export class RunShards {
     const pending = this.#pending
     switch (kind) {
       case 'idle':
-        if (!this.#unable.has(worker) && ![...this.#owners.values()].includes(worker)) this.#idle.set(worker, name)
+        this.#owners.setIdle(worker, name)
         this.onIdle()
         return
       case 'own':
-        this.#idle.delete(worker)
-        if (!this.#workers.has(worker)) await this.#store.touch(this.#run, [commandsOf(this.#run, worker)])
-        this.#workers.set(worker, { name, device: report.device ?? '' })
+      case 'holds':
+        // Others were given what it does not hold any more, or will be.
+        if (kind === 'holds') for (const group of this.#owners.besides(worker, groups)) this.#disown(group)
+        this.#heardAt = Date.now()
+        if (!this.#owners.knows(worker)) await this.#store.touch(this.#run, [commandsOf(this.#run, worker)])
         for (const group of groups) {
-          this.#owners.set(group, worker)
-          this.#refused.delete(group)
+          this.#refusals.taken(group)
           // Also who had it before is asked again: its answer may have covered groups that others have answered by now.
           pending?.asked.delete(group)
         }
-        this.#tellWorkers()
-        this.#tellMixed()
+        this.#owners.set(worker, groups, name, report.device ?? '')
         this.#dispatchSoon()
         return
       case 'left':
-        this.#idle.delete(worker)
-        for (const group of groups) if (this.#owners.get(group) === worker) this.#disown(group)
+        this.#owners.notIdle(worker)
+        for (const group of groups) if (this.#owners.of(group) === worker) this.#disown(group)
         this.#onEvent({ kind: 'left', name, groups })
-        this.#tellWorkers()
+        this.#owners.tell()
         return
       case 'refused':
       case 'failed': {
         const why = reasonOf(report)
         this.#onEvent({ kind, name, groups, why: why.message })
-        this.#idle.delete(worker)
-        if (kind === 'refused') this.#unable.add(worker)
+        this.#owners.notIdle(worker)
+        if (kind === 'refused') this.#owners.setUnable(worker)
         for (const group of groups) {
-          if (this.#owners.get(group) === worker) this.#disown(group)
-          if (kind === 'refused') this.#refused.set(group, this.#refused.get(group) ?? { since: Date.now(), why })
-          const failures = (this.#failures.get(group) ?? 0) + (kind === 'failed' ? 1 : 0)
-          this.#failures.set(group, failures)
-          if (failures >= MOST_FAILURES) throw why
+          if (this.#owners.of(group) === worker) this.#disown(group)
+          if (kind === 'refused') this.#refusals.refuse(group, why)
+          else this.#refusals.fail(group, why)
         }
         return
       }
       case 'reduced':
       case 'unreduced':
-        this.#reducing?.take(report)
+        this.#heardAt = Date.now()
+        this.#reducing?.pending.take(report)
         return
       case 'answer':
       case 'stopped': {
@@ -266,9 +291,10 @@ export class RunShards {
           this.#dispatchSoon()
           return
         }
+        this.#heardAt = Date.now()
         for (const group of groups) {
           pending.remaining.delete(group)
-          this.#failures.delete(group)
+          this.#refusals.answered(group)
         }
         if (kind === 'stopped') pending.stopped = true
         else if (!pending.stopped && report.answer) await pending.collect(report)
@@ -293,10 +319,10 @@ export class RunShards {
   /** Sends the command to owners that have not got it yet. Waits with the first until every group has an owner. */
   async #dispatch(): Promise<void> {
     const pending = this.#pending
-    if (pending === undefined || this.#owners.size < this.#groups) return
+    if (pending === undefined || !this.#owners.complete) return
     const byWorker = new Map<string, number[]>()
     for (const group of pending.remaining) {
-      const owner = this.#owners.get(group)
+      const owner = this.#owners.of(group)
       if (owner === undefined || pending.asked.get(group) === owner) continue
       pending.asked.set(group, owner)
       byWorker.set(owner, [...(byWorker.get(owner) ?? []), group])
@@ -321,39 +347,10 @@ export class RunShards {
     if (pending.remaining.size === 0) pending.settle()
   }
 
-  #lookForRefusals(): void {
-    for (const [group, { since, why }] of this.#refused) {
-      if (!this.#owners.has(group) && Date.now() - since > REFUSAL_PATIENCE) this.#fail(why)
-    }
-  }
-
   #fail(error: unknown): void {
+    if (error === undefined) return
     this.#failure ??= error
     this.#pending?.fail(error)
-    this.#reducing?.fail(error)
-  }
-
-  #groupsByWorker(): Map<string, number[]> {
-    const groups = new Map<string, number[]>()
-    for (const [group, worker] of this.#owners) groups.set(worker, [...(groups.get(worker) ?? []), group])
-    return groups
-  }
-
-  /** Once for each set of devices. */
-  #tellMixed(): void {
-    const owners = new Set(this.#owners.values())
-    const all = kindsOf([...owners].map((worker) => this.#workers.get(worker)?.device ?? ''))
-    if (all.length < 2 || this.#mixed === all.join()) return
-    this.#mixed = all.join()
-    this.#onEvent({ kind: 'mixed', devices: all })
-  }
-
-  #tellWorkers(): void {
-    const workers = [...this.#groupsByWorker()].map(([worker, own]) => {
-      const { name, device } = this.#workers.get(worker) ?? { name: worker, device: '' }
-      return { worker, name, device, groups: own.sort((a, b) => a - b) }
-    })
-    workers.sort((a, b) => (a.name < b.name ? -1 : 1))
-    this.#onEvent({ kind: 'workers', workers, total: this.#groups })
+    this.#reducing?.pending.fail(error)
   }
 }

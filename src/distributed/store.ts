@@ -35,6 +35,8 @@ export function piecesOf(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / PIECE_BYTES))
 }
 
+/** Milliseconds in which a store has to answer; a connection may be dead without an error. */
+export const ANSWER_PATIENCE = 20_000
 /** How long a store may be unreachable before an operation fails. */
 export const PATIENCE = 60_000
 /** Milliseconds between two reports that it still is. */
@@ -74,7 +76,9 @@ function isPassing(error: unknown): boolean {
   const { code, message = '', name } = error as { code?: string; message?: string; name?: string }
   if (name === 'MaxRetriesPerRequestError') return true
   if (code !== undefined) return PASSING.has(code)
-  return /connection (terminated|is closed|ended)|timeout exceeded|socket closed|loading the dataset/i.test(message)
+  return /connection (terminated|is closed|ended)|timeout exceeded|timed out|read timeout|socket closed|loading the dataset/i.test(
+    message,
+  )
 }
 
 /** Repeats an operation while the store cannot be reached. */

@@ -53,8 +53,11 @@ export class WorkerRun {
   #reducer: Receiver | undefined
   readonly #leases = new Map<number, HeldLease>()
   #running: { readonly seq: number; readonly controller: AbortController } | undefined
+  /** Groups that were asked for, with the number of the command that is under way or waits for its turn. */
+  readonly #asked = new Map<number, number>()
   #stoppedSeq = 0
   #ended = false
+  #left = false
   /** Called when the coordinator says that the run is over. */
   onEnd: () => void = () => {}
   /** Called when it holds fewer groups than before. */
@@ -73,7 +76,13 @@ export class WorkerRun {
       return new WorkerRun(context, run, traffic, blob, (common) => new TrainingPerformer({ blob, ...common }))
     }
     const blob = fromStore(checkRun, value, 'the run')
-    const worker = new WorkerRun(context, run, traffic, blob, (common) => new ClusterPerformer({ blob, ...common }))
+    const worker = new WorkerRun(
+      context,
+      run,
+      traffic,
+      blob,
+      (common, held) => new ClusterPerformer({ blob, held, ...common }),
+    )
     worker.#reducer = context.queues.receive(reductionsOf(run), (data) => worker.#reduce(data))
     return worker
   }
@@ -103,8 +112,8 @@ export class WorkerRun {
     return [...this.#leases.keys()]
   }
 
-  /** Compares the shards with their checksums and reports that they are here. */
-  async hold(group: number, lease: HeldLease): Promise<void> {
+  /** Compares the shards with their checksums and reports that they are here. False if that took longer than the lease. */
+  async hold(group: number, lease: HeldLease): Promise<boolean> {
     const { device, verified, roots } = this.#context
     const { cols, type, shards, groups } = this.#data
     for (const shard of groups[group] ?? []) {
@@ -114,8 +123,10 @@ export class WorkerRun {
       await verifyShard(roots, { cols, type, shards }, entry)
       verified.add(key)
     }
+    if (!(await lease.renew())) return false
     this.#leases.set(group, lease)
     await this.#report({ kind: 'own', groups: [group], device: deviceText(device) })
+    return true
   }
 
   /** Renews what is held. Leases that were lost belong to others now. */
@@ -131,6 +142,7 @@ export class WorkerRun {
   /** Gives everything to others at once. */
   async leave(): Promise<void> {
     this.#ended = true
+    this.#left = true
     this.#running?.controller.abort()
     const groups = this.groups
     if (groups.length > 0) await this.#report({ kind: 'left', groups }).catch(() => {})
@@ -169,7 +181,8 @@ export class WorkerRun {
       if (command.kind === 'end') this.onEnd()
       else if (command.kind === 'stop') await this.#stop(command)
       else if (command.kind === 'release') await this.#release(command.groups)
-      else if (command.kind === 'task') await this.#context.inTurn(() => this.#perform(command))
+      else if (command.kind === 'report') await this.#reportHeld()
+      else if (command.kind === 'task') await this.#performOnce(command)
     } catch (error) {
       this.#context.onEvent(`run ${this.run}: ${(error as Error).message}`)
     }
@@ -179,16 +192,39 @@ export class WorkerRun {
     try {
       const reduction = fromStore(checkReduction, data, 'a reduction')
       const { seq, job } = reduction
-      if (reduction.run !== this.run || this.#ended) return
+      if (reduction.run !== this.run) return
+      if (this.#ended) return await this.#handOn(data)
       try {
         const answer = await reduce(this.#traffic, reduction, this.#context.worker)
         await this.#report({ kind: 'reduced', groups: [], seq, job, answer })
       } catch (error) {
-        if (this.#ended) return
+        if (this.#ended) return await this.#handOn(data)
         await this.#report({ kind: 'unreduced', groups: [], seq, job, error: (error as Error).message })
       }
     } catch (error) {
       this.#context.onEvent(`run ${this.run}: ${(error as Error).message}`)
+    }
+  }
+
+  /** A reduction goes back to its queue if this worker leaves, but the run does not end. */
+  async #handOn(data: unknown): Promise<void> {
+    if (this.#left) await this.#context.queues.send(reductionsOf(this.run), data as object)
+  }
+
+  async #reportHeld(): Promise<void> {
+    await this.#report({ kind: 'holds', groups: this.groups, device: deviceText(this.#context.device) })
+  }
+
+  /** What is asked for again while it is under way, or waits for its turn, is left alone. */
+  async #performOnce(command: Command): Promise<void> {
+    const { seq } = command
+    const groups = command.groups.filter((group) => this.#asked.get(group) !== seq)
+    if (groups.length === 0 && command.groups.length > 0) return
+    for (const group of groups) this.#asked.set(group, seq)
+    try {
+      await this.#context.inTurn(() => this.#perform({ ...command, groups }))
+    } finally {
+      for (const group of groups) if (this.#asked.get(group) === seq) this.#asked.delete(group)
     }
   }
 
@@ -199,7 +235,8 @@ export class WorkerRun {
       if (lease === undefined) continue
       this.#leases.delete(group)
       this.#context.onEvent(`gave group ${group} of run ${this.run} to another worker`)
-      await lease.release()
+      // A lease that was lost meanwhile goes to others by itself.
+      await lease.release().catch(() => {})
     }
     this.onChange()
   }
@@ -237,11 +274,14 @@ export class WorkerRun {
     const { message, code } = error as CentroidalError
     this.#context.onEvent(`run ${this.run}: ${message}`)
     const known = error instanceof CentroidalError ? { code } : {}
-    await this.#report({ kind: 'failed', groups, error: message, ...known })
-    for (const group of groups) {
-      const lease = this.#leases.get(group)
-      this.#leases.delete(group)
-      await lease?.release().catch(() => {})
+    try {
+      await this.#report({ kind: 'failed', groups, error: message, ...known })
+    } finally {
+      for (const group of groups) {
+        const lease = this.#leases.get(group)
+        this.#leases.delete(group)
+        await lease?.release().catch(() => {})
+      }
     }
   }
 

@@ -11,6 +11,7 @@ import { type Connection, connectStore } from './connect.ts'
 import { openRoots } from './data-roots.ts'
 import { pathList } from './manifest.ts'
 import { checkLease, fromStore, type Lease, PROTOCOL } from './messages.ts'
+import { pause } from './pause.ts'
 import { answersOf, LEASES } from './queue-names.ts'
 import type { HeldLease } from './queues.ts'
 import { removeRun } from './sweep-runs.ts'
@@ -39,6 +40,8 @@ export interface WorkOptions {
 
 /** A worker that holds its share asks for more only after this time. */
 const MODESTY = 1500
+/** If nobody else wants them, it takes one after the other. */
+const MODEST_STEP = 100
 const DEFAULT_WAIT = 60
 /** Milliseconds for closing connections of a store that does not answer. */
 const LOST_PATIENCE = 2000
@@ -108,7 +111,7 @@ export async function work(url: string, options: WorkOptions = {}): Promise<void
     onEvent(`ready: ${context.name}, ${device.info.kind} (${device.info.name}), store ${connection.address}`)
     await new LeaseHolder(context, connection, expire).run(signal)
   } finally {
-    await Promise.race([connection.close(), pause(LOST_PATIENCE)])
+    await connection.close()
     await roots.close()
     if (!isDevice(given)) await device.close()
   }
@@ -128,6 +131,8 @@ class LeaseHolder {
   readonly #refused = new Set<string>()
   #held = 0
   #toldIdle = 0
+  /** Ends a pause: what it held is over. */
+  #wake: () => void = () => {}
 
   constructor(context: WorkerContext, connection: Connection, expire: number) {
     this.#context = context
@@ -153,37 +158,48 @@ class LeaseHolder {
         await this.#sweep().catch(lose)
         busy = false
       }
-      sweeping = setInterval(sweep, Math.min(SWEEP_INTERVAL, this.#expire * 1000))
+      sweeping = setInterval(sweep, Math.min(SWEEP_INTERVAL, this.#expire * 1000, 2 * this.#connection.lock))
       if (signal?.aborted) resolve(undefined)
       signal?.addEventListener('abort', () => resolve(undefined), { once: true })
     })
     await this.#sweep().catch(() => {})
+    /** What came in the last moment goes back. */
+    let late: Promise<unknown> = Promise.resolve()
     try {
+      /** It left what there is to others, and nobody has taken it. */
+      let modest = false
+      const none = { leases: 0, waiting: 0, workers: 1 }
+      // Commands wait for a store that is away.
+      const count = async () => (await Promise.race([leases.counts().catch(() => none), leaving])) ?? none
       while (!signal?.aborted && lost === undefined) {
-        const none = { leases: 0, waiting: 0, workers: 1 }
-        // Commands wait for a store that is away.
-        const counts = (await Promise.race([leases.counts().catch(() => none), leaving])) ?? none
-        if (lost !== undefined) throw lost
+        const counts = await count()
         const share = Math.ceil(counts.leases / counts.workers)
-        if (this.#held > 0 && this.#held >= share) await Promise.race([pause(MODESTY), leaving])
+        if (this.#held > 0 && this.#held >= share && !modest) {
+          await Promise.race([pause(MODESTY), leaving, new Promise<void>((resolve) => (this.#wake = resolve))])
+          // What is still there nobody else wants.
+          modest = (await count()).waiting > 0
+          if (!modest) continue
+        }
         if (signal?.aborted) break
         if (this.#held === 0 && counts.leases > 0 && counts.waiting === 0) await this.#tellIdle().catch(() => {})
         const next = leases.next()
         const lease = await Promise.race([next, leaving])
-        if (lost !== undefined) throw lost
         if (signal?.aborted) {
-          // What came in the last moment goes back.
-          const late = lease ?? (await Promise.race([next, pause(3000)]))
-          await late?.release().catch(() => {})
+          late = Promise.race([next, pause(3000)]).then((last) => last?.release().catch(() => {}))
           break
         }
         if (lease) await this.#take(lease)
+        else modest = false
+        // Others may come a moment later.
+        if (modest) await Promise.race([pause(MODEST_STEP), leaving])
       }
+      if (lost !== undefined) throw lost
     } finally {
       clearInterval(renewing)
       clearInterval(sweeping)
       const leave = async (): Promise<void> => {
         for (const run of this.#runs.values()) await (await run.catch(() => undefined))?.leave().catch(() => {})
+        await late
         await leases.close()
       }
       // Nothing can be said to a store that is lost.
@@ -211,8 +227,8 @@ class LeaseHolder {
     try {
       requireVersion(lease)
       const run = await this.#runOf(lease)
-      await run.hold(lease.group, held)
-      this.#context.onEvent(`took group ${lease.group} of run ${lease.run}`)
+      const holds = await run.hold(lease.group, held)
+      this.#context.onEvent(`${holds ? 'took' : 'lost'} group ${lease.group} of run ${lease.run}`)
     } catch (error) {
       if (!(await this.#exists(lease.run))) {
         await held.complete().catch(() => {})
@@ -240,7 +256,9 @@ class LeaseHolder {
         this.#runs.delete(lease.run)
         run.end().catch(() => {})
         this.#context.onEvent(`run ${lease.run} is over`)
-        this.#count().catch(() => {})
+        this.#count()
+          .then(() => this.#wake())
+          .catch(() => {})
       }
       run.onChange = () => {
         this.#count().catch(() => {})
@@ -313,8 +331,4 @@ function requireVersion({ protocol, version }: Lease): void {
     'bad-option',
     `the coordinator runs centroidal ${show(version)} and this worker ${show(VERSION)}: install the same version.`,
   )
-}
-
-function pause(milliseconds: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), milliseconds))
 }

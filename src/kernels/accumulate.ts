@@ -30,7 +30,7 @@ import {
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
-import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { elements, mayRead, mayWrite, reads, writes } from '../device/fields.ts'
 import { cutForBinding } from '../device/plan.ts'
 import { sumSparseJobs, sumSparsePasses } from './accumulate-sparse.ts'
 import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
@@ -57,6 +57,9 @@ const SUM_ARGS = {
   offsets: reads('u32'),
   pieces: reads('u32'),
   order: reads('u32'),
+  /** Where distances are asked for: the centres, and a distance for each point. */
+  centers: mayRead('f32'),
+  distances: mayWrite('f32'),
 } as const
 
 /** Sums of up to SUM_PIECE bytes in 16 bits, for each column; the last four are written eight at a time. */
@@ -98,7 +101,23 @@ export interface AccumulateArgs {
    * are written as always. For few points in many clusters, where the zeros would cost more than the sums.
    */
   readonly keepEmpty?: boolean
+  /**
+   * CPU only, dense rows: writes the squared distance of each point to the centre of its cluster, while its row is at hand.
+   * The bits are those of `assign-lists`.
+   */
+  readonly measured?: MeasuredTo | undefined
   readonly workspace: AccumulateWorkspace
+}
+
+export interface MeasuredTo {
+  readonly centers: DeviceRows
+  /** f32 [n] */
+  readonly distances: DeviceBuffer
+}
+
+/** Whether `accumulate` can measure distances. */
+export function measuresDistances({ info }: Device, { type }: DeviceRows): boolean {
+  return info.kind === 'cpu' && type !== 'csr'
 }
 
 /** Memory for sorting and partial sums, for up to n points of `stride` columns in k clusters. Sparse rows have no partial sums. */
@@ -276,7 +295,7 @@ export function sortedTables({ count, k, workspace: { tables, order } }: LabelSo
 }
 
 function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
-  const { points, weights, k, sums, totals, counts, workspace } = args
+  const { points, weights, k, sums, totals, counts, measured, workspace } = args
   const { from, count } = rangeWithin(points.rows, args.range)
   const sort = { labels: args.labels, from, count, k, workspace }
   yield sortJob(memory, sort)
@@ -286,6 +305,10 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
     points,
     weights: elements(weights, from + count),
     ...sortedTables(sort),
+    ...(measured && {
+      centers: elements(measured.centers.buffer, k * stride),
+      distances: elements(measured.distances, from + count),
+    }),
     partials: elements(workspace.partials, mostPieces(count) * stride),
     partialTotals: elements(workspace.partialTotals, mostPieces(count)),
   }

@@ -17,7 +17,7 @@ import {
 } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { APPLY_FIELDS, applyValues, gpuWorkspace } from './move-fields.ts'
+import { APPLY_FIELDS, applyValues, gpuWorkspace, type MoveSchedule } from './move-fields.ts'
 import {
   collectPass,
   createMoveWorkspace,
@@ -39,6 +39,47 @@ export const applyMovesFunction = declareFunction('applyMoves', {
     centers: writes('f32'),
     /** [k][2]: mass and number of points. */
     clusters: writes('f32'),
+    ...quantizedFields(writes),
+  },
+})
+
+export const scheduleMovesFunction = declareFunction('scheduleMoves', {
+  args: {
+    members: APPLY_FIELDS.members,
+    offsets: APPLY_FIELDS.offsets,
+    order: APPLY_FIELDS.order,
+    largest: APPLY_FIELDS.largest,
+    groups: APPLY_FIELDS.groups,
+    domainFrom: APPLY_FIELDS.domainFrom,
+    proposals: APPLY_FIELDS.proposals,
+    labels: reads('u32'),
+    moves: writes('u32'),
+    turns: writes('u32'),
+    touched: writes('u32'),
+  },
+})
+
+export const applyScheduledFunction = declareFunction('applyScheduled', {
+  args: {
+    points: DENSE_VECTORS,
+    weights: APPLY_FIELDS.weights,
+    unit: APPLY_FIELDS.unit,
+    labels: writes('u32'),
+    centers: writes('f32'),
+    /** [k][2]: mass and number of points. */
+    clusters: writes('f32'),
+    moves: reads('u32'),
+    turns: writes('u32'),
+  },
+  scratch: { touched: () => 4 },
+})
+
+export const refreshCentersFunction = declareFunction('refreshCenters', {
+  args: {
+    stride: 'u32',
+    centers: reads('f32'),
+    moves: reads('u32'),
+    touched: reads('u32'),
     ...quantizedFields(writes),
   },
 })
@@ -74,7 +115,7 @@ export function moveBatches(device: Device, batches: readonly MoveBatch[], contr
       *cpu(memory) {
         for (const batch of batches) {
           yield* moveGainsJobs(memory, batch)
-          yield applyMovesJob(memory, batch)
+          yield* applyMovesJobs(memory, batch)
         }
       },
     },
@@ -147,7 +188,7 @@ export async function applyGivenMoves(device: Device, moves: GivenMoves): Promis
   try {
     const each = Uint32Array.from({ length: count + 1 }, (_, i) => i)
     const members = scope.upload(each, 'moving points')
-    const workspace = createMoveWorkspace(device, scope, count, count)
+    const workspace = createMoveWorkspace(device, scope, clusters, count, count)
     device.write(workspace.proposals, targets)
     if (workspace.gpu)
       device.write(workspace.gpu.batch, each.subarray(0, count).reduce(placeOf, new Uint32Array(4 * count)))
@@ -170,7 +211,7 @@ export async function applyGivenMoves(device: Device, moves: GivenMoves): Promis
         yield applyMovesPass(gpu, batch)
       },
       *cpu(memory) {
-        yield applyMovesJob(memory, batch)
+        yield* applyMovesJobs(memory, batch)
       },
     })
   } finally {
@@ -207,13 +248,37 @@ function applyMovesPass(gpu: GpuTarget, batch: MoveBatch, firstPlace = 0): Compu
   return applyMovesShader(type).pass(gpu, args, options)
 }
 
-function applyMovesJob(memory: CpuMemory, batch: MoveBatch): CpuJob {
-  if (batch.points.type === 'csr') return applySparseJob(memory, batch)
-  return applyMovesFunction.job(memory, { ...applyValues(batch), ...clusterValues(batch.clusters) }, ONE_ITEM)
+function* applyMovesJobs(memory: CpuMemory, batch: MoveBatch): Generator<CpuJob> {
+  if (batch.points.type === 'csr') return yield applySparseJob(memory, batch)
+  const { schedule } = batch.workspace
+  if (schedule) return yield* applyScheduledJobs(memory, batch, schedule)
+  yield applyMovesFunction.job(memory, { ...applyValues(batch), ...clusterValues(batch.clusters) }, ONE_ITEM)
 }
 
-/** Moves depend on each other: one thread applies them all. */
+/** Moves depend on each other: one thread applies them all, or puts them in order. */
 const ONE_ITEM = { items: 1, grain: 1 }
+/** Moves of a leaf or two, which change the same clusters. */
+const MOVES_AT_ONCE = 16
+const CENTERS_AT_ONCE = 64
+
+function* applyScheduledJobs(memory: CpuMemory, batch: MoveBatch, schedule: MoveSchedule): Generator<CpuJob> {
+  const { points, weights, unit, labels, ...others } = applyValues(batch)
+  const moves = elements(schedule.moves)
+  const turns = elements(schedule.turns)
+  const touched = elements(schedule.touched)
+  const { centers, clusters: masses, ...quantized } = clusterValues(batch.clusters)
+  yield scheduleMovesFunction.job(memory, { ...others, labels, moves, turns, touched }, ONE_ITEM)
+  yield applyScheduledFunction.job(
+    memory,
+    { points, weights, unit, labels, centers, clusters: masses, moves, turns },
+    { items: batch.count * batch.groups.largest, grain: MOVES_AT_ONCE },
+  )
+  yield refreshCentersFunction.job(
+    memory,
+    { stride: points.stride, centers, moves, touched, ...quantized },
+    { items: schedule.touched.bytes / 4, grain: CENTERS_AT_ONCE },
+  )
+}
 
 function clusterValues({ centers, masses, quantized }: MovingClusters) {
   return {

@@ -4,17 +4,22 @@
  */
 import { AMONG, TURN_FACTOR } from '../../shaders/move-gains.ts'
 import { LEAST_GAIN } from '../../shaders/prices.ts'
-import { slice } from '../device/contract.ts'
+import { type BufferScope, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { DOMAIN_FIELDS, domainValues } from './around.ts'
 import { SharedConstants, VECTORS } from './declared-function.ts'
 import type { Among, MoveBatch, MoveWorkspace } from './move-gains.ts'
+
+/** A scheduled move: point, both clusters, and its turns at these. Four words come before the first. */
+const MOVE_WORDS = 5
+const MOVE_HEADER_WORDS = 4
 
 export const moveConstants = new SharedConstants({
   AMONG_LABELS: { type: 'u32', value: AMONG.labels },
   AMONG_ALL: { type: 'u32', value: AMONG.all },
   TURN_FACTOR: { type: 'u32', value: TURN_FACTOR },
   LEAST_GAIN: { type: 'f64', value: LEAST_GAIN },
+  MOVE_WORDS: { type: 'u32', value: MOVE_WORDS },
 })
 
 /** The points of a batch, and the groups they come in. */
@@ -78,6 +83,26 @@ export function gainsValues(batch: MoveBatch) {
     labels: elements(labels, points.rows),
     proposals: elements(workspace.proposals, count * largest),
     looked: elements(workspace.looked, groups.groups),
+  }
+}
+
+/** CPU only: moves of large batches, in the order in which they are applied. See wasm/apply-moves.ts. */
+export interface MoveSchedule {
+  readonly moves: DeviceBuffer
+  /** u32 [k][2] */
+  readonly turns: DeviceBuffer
+  /** Clusters of the moves, each once. */
+  readonly touched: DeviceBuffer
+}
+
+/** For batches of up to `places` points among k clusters. */
+export function createMoveSchedule(device: Device, scope: BufferScope, places: number, k: number): MoveSchedule {
+  const turns = scope.allocate(k * 8, 'turns at clusters')
+  device.clear(turns)
+  return {
+    moves: scope.allocate((MOVE_HEADER_WORDS + places * MOVE_WORDS) * 4, 'moves in order'),
+    turns,
+    touched: scope.allocate(Math.min(k, 2 * places) * 4, 'clusters of the moves'),
   }
 }
 

@@ -22,7 +22,16 @@ import type {
 import { elements, reads } from '../device/fields.ts'
 import { type Around, domainOf, shareOf } from './around.ts'
 import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { GAINS_FIELDS, gainsValues, gpuWorkspace, modeOf, moveConstants, widthOf } from './move-fields.ts'
+import {
+  createMoveSchedule,
+  GAINS_FIELDS,
+  gainsValues,
+  gpuWorkspace,
+  type MoveSchedule,
+  modeOf,
+  moveConstants,
+  widthOf,
+} from './move-fields.ts'
 import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
 import { QUANTIZED_LENGTH, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import { rowPasses } from './row-passes.ts'
@@ -100,9 +109,14 @@ export interface MoveWorkspace {
   readonly proposals: DeviceBuffer
   /** u32 [groups]: pairs of a point and a cluster that were looked at. */
   readonly looked: DeviceBuffer
+  /** CPU only, for batches whose moves are worth sharing among threads. */
+  readonly schedule?: MoveSchedule
   /** WebGPU only. */
   readonly gpu?: { readonly batch: DeviceBuffer; readonly candidates: DeviceBuffer }
 }
+
+/** From here on the moves of a batch are shared among threads: meeting takes longer than applying a few. */
+const SCHEDULED_PLACES = 1024
 
 /**
  * Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. With room to
@@ -111,13 +125,21 @@ export interface MoveWorkspace {
 export function createMoveWorkspace(
   device: Device,
   scope: BufferScope,
+  clusters: MovingClusters,
   groups: number,
   places: number,
   collected = places,
 ): MoveWorkspace {
   const proposals = scope.allocate(places * 4, 'proposed moves')
   const looked = scope.allocate(groups * 4, 'pairs looked at')
-  if (device.info.kind === 'cpu') return { proposals, looked }
+  if (device.info.kind === 'cpu') {
+    const scheduled = places >= SCHEDULED_PLACES && clusters.sparse === undefined
+    return {
+      proposals,
+      looked,
+      ...(scheduled && { schedule: createMoveSchedule(device, scope, places, clusters.centers.rows) }),
+    }
+  }
   const room = collected * 16 <= device.info.limits.bindingBytes ? collected : places
   const batch = scope.allocate(room * 16, 'points of a batch')
   return { proposals, looked, gpu: { batch, candidates: scope.allocate(room * 4, 'candidates of a batch') } }

@@ -60,7 +60,7 @@ async function throughBatches<T>(
   try {
     const order = scope.upload(shuffled, 'groups in random order')
     const atOnce = Math.min(groups, AT_ONCE * size)
-    const workspace = createMoveWorkspace(device, scope, groups, size * largest, atOnce * largest)
+    const workspace = createMoveWorkspace(device, scope, work.clusters, groups, size * largest, atOnce * largest)
     const batches = Array.from({ length: Math.ceil(groups / size) }, (_, i) => ({
       ...work,
       order,
@@ -99,7 +99,7 @@ export async function proposeAll(
   const scope = new BufferScope(device)
   try {
     const order = scope.upload(shuffled, 'groups in random order')
-    const workspace = createMoveWorkspace(device, scope, groups, groups * largest)
+    const workspace = createMoveWorkspace(device, scope, work.clusters, groups, groups * largest)
     await proposeMoves(device, { ...work, order, firstGroup: 0, count: groups, workspace }, { signal: control.signal })
     const looked = stagePairs(device, workspace, groups)
     const targets = new Uint32Array(await device.read(workspace.proposals), 0, groups * largest)

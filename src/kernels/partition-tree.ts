@@ -23,7 +23,13 @@ import { DENSE_VECTORS, declareFunction, SharedConstants, VECTOR_FIELDS } from '
 import { project, projectPasses } from './project.ts'
 import { allocateRows, type DeviceRows, denseType, rowBytesOf } from './rows.ts'
 
-export const partitionTreeConstants = new SharedConstants({ NODE_WORDS: { type: 'u32', value: NODE_WORDS } })
+/** Keys among which a pivot is chosen. */
+const PIVOTS = 21
+
+export const partitionTreeConstants = new SharedConstants({
+  NODE_WORDS: { type: 'u32', value: NODE_WORDS },
+  PIVOTS: { type: 'u32', value: PIVOTS },
+})
 
 export const growNodesFunction = declareFunction('growNodes', {
   args: {
@@ -37,8 +43,11 @@ export const growNodesFunction = declareFunction('growNodes', {
     seed: 'u32',
     /** 0: nodes are split once. Otherwise they have at most so many points and are split down to their leaves. */
     most: 'u32',
-    /** Where each point lies along the direction of its node; only where nodes are split once. */
-    along: mayWrite('f32'),
+    /** [n][2]: the number of a point, and where it lies along the direction of its node; only where nodes are split once. */
+    keys: mayWrite('u32'),
+    /** Only where the first levels are grown over a sample: a plane for each split, from number 1 on. */
+    planes: mayWrite('f32'),
+    thresholds: mayWrite('u32'),
   },
   scratch: {
     /** Mean of the sample; then the sum of a power step; then the direction as integers. */
@@ -51,8 +60,9 @@ export const growNodesFunction = declareFunction('growNodes', {
     view: ({ most }) => (most > 0 ? VECTOR_FIELDS.length * 4 : 0),
     numbers: ({ most }) => most * 4,
     /** Members of the node as places among its rows, and where they lie along a direction. */
-    places: ({ most }) => most * 4,
-    distances: ({ most }) => most * 4,
+    places: ({ most }) => most * 8,
+    /** A sample of the keys, to choose a pivot from. */
+    pivots: () => PIVOTS * 8,
   },
 })
 
@@ -72,7 +82,7 @@ export interface GrowArgs {
 
 /** Memory that every level uses again. */
 export interface GrowWorkspace {
-  /** f32 [n], where each point lies along its node's direction. */
+  /** Where each point lies along its node's direction: f32 [n]; on the CPU u32 [n][2], with the number of the point. */
   readonly along: DeviceBuffer
   /** WebGPU only: directions [nodes][stride], sums [nodes][2][stride], and the node of each point. */
   readonly gpu?: GpuGrowWorkspace
@@ -92,8 +102,9 @@ export function createGrowWorkspace(
   points: DeviceRows,
   widestLevel: number,
 ): GrowWorkspace {
-  const along = scope.allocate(points.rows * 4, 'points along directions')
-  if (device.info.kind === 'cpu') return { along }
+  const cpu = device.info.kind === 'cpu'
+  const along = scope.allocate(points.rows * (cpu ? 8 : 4), 'points along directions')
+  if (cpu) return { along }
   const directions = allocateRows(scope, widestLevel, points.cols, 'f32', 'tree directions')
   const notes = scope.allocate(widestLevel * points.stride * 8, 'tree sums')
   const nodeOf = scope.allocate(points.rows * 4, 'tree node of each point')
@@ -117,8 +128,8 @@ export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
     name: 'grow-nodes',
     webgpu: () => [],
     *cpu(memory) {
-      const along = elements(workspace.along, points.rows)
-      yield growJob(memory, args, { most: 0, along, grain: Math.max(1, Math.floor(nodesIn(table) / 256)) })
+      const keys = elements(workspace.along, points.rows * 2)
+      yield growJob(memory, args, { most: 0, keys, grain: Math.max(1, Math.floor(nodesIn(table) / 256)) })
     },
   })
 }
@@ -128,7 +139,7 @@ export async function growNodes(device: Device, args: GrowArgs): Promise<void> {
  * leaves a node is to become; they are cut as `trees/partition-tree.ts` does. CPU only: where rows are
  * fetched from far away, growing what fits a cache in one go is several times as fast.
  */
-export function growSubtrees(device: Device, args: GrowArgs, most: number): Promise<void> {
+export function growSubtrees(device: Device, args: GrowJobArgs, most: number): Promise<void> {
   return device.run({
     name: 'grow-subtrees',
     webgpu: () => [],
@@ -138,25 +149,29 @@ export function growSubtrees(device: Device, args: GrowArgs, most: number): Prom
   })
 }
 
-interface Growth {
+export interface Growth {
   readonly most: number
-  readonly along?: Elements
+  readonly keys?: Elements
+  readonly planes?: Elements
+  readonly thresholds?: Elements
   readonly grain: number
 }
 
-function growJob(memory: CpuMemory, args: GrowArgs, { most, along, grain }: Growth): CpuJob {
+/** What a job needs to know of the nodes. */
+export type GrowJobArgs = Omit<GrowArgs, 'workspace'>
+
+export function growJob(memory: CpuMemory, args: GrowJobArgs, { grain, ...growth }: Growth): CpuJob {
   const { points, members, nodes, table, sample, steps, seed } = args
   return growNodesFunction.job(
     memory,
     {
       points,
-      members: elements(members, points.rows),
+      members: elements(members),
       nodes: elements(nodes, table.length),
       sample,
       steps,
       seed,
-      most,
-      along,
+      ...growth,
     },
     { items: nodesIn(table), grain },
   )

@@ -16,6 +16,7 @@ import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
 import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType } from './rows.ts'
+import { type QuantizedTree, searchQuantizedJob } from './search-quantized.ts'
 
 export { LEAF }
 
@@ -66,6 +67,8 @@ export interface DeviceTree {
   readonly nodeCenters: DeviceBuffer | undefined
   readonly roots: number
   readonly nodeCount: number
+  /** CPU only, of a single k-means tree: scores are then taken in integers where one centre is asked for. */
+  readonly quantized?: QuantizedTree
 }
 
 export interface SearchTreeArgs {
@@ -131,6 +134,14 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
       },
       *cpu(memory) {
         const places = points.rows * (width || 1)
+        const grain = Math.max(16, Math.round(1e6 / perRow))
+        const { quantized } = tree
+        if (quantized && width === 0) {
+          const { nodes, items, nodeCount } = tree
+          const given = { points, centers, nodes, items, nodeCount, quantized, checks, labels, distances, looked }
+          yield searchQuantizedJob(memory, { ...given, merge, order: args.order, grain })
+          return
+        }
         yield searchTreeFunction.job(
           memory,
           {
@@ -150,7 +161,7 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
             width,
             order: elements(args.order, points.rows),
           },
-          { items: points.rows, grain: Math.max(16, Math.round(1e6 / perRow)) },
+          { items: points.rows, grain },
         )
       },
     },

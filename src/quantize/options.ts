@@ -42,8 +42,8 @@ export interface QuantizerOptions {
   /** Same seed, same device, same result, bit for bit. Default 0. */
   readonly seed?: number
   /**
-   * Learn from this many vectors, drawn by the seed. Default: all. More vectors than codewords times a few hundred hardly make
-   * a quantizer better.
+   * Learn from this many vectors, drawn by the seed. Default: 256 for each codeword of a subspace, and at least 65,536: more
+   * hardly make a quantizer better. Give the number of vectors to learn from all.
    */
   readonly sample?: number
   /**
@@ -98,6 +98,15 @@ const MOST_PRINCIPAL = 2048
 
 /** A larger value would practically never finish. */
 const MOST_ITERATIONS = 1_000_000_000
+
+/** Vectors for each codeword that a quantizer learns from by default, and the least number of all. */
+const PER_CODEWORD = 256
+const LEAST_SAMPLE = 65536
+
+/** As many vectors as make a quantizer better. */
+export function vectorsThatHelp(codewords: number = QUANTIZER_DEFAULTS.codewords): number {
+  return Math.max(LEAST_SAMPLE, PER_CODEWORD * codewords)
+}
 
 function trainingMachines(value: unknown, thing: string): TrainingMachines {
   const begin = typeof value === 'object' && value !== null && (value as Partial<TrainingMachines>).beginTraining

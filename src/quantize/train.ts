@@ -20,6 +20,7 @@ import {
   type ResolvedQuantizerOptions,
   readQuantizerOptions,
   resolveQuantizerOptions,
+  vectorsThatHelp,
 } from './options.ts'
 import { Quantizer } from './quantizer.ts'
 import { type Round, Rounds } from './rounds.ts'
@@ -44,14 +45,14 @@ import type { TrainingShape } from './training-points.ts'
  */
 export async function trainQuantizer(vectors: VectorInput, options: QuantizerOptions): Promise<Quantizer> {
   options = readQuantizerOptions(options)
-  const { signal, onProgress, on, sample } = options
+  const { signal, onProgress, on, sample = vectorsThatHelp(options.codewords) } = options
   const given = toSource(vectors)
   requireRows(given)
   if (on && given.shards === undefined) {
     throw badOption('on', 'machines', 'other machines read shards themselves; give vectors from openShards().')
   }
   const seed = options.seed ?? QUANTIZER_DEFAULTS.seed
-  const source = sample === undefined ? given : sampledSource(given, sample, seed)
+  const source = sampledSource(given, sample, seed)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
   const watch = { signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
   const inspection = await inspectVectors(source, 'euclidean', watch)

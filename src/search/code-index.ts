@@ -20,6 +20,7 @@ import {
 } from '../quantize/quantizer.ts'
 import { MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
 import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/scan.ts'
+import { IdTable } from './id-table.ts'
 import { rerank } from './rerank.ts'
 
 /** The format version in model.json of indexes of codes; folders of other versions are refused. */
@@ -161,7 +162,11 @@ export class CodeIndex {
 }
 
 /** How many to find at first: more, where they are measured again. */
-export function candidateCount({ nearest = 10, rerank: vectors, candidates }: IndexSearchOptions): {
+export function candidateCount({
+  nearest = 10,
+  rerank: vectors,
+  candidates,
+}: Pick<IndexSearchOptions, 'nearest' | 'candidates'> & { readonly rerank?: unknown }): {
   nearest: number
   wanted: number
 } {
@@ -175,9 +180,20 @@ export function candidateCount({ nearest = 10, rerank: vectors, candidates }: In
 
 /** Ids for `count` new vectors: the given ones, if nobody has them yet, or the next ones. */
 export function newIds(taken: Uint32Array, count: number, given: ArrayLike<number> | undefined): Uint32Array {
+  let next = 0
+  for (const id of taken) next = Math.max(next, id + 1)
+  const known = given === undefined ? undefined : new Set(taken)
+  return newIdsFrom(next, (id) => known?.has(id) === true, count, given)
+}
+
+/** The same, where `next` is the lowest id that is free with all above it. */
+export function newIdsFrom(
+  next: number,
+  isTaken: (id: number) => boolean,
+  count: number,
+  given: ArrayLike<number> | undefined,
+): Uint32Array {
   if (given === undefined) {
-    let next = 0
-    for (const id of taken) next = Math.max(next, id + 1)
     if (next + count > NO_LABEL) {
       throw badOption(
         'ids',
@@ -189,14 +205,15 @@ export function newIds(taken: Uint32Array, count: number, given: ArrayLike<numbe
   }
   if (given.length !== count)
     throw badOption('ids', `${given.length} numbers`, `give one for each of the ${count} vectors.`)
-  const known = new Set(taken)
+  const own = new IdTable(count)
   return Uint32Array.from({ length: count }, (_, i) => {
     const id = given[i]
     if (!Number.isInteger(id) || id < 0 || id >= NO_LABEL) {
       throw badOption('ids', id, `give whole numbers from 0 to ${NO_LABEL - 1}.`)
     }
-    if (known.has(id)) throw new CentroidalError('bad-option', `Id ${id} is taken: remove it first or give another.`)
-    known.add(id)
+    if ((id < next && isTaken(id)) || own.get(id) !== undefined)
+      throw new CentroidalError('bad-option', `Id ${id} is taken: remove it first or give another.`)
+    own.set(id, i)
     return id
   })
 }

@@ -9,6 +9,12 @@ import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-c
 import { chooseFrame } from '../vectors/frame.ts'
 import { exactNearest } from '../vectors/nearest.ts'
 
+/** How nearness is measured; see {@link FileOptions}. */
+export type SearchMetric = 'euclidean' | 'cosine' | 'inner-product'
+
+/** All there are, for programs that offer a choice. */
+export const SEARCH_METRICS: readonly SearchMetric[] = ['euclidean', 'cosine', 'inner-product']
+
 /** What can be asked of an exact search. */
 export interface NeighborOptions extends RunControl {
   /** How many to find for each vector. Default 1. */

@@ -1,6 +1,7 @@
 /** A tree over centres as flat arrays, the form in which devices search it. */
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
-import { padRows } from '../kernels/rows.ts'
+import { type DeviceRows, padRows } from '../kernels/rows.ts'
+import { quantizedTreeBytes, quantizeTree } from '../kernels/search-quantized.ts'
 import { type DeviceTree, LEAF, NODE_WORDS } from '../kernels/search-tree.ts'
 
 export interface FlatTree {
@@ -51,15 +52,32 @@ export class TreeBuffers {
     }
   }
 
-  #write(label: string, data: ArrayBufferView): DeviceBuffer {
-    let buffer = this.#held.get(label)
-    if (buffer === undefined || buffer.bytes < data.byteLength) {
-      buffer?.free()
-      // A little more than needed: the next tree has about as many nodes.
-      buffer = this.#scope.allocate(Math.ceil((data.byteLength * 1.25) / 16) * 16, label)
-      this.#held.set(label, buffer)
+  /** The same with its nodes, and the centres it is made of, as integers. */
+  async quantize(tree: DeviceTree, centers: DeviceRows): Promise<DeviceTree> {
+    const { nodeCenters, nodeCount, roots } = tree
+    if (this.#device.info.kind !== 'cpu' || nodeCenters === undefined || roots > 1) return tree
+    const bytes = quantizedTreeBytes(centers, nodeCount)
+    const quantized = {
+      centers: this.#room('centres as integers', bytes.centers),
+      nodes: this.#room('nodes as integers', bytes.nodes),
     }
+    await quantizeTree(this.#device, centers, { nodeCenters, nodeCount }, quantized)
+    return { ...tree, quantized }
+  }
+
+  #write(label: string, data: ArrayBufferView): DeviceBuffer {
+    const buffer = this.#room(label, data.byteLength)
     this.#device.write(buffer, data)
+    return buffer
+  }
+
+  #room(label: string, bytes: number): DeviceBuffer {
+    const held = this.#held.get(label)
+    if (held && held.bytes >= bytes) return held
+    held?.free()
+    // A little more than needed: the next tree has about as many nodes.
+    const buffer = this.#scope.allocate(Math.ceil((bytes * 1.25) / 16) * 16, label)
+    this.#held.set(label, buffer)
     return buffer
   }
 }

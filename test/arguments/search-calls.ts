@@ -128,9 +128,18 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
         call: (v, o) => file().search(v, o),
         arguments: [
           argument('queries', 'vectors', vectors),
-          options<InvertedSearchOptions>({ device, nearest: 2 }, { ...indexSearch, probe: 'none' }),
+          options<InvertedSearchOptions>(
+            { device, nearest: 2 },
+            {
+              ...indexSearch,
+              probe: 'none',
+              within: { place: 'real', also: ['minus one', '-Infinity'] },
+              where: { place: 'numbers', also: ['map'], ...ENDLESS },
+            },
+          ),
         ],
       },
+      { call: () => file().close(), arguments: [] },
       { call: (path) => file().save(path), arguments: [folder] },
       { call: (path) => library.InvertedFile.load(path), arguments: [missing] },
     ],

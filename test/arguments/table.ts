@@ -55,6 +55,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
     QUANTIZER_TYPES: 'constant',
     SUBSPACE_ORDERS: 'constant',
     CODE_DISTANCES: 'constant',
+    SEARCH_METRICS: 'constant',
     CentroidalError: 'internal',
     nearestName: 'internal',
     cluster: [

@@ -127,7 +127,8 @@ describe('an allocation that fails', () => {
       trees: async (on) =>
         (await partitionTrees(vectors, { trees: 2, leafSize: 5, device: on })).map((tree) => tree.members),
       train: async (on) => (await InvertedFile.train(vectors, model, { ...options, device: on })).quantizer.distortion,
-      search: (on) => file.search(vectors, { nearest: 3, device: on }),
+      // What a search has loaded stays until the file is closed.
+      search: (on) => file.search(vectors, { nearest: 3, device: on }).finally(() => file.close()),
     }
     for (const operation of Object.values(operations)) expect(await walk(device, operation)).toBeGreaterThan(3)
   })

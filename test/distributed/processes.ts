@@ -33,7 +33,8 @@ export class TestWorker {
   readonly child: ChildProcess
   readonly name: string
   said = ''
-  readonly #ended: Promise<number | null>
+  /** Its exit code. */
+  readonly ended: Promise<number | null>
 
   constructor(url: string, folder: string, name: string, lock: number, ...more: string[]) {
     this.name = name
@@ -44,7 +45,7 @@ export class TestWorker {
         this.said += text
       })
     }
-    this.#ended = new Promise((resolve) => this.child.once('close', resolve))
+    this.ended = new Promise((resolve) => this.child.once('close', resolve))
   }
 
   /** Waits until it has said something. */
@@ -63,7 +64,7 @@ export class TestWorker {
   /** Ends it, and returns its exit code. */
   async end(name: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
     this.child.kill(name)
-    return this.#ended
+    return this.ended
   }
 }
 

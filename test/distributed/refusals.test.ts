@@ -27,7 +27,7 @@ import {
   work,
 } from '../../src/index.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
-import { type TestData, writeData } from './processes.ts'
+import { type TestData, TestWorker, writeData } from './processes.ts'
 
 const LOCK = 2
 const OPTIONS: ClusterOptions = { k: 8, method: 'lloyd', seed: 1, iterations: 4, tolerance: 0, relocate: false }
@@ -155,6 +155,7 @@ describe('messages', () => {
     mkdirSync(folder)
     symlinkSync('/etc/hostname', join(folder, 'link.npy'))
     symlinkSync('/etc', join(folder, 'folder'))
+    await addWorker(folder)
     for (const [file, why] of [
       ['../part-0.npy', /a path below the folder/],
       ['/etc/passwd', /a path below the folder/],
@@ -165,12 +166,6 @@ describe('messages', () => {
       ['folder/hostname', /it is not opened/],
       ['s3://bucket/key.npy', /it is not opened/],
     ] as const) {
-      // A worker remembers what it refused: each case has a new one.
-      stop.abort()
-      await Promise.all(working)
-      stop = new AbortController()
-      said = []
-      await addWorker(folder)
       const report = await offer(describeRun(file))
       expect([report.kind, report.error], file).toEqual(['refused', expect.stringMatching(why)])
     }
@@ -235,7 +230,9 @@ describe('a store', () => {
   })
 
   test('that is not there is told within seconds, and an address that is none at once', async () => {
-    await expect(connect('postgres://127.0.0.1:1/x')).rejects.toThrow(/The store postgres:.* cannot be reached/)
+    await expect(connect('postgres://127.0.0.1:1/x', { wait: 0.5 })).rejects.toThrow(
+      /The store postgres:.* cannot be reached/,
+    )
     await expect(connect('http://user:secret@host')).rejects.toThrow(/give redis:/)
     await expect(connect('redis//user:secret@host')).rejects.not.toThrow(/secret/)
   })
@@ -282,6 +279,43 @@ describe.runIf(redisProgram() !== undefined)('a Redis', () => {
       await worker
       client.disconnect()
       await redis.stop()
+    }
+  })
+})
+
+const LOST: { name: string; start: () => Promise<TestStore> }[] = [{ name: 'PostgreSQL', start: startPostgres }]
+if (redisProgram() !== undefined) LOST.push({ name: 'Redis', start: () => startRedis() })
+
+describe.concurrent.each(LOST)('a $name', ({ start }) => {
+  const title = 'that goes away in mid-run and stays away ends the run and its workers, each with a sentence'
+  test(title, { timeout: 60_000 }, async () => {
+    const lost = await start()
+    const own = await openDevice({ kind: 'cpu', threads: 1 })
+    const worker = new TestWorker(lost.url, data.folder, 'lonely', LOCK, '--wait', '1')
+    try {
+      await worker.says(/ready/)
+      const on = await connect(lost.url, { lock: LOCK, wait: 1 })
+      let stopped: Promise<void> | undefined
+      const running = cluster(source, {
+        ...OPTIONS,
+        k: 100,
+        iterations: 1000,
+        device: own,
+        on,
+        onIteration: ({ iteration }) => {
+          if (iteration === 2) stopped = lost.stop()
+        },
+      })
+      await expect(running).rejects.toThrow(/The store .*127\.0\.0\.1.* cannot be reached \(.*\): check that it runs/)
+      await on.close()
+      await stopped
+      expect(await worker.ended).toBe(2)
+      expect(worker.said).toMatch(/The store .*127\.0\.0\.1.* cannot be reached/)
+      expect(worker.said).toMatch(/Trying again for 1 seconds/)
+    } finally {
+      await worker.end()
+      await own.close()
+      await lost.stop()
     }
   })
 })

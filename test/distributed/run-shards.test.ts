@@ -1,5 +1,5 @@
 /** Who owns which shards, by the reports of workers: without a store. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ClusterEvent } from '../../src/distributed/cluster-events.ts'
 import { PROTOCOL } from '../../src/distributed/messages.ts'
 import type { Queues } from '../../src/distributed/queues.ts'
@@ -18,7 +18,8 @@ interface Coordinator {
   report(name: string, kind: string, groups: readonly number[], more?: object): Promise<void>
 }
 
-async function coordinator(groups: number): Promise<Coordinator> {
+/** `lock`: milliseconds; after twice that everything is asked for again. */
+async function coordinator(groups: number, lock = 60_000): Promise<Coordinator> {
   const sent: Coordinator['sent'] = []
   const events: ClusterEvent[] = []
   let hear: (data: unknown) => Promise<void> = async () => {}
@@ -33,7 +34,13 @@ async function coordinator(groups: number): Promise<Coordinator> {
     remove: async () => {},
   } as unknown as Queues
   const store = { touch: async () => {}, forget: async () => {}, remove: async () => {} } as unknown as BlobStore
-  const shards = new RunShards(store, queues, { run: RUN, groups, onEvent: (event) => events.push(event), expire: 60 })
+  const shards = new RunShards(store, queues, {
+    run: RUN,
+    groups,
+    onEvent: (event) => events.push(event),
+    expire: 60,
+    lock,
+  })
   await shards.open({
     protocol: PROTOCOL,
     version: VERSION,
@@ -91,6 +98,86 @@ test('devices of different kinds are told about, once; CPUs count as one kind', 
   const mixed = events.filter(({ kind }) => kind === 'mixed')
   expect(mixed).toEqual([{ kind: 'mixed', devices: ['cpu', 'webgpu: some GPU'] }])
   await shards.close()
+})
+
+describe('after a silence of twice the lock', () => {
+  const LOCK = 40
+  const command = { seq: 1, payload: { bytes: 0 }, base: 1, log: [] }
+  const control = { signal: undefined, onShare: undefined, patience: undefined }
+  const answer = { seq: 1, answer: { bytes: 0 } }
+  const A = `centroidal-${RUN}-${'a'.repeat(16)}`
+  const B = `centroidal-${RUN}-${'b'.repeat(16)}`
+
+  /** Messages of a kind to a queue, by the groups they name. */
+  const to = ({ sent }: Coordinator, queue: string, kind: string): unknown[] =>
+    sent.filter((each) => each.queue === queue && each.data.kind === kind).map(({ data }) => data.groups)
+
+  test('workers report what they hold, and get the command again', async () => {
+    const run = await coordinator(3, LOCK)
+    await run.report('a', 'own', [0, 1, 2])
+    const running = run.shards.run(command, async () => {}, control)
+    await expect.poll(() => to(run, A, 'task')).toEqual([[0, 1, 2]])
+    await run.report('a', 'answer', [1], answer)
+    await expect.poll(() => to(run, A, 'report').length).toBeGreaterThan(0)
+    await run.report('a', 'holds', [0, 1, 2])
+    // The first one was lost, say.
+    await expect
+      .poll(() => to(run, A, 'task'))
+      .toEqual([
+        [0, 1, 2],
+        [0, 2],
+      ])
+    await run.report('a', 'answer', [0, 2], answer)
+    expect(await running).toBe(false)
+    await run.shards.close()
+  })
+
+  test('groups that a worker does not hold any more are offered again, and who has them is asked', async () => {
+    const run = await coordinator(3, LOCK)
+    await run.report('a', 'own', [0, 1])
+    await run.report('b', 'own', [2])
+    // What another one said a moment later than it was true.
+    await run.report('a', 'own', [2])
+    const running = run.shards.run(command, async () => {}, control)
+    await expect.poll(() => to(run, A, 'report').length).toBeGreaterThan(0)
+    await run.report('a', 'holds', [0])
+    await run.report('b', 'holds', [2])
+    const offered = (): unknown[] =>
+      run.sent.filter(({ queue }) => queue === 'centroidal-leases').map(({ data }) => data.group)
+    await expect.poll(offered).toContain(1)
+    expect(offered()).not.toContain(0)
+    await run.report('b', 'own', [1])
+    await expect.poll(() => to(run, B, 'task')).toEqual([[1, 2]])
+    await run.report('a', 'answer', [0], answer)
+    await run.report('b', 'answer', [1, 2], answer)
+    expect(await running).toBe(false)
+    await run.shards.close()
+  })
+
+  test('sums that nobody has added up are asked for again', async () => {
+    const run = await coordinator(1, LOCK)
+    const places = [{ key: 'x', bytes: 1 }]
+    const jobs = [0, 1].map((range) => ({ range, size: 64, places }))
+    const reducing = run.shards.reduce(7, jobs, undefined)
+    const asked = (): unknown[] =>
+      run.sent.filter(({ queue }) => queue.endsWith('-reductions')).map(({ data }) => data.job)
+    expect(asked()).toEqual([0])
+    await expect.poll(asked).toEqual([0, 1])
+    await run.report('a', 'reduced', [], { seq: 7, job: 0, answer: { key: 'zero', bytes: 1 } })
+    await expect.poll(() => asked().slice(2)).toContain(1)
+    expect(asked().slice(2)).not.toContain(0)
+    await run.report('a', 'reduced', [], { seq: 7, job: 1, answer: { key: 'one', bytes: 1 } })
+    expect((await reducing).map(({ key }) => key)).toEqual(['zero', 'one'])
+    await run.shards.close()
+  })
+
+  test('nothing is asked for between two commands', async () => {
+    const run = await coordinator(1, LOCK)
+    await run.report('a', 'own', [0])
+    await new Promise((resolve) => setTimeout(resolve, 6 * LOCK))
+    expect(run.sent).toEqual([])
+    await run.shards.close()
+  })
 })
 
 test('reports of unknown kinds are left alone; those that are made up end the run', async () => {

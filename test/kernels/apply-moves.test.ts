@@ -1,55 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { applyGivenMoves, moveBatches } from '../../src/kernels/apply-moves.ts'
-import { type MoveBatch, moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
+import { applyGivenMoves } from '../../src/kernels/apply-moves.ts'
 import { fc } from '../properties.ts'
 import { expectClose, expectSame, expectSameBits, UNIT } from '../tolerance.ts'
-import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices, unpadded } from './devices.ts'
-import { expectProposals, placesOf, prepareCase } from './move-cases.ts'
+import { DEVICES_WITH_CUT_TILES, type OpenedDevice, onDevices } from './devices.ts'
+import { expectProposals, type Outcome, placesOf, prepareCase, runMoves } from './move-cases.ts'
 import { type MoveCase, MoveOracle, type MoveShape, makeMoves, NONE } from './moves.ts'
 import { anySeed, checkProperty, size, wholeNumbers } from './vectors.ts'
-import { coversOf, holds, rowsOf, type Window } from './windows.ts'
-
-interface Outcome {
-  readonly labels: Uint32Array
-  readonly proposals: Uint32Array
-  readonly centers: Float32Array
-  /** Mass and number of points, cluster by cluster. */
-  readonly masses: Float32Array
-  /** What is proposed next, with clusters as the moves left them. */
-  readonly next: Uint32Array
-}
-
-/** Batches of `size` groups: all of them at once if there is none. With a window only its points are held, and moved. */
-async function run(
-  opened: OpenedDevice,
-  given: MoveCase,
-  batchGroups = given.order.length,
-  window?: Window,
-): Promise<Outcome> {
-  return opened.use(async (buffers) => {
-    const { batch, proposals, labels, centers } = await prepareCase(buffers, given, window)
-    const batches: MoveBatch[] = []
-    for (let first = 0; first < given.order.length; first += batchGroups)
-      batches.push({ ...batch, firstGroup: first, count: Math.min(batchGroups, given.order.length - first) })
-    await moveBatches(buffers.device, batches)
-    const { masses } = batch.clusters
-    const done = await proposals.words()
-    await buffers.device.run({
-      name: 'what comes next',
-      webgpu: (gpu) => moveGainsPasses(gpu, batch),
-      cpu: (memory) => moveGainsJobs(memory, batch),
-    })
-    const all = given.labels.slice()
-    all.set(await labels.words(), window?.from)
-    return {
-      labels: all,
-      proposals: done,
-      next: await proposals.words(),
-      centers: unpadded(await centers.floats(), given.k, given.x.cols),
-      masses: new Float32Array(await buffers.device.read(masses), 0, given.k * 2),
-    }
-  })
-}
+import { coversOf, holds, rowsOf } from './windows.ts'
 
 /** Of everything proposed, what still pays is done and nothing else; what rounding may decide is the device's choice. */
 function replay(given: MoveCase, { labels, proposals }: Outcome): MoveOracle {
@@ -89,7 +46,7 @@ function checkState(given: MoveCase, found: Outcome, oracle: MoveOracle): void {
 }
 
 async function check(opened: OpenedDevice, given: MoveCase): Promise<Outcome> {
-  const found = await run(opened, given)
+  const found = await runMoves(opened, given)
   const oracle = replay(given, found)
   checkState(given, found, oracle)
   expectProposals(given, oracle, found.next, placesOf(given))
@@ -192,7 +149,7 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
         let last = objective(given, given.labels)
         for (let round = 0; ; round++) {
           expect(round).toBeLessThan(40)
-          const { labels } = await run(opened, given, 1)
+          const { labels } = await runMoves(opened, given, 1)
           const next = objective(given, labels)
           expect(next).toBeGreaterThanOrEqual(last * (1 - 1e-6))
           last = next
@@ -226,7 +183,7 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
         among: 'all',
         first: false,
       }
-      const { labels, proposals, centers, masses } = await run(opened, given)
+      const { labels, proposals, centers, masses } = await runMoves(opened, given)
       expectSame(
         [0, 1, 2].map((place) => proposals[place]),
         [1, 2, 1],
@@ -252,8 +209,8 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
       await check(opened, given)
       const shape = { flavour: 'unit', n: 50, k: 8, d: 2, seed: 3, most: 50 } as const
       await check(opened, makeMoves(shape))
-      const again = await run(opened, makeMoves(shape))
-      const { labels, centers } = await run(opened, makeMoves(shape))
+      const again = await runMoves(opened, makeMoves(shape))
+      const { labels, centers } = await runMoves(opened, makeMoves(shape))
       expectSame(labels, again.labels)
       expectSame(centers, again.centers)
     })
@@ -304,8 +261,8 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
       for (const kind of KINDS) {
         for (const first of [false, true]) {
           const given = makeMoves({ flavour: 'unit', n: 45, k: 6, d: 7, seed: 12, among: 'labels', first, ...kind })
-          const found = await run(opened, given, 3, { from: 0, to: 45 })
-          const alone = await run(opened, given, 3)
+          const found = await runMoves(opened, given, 3, { from: 0, to: 45 })
+          const alone = await runMoves(opened, given, 3)
           expect(found.labels).not.toEqual(given.labels)
           expectSame(found.labels, alone.labels)
           expectSameBits(found.centers, alone.centers)
@@ -319,7 +276,7 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
       for (const kind of KINDS) {
         const given = makeMoves({ flavour: 'unit', n: 41, k: 6, d: 5, seed: 14, ...kind })
         for (const window of coversOf(41).flat()) {
-          const found = await run(opened, given, given.order.length, window)
+          const found = await runMoves(opened, given, given.order.length, window)
           checkState(given, found, replay(given, found))
           found.labels.forEach((label, point) => {
             if (label === given.labels[point]) return

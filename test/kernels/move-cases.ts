@@ -1,10 +1,17 @@
 /** Runs the kernels of k-means# on the buffers of one case. */
 
 import { expect } from 'vitest'
-import { prepareMoves } from '../../src/kernels/apply-moves.ts'
-import { createMovingClusters, type MoveBatch, type PointGroups } from '../../src/kernels/move-gains.ts'
+import { moveBatches, prepareMoves } from '../../src/kernels/apply-moves.ts'
+import { createMoveSchedule } from '../../src/kernels/move-fields.ts'
+import {
+  createMovingClusters,
+  type MoveBatch,
+  moveGainsJobs,
+  moveGainsPasses,
+  type PointGroups,
+} from '../../src/kernels/move-gains.ts'
 import { type DeviceRows, paddedCols, padRows } from '../../src/kernels/rows.ts'
-import type { CaseBuffers, Output } from './devices.ts'
+import { type CaseBuffers, type OpenedDevice, type Output, unpadded } from './devices.ts'
 import { candidatesOf, largestGroup, type MoveCase, MoveOracle, NONE } from './moves.ts'
 import { countOf, longest } from './oracles.ts'
 import { holds, rowsOf, type Window } from './windows.ts'
@@ -73,6 +80,52 @@ export async function prepareCase(buffers: CaseBuffers, given: MoveCase, window?
     workspace: { proposals: proposals.buffer, looked: looked.buffer, ...(gpu ? { gpu } : {}) },
   }
   return { batch, centers, labels, proposals, looked, rows }
+}
+
+export interface Outcome {
+  readonly labels: Uint32Array
+  readonly proposals: Uint32Array
+  readonly centers: Float32Array
+  /** Mass and number of points, cluster by cluster. */
+  readonly masses: Float32Array
+  /** What is proposed next, with clusters as the moves left them. */
+  readonly next: Uint32Array
+}
+
+/** Batches of `size` groups: all of them at once if there is none. With a window only its points are held, and moved. */
+export async function runMoves(
+  opened: OpenedDevice,
+  given: MoveCase,
+  batchGroups = given.order.length,
+  window?: Window,
+  scheduled = false,
+): Promise<Outcome> {
+  return opened.use(async (buffers) => {
+    const { batch: prepared, proposals, labels, centers } = await prepareCase(buffers, given, window)
+    const { device, scope } = buffers
+    const schedule = scheduled ? createMoveSchedule(device, scope, countOf(given.x) * 9, given.k) : undefined
+    const batch = { ...prepared, workspace: { ...prepared.workspace, ...(schedule && { schedule }) } }
+    const batches: MoveBatch[] = []
+    for (let first = 0; first < given.order.length; first += batchGroups)
+      batches.push({ ...batch, firstGroup: first, count: Math.min(batchGroups, given.order.length - first) })
+    await moveBatches(buffers.device, batches)
+    const { masses } = batch.clusters
+    const done = await proposals.words()
+    await buffers.device.run({
+      name: 'what comes next',
+      webgpu: (gpu) => moveGainsPasses(gpu, batch),
+      cpu: (memory) => moveGainsJobs(memory, batch),
+    })
+    const all = given.labels.slice()
+    all.set(await labels.words(), window?.from)
+    return {
+      labels: all,
+      proposals: done,
+      next: await proposals.words(),
+      centers: unpadded(await centers.floats(), given.k, given.x.cols),
+      masses: new Float32Array(await buffers.device.read(masses), 0, given.k * 2),
+    }
+  })
 }
 
 export interface Place {

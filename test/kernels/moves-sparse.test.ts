@@ -55,7 +55,7 @@ function run(opened: OpenedDevice, given: Case, window?: Window): Promise<Result
     await prepareMoves(device, { sums, totals, counts, clusters })
     const groups = order.length
     const size = Math.ceil(groups / 2)
-    const moving = createMoveWorkspace(device, scope, groups, size * GROUP)
+    const moving = createMoveWorkspace(device, scope, clusters, groups, size * GROUP)
     const held = window ?? { from: 0, to: n }
     const labels = buffers.output((held.to - held.from) * 4, rowsOf(given.labels, held))
     const common = {

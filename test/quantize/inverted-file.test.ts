@@ -94,7 +94,9 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       await expect(file.search(queries, { probe: 10, device })).rejects.toThrow(/Option probe is 10: give at most 9/)
       await expect(file.search(slanted(2, 5, 1), { device })).rejects.toThrow(/has 5 columns and the file 6/)
       const turned = await cluster(vectors, { k: 3, metric: 'cosine', device })
-      expect(() => new InvertedFile(turned, file.quantizer)).toThrow(/a clustering by cosine/)
+      expect(() => new InvertedFile(turned, file.quantizer, undefined, { metric: 'inner-product' })).toThrow(
+        /Option metric is "inner-product": the model was made by cosine; cluster by euclidean for it/,
+      )
     })
   })
 }

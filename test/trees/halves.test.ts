@@ -52,6 +52,8 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       [67, 3, 4, false],
       [131, 5, 7, true],
       [300, 17, 1, true],
+      [500, 9, 70, true],
+      [700, 130, 64, false],
     ])('%i rows of %i columns in %i groups, weighted: %s', async (rows, cols, count, weighted) => {
       const vectors = normal(rows, cols, 11)
       const random = createRandom(5)

@@ -1,6 +1,6 @@
 /** Partition trees are balanced and complete whatever the data. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createRandom } from '../../src/core/random.ts'
+import { createRandom, shuffle } from '../../src/core/random.ts'
 import { BufferScope, type Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { allocateRows, writeRows } from '../../src/kernels/rows.ts'
@@ -69,6 +69,25 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       const leaves = await leavesOf(pairs, 2, (...args) => growTree(...args, 100, 7))
       expect(leaves.map((leaf) => new Set(leaf.map((point) => pairs[point * 2])).size)).toEqual([1, 1])
     })
+
+    // GPUs split all levels on the device.
+    if (options.kind === 'cpu')
+      test('of many points, the first levels come from a sample', async () => {
+        const n = 70_001
+        const mixed = Uint32Array.from({ length: n }, (_, i) => i)
+        shuffle(createRandom(3), mixed)
+        const line = Float32Array.from(mixed)
+        const leaves = await leavesOf(line, 1, (...args) => growTree(...args, 16, 7))
+        expect(Math.max(...leaves.map((leaf) => leaf.length))).toBeLessThanOrEqual(16)
+        expect(leaves.length).toBeLessThan(n / 8)
+        for (const leaf of leaves) {
+          const values = leaf.map((point) => line[point])
+          expect(Math.max(...values) - Math.min(...values)).toBe(leaf.length - 1)
+        }
+        // No sample tells equal points apart.
+        const same = await leavesOf(new Float32Array(n).fill(2), 1, (...args) => growTree(...args, 16, 7))
+        expect(Math.max(...same.map((leaf) => leaf.length))).toBeLessThanOrEqual(16)
+      })
 
     test('neighbours share leaves, and another seed gives another tree', async () => {
       const line = Float32Array.from({ length: 512 }, (_, i) => i)

@@ -76,7 +76,7 @@ export async function clusterFiles(session: Session, files: readonly string[], f
     const result = { model, seconds, out: out.path, agreement: agreed, members, machines }
     if (flags.json) session.stdout.json(resultObject(result))
     else if (!flags.quiet) tellResult(session.stdout, result)
-    if (interrupted) throw savedInterruption(model, files, out)
+    if (interrupted) throw savedInterruption(model, files, out, machines)
   } finally {
     await source.close?.()
   }
@@ -130,9 +130,15 @@ async function run(
   }
 }
 
-function savedInterruption(model: ClusterModel, files: readonly string[], out: OutFolder): Interrupted {
+function savedInterruption(
+  model: ClusterModel,
+  files: readonly string[],
+  out: OutFolder,
+  machines: MachineReport | undefined,
+): Interrupted {
   const rounds = count(model.facts.iterations.length, 'round')
+  const on = machines ? ` --on ${quoted(machines.store)}` : ''
   return new Interrupted(
-    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${typedInput(files)} --resume ${quoted(out.path)}`,
+    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${typedInput(files)} --resume ${quoted(out.path)}${on}`,
   )
 }

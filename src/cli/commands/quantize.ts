@@ -101,7 +101,7 @@ Example:
     ),
     new Option(
       '--sample <count>',
-      'learn from this many vectors, drawn by the seed (default: all; of a manifest of shards 1000000)',
+      'learn from this many vectors, drawn by the seed (default: 256 for each codeword, at least 65536; of a manifest of shards 1000000)',
     ).argParser(wholeNumber('--sample', 'vectors', 1)),
   ])
   addInputOptions(command)
@@ -246,7 +246,7 @@ function tellResult(
   row('stopped', `after ${count(iterations.length, 'round')}: ${STOP_WORDS[stopped]}`)
   row('device', device.name)
   row('', dim(device.reason))
-  if (machines) for (const [i, words] of machineWords(machines).entries()) row(i === 0 ? 'machines' : '', words)
+  if (machines) for (const [i, words] of machineWords(machines).entries()) row(i === 0 ? 'workers' : '', words)
   row('files', ['books.npy', 'rotation.npy', 'model.json', 'run.json'].map((name) => join(out, name)).join('  '))
   row('report', bold(join(out, 'report.html')))
 }

@@ -81,10 +81,10 @@ export function addMachineOptions(command: Command): Command {
       ).helpGroup(MACHINE_GROUP),
     )
     .addOption(lockOption().helpGroup(MACHINE_GROUP))
-    .addOption(waitOption(5).helpGroup(MACHINE_GROUP))
+    .addOption(waitOption('5 when connecting, 60 later').helpGroup(MACHINE_GROUP))
 }
 
-export function waitOption(seconds: number): Option {
+export function waitOption(seconds: string): Option {
   return new Option(
     '--wait <seconds>',
     `a store that cannot be reached is tried again for so long before the command fails (default: ${seconds})`,

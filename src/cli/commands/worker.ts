@@ -43,7 +43,7 @@ export function addWorkerCommand(program: Command, session: Session): void {
         'runs whose coordinator was not heard of for so long are removed from the store (default: 300)',
       ).argParser(realNumber('--expire', 'seconds')),
     )
-    .addOption(waitOption(60))
+    .addOption(waitOption('60'))
     .action((url: string, flags: WorkerFlags) => runWorker(session, url, flags))
     .addHelpText('after', '\nExample:\n  centroidal worker redis://store:6379 --data /mnt/vectors')
   addDeviceOptions(command)

@@ -25,6 +25,7 @@ import { buildKdForest } from '../../trees/kd-forest.ts'
 import { buildKMeansTree } from '../../trees/kmeans-tree.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
 import { type CandidateSource, type Round, type RunState, readCenters, reportShare } from '../run-state.ts'
+import { rowsByLeaf } from './leaf-order.ts'
 
 /** Points on which checks are tuned. */
 const TUNING_SAMPLE = 1000
@@ -58,6 +59,9 @@ class CenterSearch implements CandidateSource {
   readonly #probed: DeviceRows
   readonly #probeWorkspace: DeviceBuffer
   #tree: DeviceTree | undefined
+  /** Numbers of all centres, leaf by leaf. */
+  #leaves: Uint32Array = new Uint32Array()
+  readonly #order: DeviceBuffer
   #builtFor: number | undefined
   #checks: number
   /** Rounds in a row without a change. */
@@ -75,6 +79,7 @@ class CenterSearch implements CandidateSource {
     this.#checks = this.#settings.checks
     this.#buffers = new TreeBuffers(device, scope)
     this.#looked = scope.allocate(points.largestPart * 4, 'centres looked at')
+    this.#order = scope.allocate(device.info.kind === 'cpu' ? points.largestPart * 4 : 4, 'order of the points')
     this.#probed = allocateRows(scope, 1, points.cols, 'f32', 'probed centre')
     this.#probeWorkspace = scope.allocate(assignWorkspaceBytes(this.#probed), 'prepared probed centre')
   }
@@ -143,7 +148,8 @@ class CenterSearch implements CandidateSource {
     }
     const looked = this.#looked
     const [tree, checks] = [this.#tree, this.#checks]
-    await searchTree(device, { points: vectors, centers, tree, checks, labels, distances, looked, merge }, watch)
+    const order = await this.#orderOf(part)
+    await searchTree(device, { points: vectors, centers, tree, checks, labels, distances, looked, merge, order }, watch)
     const { sum } = await tally(device, {
       count: part.count,
       values: looked,
@@ -152,6 +158,14 @@ class CenterSearch implements CandidateSource {
       differences: part.differences,
     })
     return sum
+  }
+
+  /** Only the CPU takes points in an order, and only where they have centres. */
+  async #orderOf({ previous, count }: PointPart): Promise<DeviceBuffer | undefined> {
+    const { device, labelled } = this.#state
+    if (device.info.kind !== 'cpu' || !labelled) return undefined
+    device.write(this.#order, rowsByLeaf(new Uint32Array(await device.read(previous), 0, count), this.#leaves))
+    return this.#order
   }
 
   async #build(round: number): Promise<void> {
@@ -165,7 +179,10 @@ class CenterSearch implements CandidateSource {
     if (this.#exact) return
     const host = await readCenters(this.#state)
     const number = streamSeed(seed, 'search', reseed ? round : 0)
-    this.#tree = this.#buffers.upload(await growIndex(this.#state, host, number, this.#settings))
+    const index = await growIndex(this.#state, host, number, this.#settings)
+    this.#tree = await this.#buffers.quantize(this.#buffers.upload(index), centers)
+    // Each tree of a forest has all centres.
+    this.#leaves = index.items.subarray(0, k)
     if (this.#checks === 0) this.#checks = await tuneChecks(this.#state, this.#tree, this.#settings.precision)
   }
 }

@@ -2,6 +2,7 @@
  * Which clusters to merge and which to split. Given the labels, the objective is a sum over clusters: a merge costs, and
  * a split gains, an amount that no operation on other clusters changes. So operations on different clusters add up.
  */
+import { NO_LABEL } from '../../kernels/assign-lists.ts'
 
 /** Weight and weighted squared distances of each cluster. */
 export interface ClusterMasses {
@@ -97,14 +98,23 @@ export function relabelled(
   pairs: readonly Pair[],
   second: (point: number) => boolean,
 ): { changed: Uint32Array; moved: number } {
-  const merged = new Map(pairs.map(({ merge }) => [merge.from, merge.into]))
-  const halved = new Map(pairs.map(({ merge, split }) => [split.cluster, merge.from]))
+  let largest = 0
+  for (const label of labels) largest = Math.max(largest, label)
+  // Where the points of a cluster go: all of them, or the second half.
+  const merged = new Uint32Array(largest + 1).fill(NO_LABEL)
+  const halved = new Uint32Array(largest + 1).fill(NO_LABEL)
+  for (const { merge, split } of pairs) {
+    if (merge.from <= largest) merged[merge.from] = merge.into
+    if (split.cluster <= largest) halved[split.cluster] = merge.from
+  }
+  const changed = labels.slice()
   let moved = 0
-  const changed = labels.map((label, point) => {
-    const next = merged.get(label) ?? (second(point) ? halved.get(label) : undefined)
-    if (next === undefined) return label
+  for (let point = 0; point < labels.length; point++) {
+    const label = labels[point]
+    const next = merged[label] !== NO_LABEL ? merged[label] : halved[label]
+    if (next === NO_LABEL || (merged[label] === NO_LABEL && !second(point))) continue
+    changed[point] = next
     moved++
-    return next
-  })
+  }
   return { changed, moved }
 }

@@ -18,6 +18,7 @@
  */
 import { stream } from '../../core/streams.ts'
 import type { Device, DeviceBuffer } from '../../device/contract.ts'
+import { measuresDistances } from '../../kernels/accumulate.ts'
 import { prepareMoves } from '../../kernels/apply-moves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
 import { createMovingClusters, type MovingClusters } from '../../kernels/move-gains.ts'
@@ -60,6 +61,8 @@ class MoveUpdate implements Update {
   #measured: MeasuredPoints | undefined
   /** Masses of the clusters are those of the labels as they stand. */
   #prepared = false
+  /** Centres that distances are taken to while the points are summed, where the device can do both at once. */
+  #measuredTo: DeviceRows | undefined
 
   constructor(state: RunState, { first }: MoveOptions) {
     this.own = state.scope.allocate(state.points.largestPart * 4, 'own labels')
@@ -106,14 +109,20 @@ class MoveUpdate implements Update {
       )
     }
     if (this.#weightless) await followNearest(state, source, part, vectors, round, this.own)
-    await this.measure(state, part, vectors)
+    if (measuresDistances(device, vectors)) this.#measuredTo = this.centersOfRound(state)
+    else await this.measure(state, part, vectors)
     return async () => (await Promise.all(looked.map(countOf))).reduce((sum, count) => sum + count, 0)
   }
 
-  /** Distances to the centres as they stand now. */
+  /** Those that distances are taken to: the centres as they stand now. */
+  protected centersOfRound({ centers }: RunState): DeviceRows {
+    return centers
+  }
+
   protected measure(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
-    const { device, centers } = state
+    const { device } = state
     const { labels, distances } = part
+    const centers = this.centersOfRound(state)
     device.copy(labels, { buffer: this.own, offset: 0, bytes: part.count * 4 })
     return assignLists(device, { points: vectors, centers, lists: this.own, width: 1, labels, distances })
   }
@@ -123,11 +132,12 @@ class MoveUpdate implements Update {
   }
 
   reset(): void {
+    this.#measuredTo = undefined
     this.#sums.reset()
   }
 
   take(_state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
-    return this.#sums.take(part, vectors)
+    return this.#sums.take(part, vectors, this.#measuredTo)
   }
 
   partial(): Promise<PartialSums> {
@@ -190,12 +200,8 @@ class DomainMoves extends MoveUpdate {
     return super.drive(state, source, part, vectors, round)
   }
 
-  protected override measure(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
-    const { device, centers } = state
-    const { labels, distances } = part
-    device.copy(labels, { buffer: this.own, offset: 0, bytes: part.count * 4 })
-    const from = this.#began ?? centers
-    return assignLists(device, { points: vectors, centers: from, lists: this.own, width: 1, labels, distances })
+  protected override centersOfRound({ centers }: RunState): DeviceRows {
+    return this.#began ?? centers
   }
 
   beginRetreat(): void {

@@ -17,8 +17,11 @@ export interface ClusterSums {
   readonly buffers: { readonly sums: DeviceBuffer; readonly totals: DeviceBuffer; readonly counts: DeviceBuffer }
   /** Forgets what was taken. */
   reset(): void
-  /** Adds a part of the points by their labels. */
-  take(part: PointPart, vectors: DeviceRows): Promise<void>
+  /**
+   * Adds a part of the points by their labels. With `centers` the distances of the part become those to the centres of the
+   * labels (`measuresDistances` says whether the device can do that).
+   */
+  take(part: PointPart, vectors: DeviceRows, centers?: DeviceRows): Promise<void>
   /** What was taken, as a value. */
   partial(): Promise<PartialSums>
   /** Others take the place of what was taken. */
@@ -86,9 +89,9 @@ export function clusterSums(state: RunState, weighted = true): ClusterSums {
   return {
     buffers,
     reset: () => merging?.reset(),
-    async take(part, vectors) {
-      const { shards } = part
-      const args = argsOf(part, vectors)
+    async take(part, vectors, centers) {
+      const { shards, distances } = part
+      const args = { ...argsOf(part, vectors), ...(centers && { measured: { centers, distances } }) }
       const { weights } = args
       if (merging === undefined) return accumulate(device, args)
       const exactRows = vectors.type === 'u8' && weights === undefined ? EXACT_ROWS : 0

@@ -72,12 +72,17 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const { heapBase, fillMemory } = instance.exports as unknown as { heapBase(): number; fillMemory: FillMemory }
   const base = heapBase()
   const blocks = Math.ceil((checks.module ? base + MAP_BYTES : base) / 64) * 64
-  const firstFree = blocks + MAX_JOBS * ARGUMENT_BYTES
+  // One more block is for work on the calling thread.
+  const firstFree = blocks + (MAX_JOBS + 1) * ARGUMENT_BYTES
   const heap = new WasmHeap(memory.memory, firstFree, memory.maximumBytes, { fill: checks.fill, fillMemory })
   const access = checks.module ? new AccessMap(heap, base) : undefined
   const runner = shared
     ? await ThreadPool.start(module, heap, threads, { blocks, fill: checks.fill, access, grows: options.grows })
     : new InPlaceRunner(instance.exports, heap, blocks, { fill: checks.fill, access })
+  const here = new InPlaceRunner(instance.exports, heap, blocks + MAX_JOBS * ARGUMENT_BYTES, {
+    fill: checks.fill,
+    access,
+  })
   const memoryBytes = options.memoryBytes ?? spareMemory(memory.maximumBytes * VECTOR_SHARE)
   const info: DeviceInfo = {
     kind: 'cpu',
@@ -98,7 +103,7 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   }
   // Tests watch the bytes around every area of scratch memory.
   const scratchGap = access || checks.fill !== undefined ? SCRATCH_GAP : 0
-  return new CpuDevice(info, heap, runner, { access, scratchGap })
+  return new CpuDevice(info, heap, { runner, here }, { access, scratchGap })
 }
 
 /** What the device is called. */
@@ -162,6 +167,10 @@ class CpuDevice implements Device {
   info: DeviceInfo
   readonly #heap: WasmHeap
   readonly #runner: JobRunner
+  /** Runs short work on the calling thread. */
+  readonly #here: InPlaceRunner
+  /** Works that were asked for and are not done. */
+  #waiting = 0
   /** Jobs run one after the other; a call that comes early waits its turn. */
   #turn: Promise<void> = Promise.resolve()
   readonly #access: AccessMap | undefined
@@ -171,12 +180,13 @@ class CpuDevice implements Device {
   constructor(
     info: DeviceInfo,
     heap: WasmHeap,
-    runner: JobRunner,
+    { runner, here }: { runner: JobRunner; here: InPlaceRunner },
     checks: { access: AccessMap | undefined; scratchGap: number },
   ) {
     this.info = info
     this.#heap = heap
     this.#runner = runner
+    this.#here = here
     this.#access = checks.access
     this.#scratchGap = checks.scratchGap
   }
@@ -232,17 +242,33 @@ class CpuDevice implements Device {
 
   run(work: Work, control: RunControl = {}): Promise<void> {
     this.requireOpen()
-    const done = this.#turn.then(() => this.#runNow(work, control))
+    this.#waiting++
+    const done = this.#turn.then(() => this.#runNow(work, control)).finally(() => this.#waiting--)
     this.#turn = done.catch(() => {})
     return done
   }
 
+  runAtOnce(work: Work): boolean {
+    this.requireOpen()
+    if (this.#waiting > 0) return false
+    try {
+      for (const job of work.cpu(this.#memoryFor(work))) {
+        this.#here.runAtOnce(job)
+        this.#access?.endJobs()
+      }
+    } finally {
+      this.#access?.reset()
+    }
+    return true
+  }
+
+  #memoryFor({ name }: Work): CpuMemory {
+    return { scratchGap: this.#scratchGap, address: (target, bytes) => this.#address(name, target, bytes) }
+  }
+
   async #runNow(work: Work, control: RunControl): Promise<void> {
     this.#checkLost()
-    const memory: CpuMemory = {
-      scratchGap: this.#scratchGap,
-      address: (target, bytes) => this.#address(work.name, target, bytes),
-    }
+    const memory = this.#memoryFor(work)
     try {
       for (const queue of chunks(work.cpu(memory), this.#runner.queue)) {
         control.signal?.throwIfAborted()
@@ -283,6 +309,7 @@ class CpuDevice implements Device {
   }
 
   #checkLost(): void {
-    if (this.#runner.lost) throw this.#runner.lost
+    const lost = this.#runner.lost ?? this.#here.lost
+    if (lost) throw lost
   }
 }

@@ -29,13 +29,28 @@ export class InPlaceRunner implements JobRunner {
     for (const job of jobs) await this.#runOne(job, control)
   }
 
-  async #runOne(job: CpuJob, control: RunControl): Promise<void> {
+  /** The whole job before it returns. */
+  runAtOnce(job: CpuJob): void {
+    const { call, scratch } = this.#begin(job)
+    try {
+      for (let start = 0; start < job.items; start += job.grain) this.#call(job, call, start, scratch)
+    } finally {
+      this.#heap.release(scratch)
+    }
+  }
+
+  #begin(job: CpuJob): { readonly call: WasmFunction; readonly scratch: number } {
     const { scratchBytes = 0 } = job
     const call = this.#exports[job.entry] as WasmFunction
     if (typeof call !== 'function') throw new Error(`No WebAssembly function ${job.entry}`)
     const scratch = this.#heap.allocateUncleared(scratchBytes, 'scratch')
     allowScratch(this.#checks.access, job, scratch)
     new Uint8Array(this.#heap.memory.buffer, this.#block, ARGUMENT_BYTES).set(job.args)
+    return { call, scratch }
+  }
+
+  async #runOne(job: CpuJob, control: RunControl): Promise<void> {
+    const { call, scratch } = this.#begin(job)
     try {
       for (let start = 0; start < job.items; start += job.grain) {
         this.#call(job, call, start, scratch)

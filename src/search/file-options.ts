@@ -1,0 +1,111 @@
+/** What a caller may ask of an inverted file and of a search in it. */
+import { choice, type OptionChecks, real, whole } from '../core/arguments.ts'
+import { trustedSource } from '../core/checked-source.ts'
+import { badOption } from '../core/errors.ts'
+import type { Matrix, VectorInput, VectorSource } from '../core/matrix.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import type { ClusterModel } from '../models/model.ts'
+import type { QuantizerOptions } from '../quantize/options.ts'
+import type { RankedCodes } from '../quantize/ranked.ts'
+import { chooseFrame, intoFrame } from '../vectors/frame.ts'
+import { INDEX_SEARCH_CHECKS, type IndexSearchOptions } from './code-index.ts'
+import { SEARCH_METRICS, type SearchMetric } from './flat.ts'
+import { allowedIds, type IdFilter } from './id-filter.ts'
+import { type ByteScale, byteScale } from './kept-bytes.ts'
+
+/** What can be asked of a search in an inverted file. */
+export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance' | 'rerank'> {
+  /**
+   * Candidates are measured exactly and sorted anew: by the vectors that were added, where id i is row i, or with true by the
+   * bytes that the file keeps. Default: neither.
+   */
+  readonly rerank?: VectorInput | true
+  /** Clusters a query looks into. Default 8: more find more, and take as much longer. */
+  readonly probe?: number
+  /** How to measure. Default `asymmetric`, the most accurate. */
+  readonly distance?: 'asymmetric' | 'symmetric'
+  /** Nothing farther than this is found, so that there may be fewer than `nearest`. Default: no limit. */
+  readonly within?: number
+  /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
+  readonly where?: IdFilter
+}
+
+/** Vectors as an inverted file holds them. */
+export interface FileContent {
+  /** What the quantizer made of what is left of them. */
+  readonly codes: Matrix
+  /** Their numbers. */
+  readonly ids: Uint32Array
+  /** The cluster of each. */
+  readonly lists: Uint32Array
+  /** Their bytes, where the file keeps them. */
+  readonly kept?: Matrix
+}
+
+/** What can be asked of an inverted file. */
+export interface FileOptions {
+  /**
+   * How nearness is measured: by `euclidean` squared distances, by `cosine` (one less the cosine), or by the `inner-product` (with
+   * the other sign). Default: as the model was made; `inner-product` takes a Euclidean model.
+   */
+  readonly metric?: SearchMetric
+  /** What the bytes of vectors stand for that are kept for re-ranking; the train method finds it. Default: none are kept. */
+  readonly scale?: ByteScale
+}
+
+export const FILE_CHECKS: OptionChecks<FileOptions> = { metric: choice(SEARCH_METRICS), scale: byteScale }
+
+/** What can be asked of an inverted file and its quantizer, which takes at most 25 rounds by default. */
+export interface InvertedFileOptions extends Pick<FileOptions, 'metric'>, QuantizerOptions {
+  /**
+   * `bytes`: the file keeps every vector in a byte for each number, for `rerank: true`. Vectors of bytes are kept as they are,
+   * others rounded between the least and the largest value of each column. Default: nothing is kept.
+   */
+  readonly keep?: 'bytes'
+}
+
+export const TRAIN_CHECKS: OptionChecks<Pick<InvertedFileOptions, 'metric' | 'keep'>> = {
+  metric: FILE_CHECKS.metric,
+  keep: choice(['bytes']),
+}
+
+export const INVERTED_SEARCH_CHECKS: OptionChecks<InvertedSearchOptions> = {
+  ...INDEX_SEARCH_CHECKS,
+  rerank: (value, thing) => (value === true ? true : INDEX_SEARCH_CHECKS.rerank(value, thing)),
+  within: real(Number.NEGATIVE_INFINITY),
+  where: allowedIds,
+  probe: whole(1),
+  distance: choice(['asymmetric', 'symmetric']),
+}
+
+/** Clusters by the angle make a file by the angle; clusters by distance one by distance or by inner products. */
+export function metricOf(model: ClusterModel, asked: SearchMetric | undefined): SearchMetric {
+  const { metric } = model.facts
+  if (asked === undefined || asked === metric) return metric
+  if (asked === 'inner-product' && metric === 'euclidean') return asked
+  throw badOption(
+    'metric',
+    asked,
+    `the model was made by ${metric}; cluster by ${asked === 'cosine' ? 'cosine' : 'euclidean'} for it.`,
+  )
+}
+
+/** Vectors as they are filed: at length one for angles. */
+export async function inMetric(source: VectorSource, metric: SearchMetric): Promise<VectorSource> {
+  if (metric !== 'cosine') return source
+  const frame = { ...(await chooseFrame(source, 'cosine')), type: 'f32' } as const
+  const { rows, cols, name } = source
+  const read = async (start: number, end: number) => intoFrame(await source.read(start, end), cols, frame)
+  return trustedSource({ rows, cols, type: 'f32', name, read })
+}
+
+/** Results of a range search: what is farther is taken out. */
+export function nearerThan(within: number | undefined, found: RankedCodes): RankedCodes {
+  if (within === undefined) return found
+  found.distances.forEach((distance, i) => {
+    if (distance <= within) return
+    found.labels[i] = NO_LABEL
+    found.distances[i] = Number.POSITIVE_INFINITY
+  })
+  return found
+}

@@ -99,7 +99,7 @@ async function olderLibrary(folder: string): Promise<Library> {
 }
 
 /** Builds that have no criteria of agm do not relocate clusters either. */
-function knownTo({ METHODS }: Library, options: ClusterOptions): ClusterOptions {
+function knownTo({ METHODS }: Library, options: ClusterOptions & { criterion?: unknown }): ClusterOptions {
   if (METHODS.agm.options.some(({ name }) => name === 'criterion')) return options
   const { criterion, relocate, ...known } = options
   return known

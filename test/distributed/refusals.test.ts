@@ -23,7 +23,7 @@ import {
   openDevice,
   openShards,
   type ShardedVectors,
-  type WorkOptions,
+  type WorkerOptions,
   work,
 } from '../../src/index.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
@@ -65,7 +65,7 @@ afterEach(async () => {
   await Promise.all(working)
 })
 
-async function addWorker(folder: string, more: WorkOptions = {}): Promise<void> {
+async function addWorker(folder: string, more: WorkerOptions = {}): Promise<void> {
   const onEvent = (text: string): void => void said.push(text)
   const own = { data: [folder], device: { kind: 'cpu', threads: 1 }, name: folder, lock: LOCK } as const
   working.push(work(store.url, { ...own, ...more, signal: stop.signal, onEvent }))

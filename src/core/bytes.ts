@@ -33,3 +33,12 @@ export interface ByteSink {
   /** Gives up and leaves nothing behind. */
   abort(): Promise<void>
 }
+
+/** A temporary file for what does not fit in memory. */
+export interface ScratchFile {
+  write(bytes: Uint8Array, at: number): Promise<void>
+  /** Fills `bytes` with what was written there. */
+  read(bytes: Uint8Array, at: number): Promise<void>
+  /** Removes it, after what is being read or written. */
+  close(): Promise<void>
+}

@@ -2,7 +2,7 @@
  * What differs between Node and a page, behind one contract. `#platform` resolves to node.ts or to
  * browser.ts by the "browser" condition in package.json.
  */
-import type { ByteSink, ByteSource, Location } from '../core/bytes.ts'
+import type { ByteSink, ByteSource, Location, ScratchFile } from '../core/bytes.ts'
 import type { CentroidalError } from '../core/errors.ts'
 
 /** A GPU entry point and where it came from, or why there is none. */
@@ -58,15 +58,6 @@ export interface Platform {
   readonly createScratch: ((folder?: string) => Promise<ScratchFile>) | undefined
   /** An error of one of those operations as a sentence. */
   cannotWrite(location: string, error: unknown): CentroidalError
-}
-
-/** A temporary file for what does not fit in memory. */
-export interface ScratchFile {
-  write(bytes: Uint8Array, at: number): Promise<void>
-  /** Fills `bytes` with what was written there. */
-  read(bytes: Uint8Array, at: number): Promise<void>
-  /** Removes it, after what is being read or written. */
-  close(): Promise<void>
 }
 
 /** What is known of a file or folder. */

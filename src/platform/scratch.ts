@@ -7,7 +7,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ScratchFile } from './contract.ts'
+import type { ScratchFile } from '../core/bytes.ts'
 import { disk } from './disk.ts'
 import { explain } from './node-files.ts'
 

@@ -2,9 +2,9 @@
  * Labels and distances of the parts that one device owns. They stay on the device; or, where memory is limited, those of one
  * part are on the device and those of the others in a temporary file.
  */
+import type { ScratchFile } from '../core/bytes.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
-import type { ScratchFile } from '../platform/contract.ts'
 import type { PointPart } from './point-part.ts'
 
 /** Where to put what does not fit in memory. */

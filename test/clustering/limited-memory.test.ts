@@ -1,6 +1,7 @@
 /** Runs whose memory is limited: what they take, what they read, and what they leave behind. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { platform } from '#platform'
+import type { ScratchFile } from '../../src/core/bytes.ts'
 import {
   type ClusterOptions,
   cluster,
@@ -12,7 +13,6 @@ import {
   trainQuantizer,
   type VectorSource,
 } from '../../src/index.ts'
-import type { ScratchFile } from '../../src/platform/contract.ts'
 import { normal } from './clouds.ts'
 
 const COLS = 40

@@ -159,6 +159,7 @@ describe.concurrent.each(ENGINES)('$name', { timeout: 120_000 + 10_000 * KILLS }
   // Who takes over repeats all commands, or begins with what others saved in the store.
   test(`kill -9 of workers at ${KILLS} random moments, and of two of three`, async () => {
     const random = createRandom(inject('testSeed'))
+    while (workers.length < 3) await addWorker()
     let killed = 0
     for (let i = 0; killed < KILLS; i++) {
       const options: ClusterOptions = { ...OPTIONS, method: i % 2 === 0 ? 'closures' : 'closures-sharp' }

@@ -3,19 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT } from './markdown.ts'
+import { fixed, type Row, results, row, share } from './results.ts'
 
-type Row = Record<string, unknown>
 const guide = readFileSync(join(ROOT, 'docs/which-method.md'), 'utf8').replaceAll(/\s+/g, ' ')
-// biome-ignore lint/suspicious/noExplicitAny: every file has its own shape, and a wrong path fails the test
-const results = (name: string): any => JSON.parse(readFileSync(join(ROOT, 'bench/results', `${name}.json`), 'utf8'))
-
-const row = (rows: readonly Row[], wanted: Row): Row => {
-  const found = rows.find((one) => Object.entries(wanted).every(([key, value]) => one[key] === value))
-  if (!found) throw new Error(`no row with ${JSON.stringify(wanted)}`)
-  return found
-}
-const fixed = (value: unknown, digits: number): string => Number(value).toFixed(digits)
-const share = (text: unknown): string => String(text).replace(/^-/, '')
 
 const lloyd = (name: string) => fixed(row(results('lloyd').results, { name }).seconds, 2)
 const sharp = (run: string) => row(results('sharp').lloyd.rows, { run })

@@ -39,7 +39,7 @@ function documents(rows: number) {
 const groupsOf = (rows: number, size: number): Uint32Array =>
   Uint32Array.from({ length: rows }, (_, i) => Math.floor(i / size))
 
-/** The README asks for vocabularies of 10,000 words: more descriptors than that, of few dimensions. */
+/** The guide asks for vocabularies of 10,000 words: more descriptors than that, of few dimensions. */
 const DESCRIPTORS = { rows: 10_400, cols: 8, each: 100 }
 const base = bytes(1200, 32, 3)
 const queries = bytes(40, 32, 3)
@@ -73,13 +73,13 @@ export async function prepareFiles(folder: string, text: string): Promise<void> 
 
 /** Names that a section takes for granted, as its text explains. */
 export const PRELUDES: Readonly<Record<string, string>> = {
-  'README.md#Images by words': `import * as prepared from 'centroidal'
+  'docs/guide.md#Find images by visual words': `import * as prepared from 'centroidal'
 const { vectors } = prepared.blobs({ rows: 10_400, cols: 8, clusters: 40 })
 const images = Uint32Array.from(vectors.data.subarray(0, 10_400), (_, row) => Math.floor(row / 100))
 const descriptorsOfOneImage = prepared.matrix(vectors.data.subarray(0, 800), 100, 8)`,
-  'README.md#How many clusters?': `import * as prepared from 'centroidal'
+  'docs/guide.md#Find the number of clusters': `import * as prepared from 'centroidal'
 const { vectors } = prepared.blobs({ rows: 300, cols: 4, clusters: 8, separated: true })
 const more = vectors`,
-  'README.md#Codes and search': `import * as prepared from 'centroidal'
+  'docs/guide.md#Compress and search': `import * as prepared from 'centroidal'
 const queries = await prepared.readVectors('queries.bvecs')`,
 }

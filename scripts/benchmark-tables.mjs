@@ -1,0 +1,186 @@
+/**
+ * The tables of docs/benchmarks.md, written from bench/results. Each stands between `<!-- table NAME -->` and
+ * `<!-- end -->`. `node scripts/benchmark-tables.mjs` writes them anew after a benchmark has run; a test fails where
+ * the page and the results differ.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const page = join(root, 'docs/benchmarks.md')
+const results = (name) => JSON.parse(readFileSync(join(root, 'bench/results', `${name}.json`), 'utf8'))
+
+/** Three significant digits, without an exponent. */
+const three = (value) => (value >= 1000 ? grouped(value) : String(Number(Number(value).toPrecision(3))))
+const grouped = (value) => Math.round(Number(value)).toLocaleString('en')
+const fixed = (digits) => (value) => Number(value).toFixed(digits)
+const code = (value) => `\`${value}\``
+const device = (on) => (/swiftshader/i.test(on) ? 'SwiftShader, a GPU in software' : on)
+/** What a benchmark writes where a figure does not apply. */
+const orNothing = (value) => (value === '-' ? '' : String(value))
+
+const closuresAt = (k, names) =>
+  names.map((name) => results('closures').curves.find((row) => row.k === k && row.method === name))
+const closuresTable = (k) => ({
+  columns: ['', 'seconds', 'distortion', 'centres per point', 'time to faiss’s result', 'time to within 2.5 % of it'],
+  rows: closuresAt(k, [
+    'faiss 1.7.3',
+    'closures',
+    'rakm',
+    'akm',
+    'hkm',
+    'canopy',
+    'lloyd',
+    'scikit-learn 1.2.1',
+    'FLANN k-d trees',
+  ]).map((row) => [
+    / /.test(row.method) ? row.method : code(row.method),
+    three(row.seconds),
+    grouped(row.distortion),
+    grouped(row['centres looked at']),
+    orNothing(row['passes faiss in']),
+    orNothing(row['within 2.5 % in']),
+  ]),
+})
+const againstFaiss = (file, data) => ({
+  columns: ['k', '', 'seconds', 'distortion', 'against faiss', 'passes faiss after', 'of its time'],
+  rows: results(file)[`faiss, ${data}`].table.map((row) => [
+    grouped(row.k),
+    row.run.replace(/^closures-sharp/, code('closures-sharp')).replace(/before|after/, '$& faiss'),
+    three(row.seconds),
+    row.distortion,
+    orNothing(row['against faiss']),
+    orNothing(row['passes faiss in']),
+    orNothing(row['of its time']),
+  ]),
+})
+
+/** By name: the columns of a table, and its rows as text. */
+const TABLES = {
+  assign: () => ({
+    columns: ['', 'on', 'GFLOP/s'],
+    rows: results('assign').rows.map(({ name, on, gflops }) => [name, device(on), three(gflops)]),
+  }),
+  lloyd: () => ({
+    columns: ['', 'on', 'final distortion', 'seconds'],
+    rows: results('lloyd').results.map(({ name, on, distortion, seconds }) => [
+      name,
+      device(on),
+      fixed(1)(distortion),
+      three(seconds),
+    ]),
+  }),
+  'closures-2000': () => closuresTable(2000),
+  'closures-10000': () => closuresTable(10_000),
+  sharp: () => againstFaiss('sharp', 'vectors'),
+  'sharp-words': () => againstFaiss('sharp-words', 'words'),
+  'sharp-lloyd': () => ({
+    columns: ['', 'rounds', 'seconds', 'distortion', 'against `lloyd`', 'passes it after, rounds', 'of its time'],
+    rows: results('sharp').lloyd.rows.map((row) => [
+      row.run,
+      row.rounds,
+      three(row.seconds),
+      row.distortion,
+      orNothing(row['against lloyd']),
+      orNothing(row['passes it in rounds']),
+      orNothing(row["of lloyd's"]),
+    ]),
+  }),
+  agm: () => ({
+    columns: [
+      '',
+      'clusters',
+      'rounds',
+      'seconds',
+      'vector operations per point',
+      'distortion',
+      'recall, 1 word',
+      '3 words',
+    ],
+    rows: results('agm')
+      .worth.filter(({ method, round }) => round === 10 || (method === 'agm' && [1, 5].includes(round)))
+      .map((row) => [
+        code(row.method),
+        grouped(row.clusters),
+        row.round,
+        three(row.seconds),
+        grouped(row['vector operations a point']),
+        grouped(row.distortion),
+        fixed(3)(row['recall, 1 word']),
+        fixed(3)(row['recall, 3 words']),
+      ]),
+  }),
+  retrieval: () => ({
+    columns: ['vocabulary', 'training, s', 'distortion', 'mAP, 1 word', '3 words', 'N-S score'],
+    rows: [...results('retrieval').results]
+      .sort((a, b) => b['mAP, 1 word'] - a['mAP, 1 word'])
+      .map((row) => [
+        code(row.method),
+        three(row['training s']),
+        grouped(row.distortion),
+        fixed(3)(row['mAP, 1 word']),
+        fixed(3)(row['mAP, 3 words']),
+        fixed(2)(row['N-S']),
+      ]),
+  }),
+  recall: () => ({
+    columns: [
+      'quantizer',
+      'distance',
+      'seeds',
+      'recall@1',
+      '@10',
+      '@10, worst to best',
+      '@100',
+      'distortion of the base',
+    ],
+    rows: results('quantizers-recall').rows.map((row) => [
+      row.quantizer,
+      row.distance,
+      row.runs,
+      row['recall@1'],
+      row['@10'],
+      row.runs > 1 ? row['worst to best @10'] : '',
+      row['@100'],
+      grouped(row.distortion),
+    ]),
+  }),
+  training: () => ({
+    columns: ['faiss', 'seconds', '`ck`, 50 rounds, seconds', '`ck` takes'],
+    rows: results('quantizers-training').rows.map((row) => [
+      row.trained,
+      three(row.seconds),
+      three(row['ck, 50 rounds, beside it']),
+      row['ck takes'],
+    ]),
+  }),
+  throughput: () => ({
+    columns: ['', 'million vectors encoded per second', 'million codes compared per second'],
+    rows: results('quantizers-throughput').rows.map((row) =>
+      Object.values(row).map((value) => (typeof value === 'number' ? three(value) : value)),
+    ),
+  }),
+  files: () => ({
+    columns: ['clusters searched', 're-ranked', 'recall@1', '@10', '@100'],
+    rows: results('quantizers-files').rows.map((row) =>
+      ['clusters looked into', 're-ranked', 'recall@1', '@10', '@100'].map((column) => row[column]),
+    ),
+  }),
+}
+
+function markdown({ columns, rows }) {
+  return [columns, columns.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** The page with every table as the results have it. */
+export function withTables(text) {
+  return text.replaceAll(/<!-- table ([\w-]+) -->\n[\s\S]*?<!-- end -->/g, (_, name) => {
+    const table = TABLES[name]
+    if (!table)
+      throw new Error(`docs/benchmarks.md has a table "${name}". There are: ${Object.keys(TABLES).join(', ')}.`)
+    return `<!-- table ${name} -->\n${markdown(table())}\n<!-- end -->`
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(page, withTables(readFileSync(page, 'utf8')))

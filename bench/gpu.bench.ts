@@ -29,6 +29,9 @@ const { values: flags } = parseArgs({
   },
 })
 
+/** On a GPU. */
+const USUAL = { rows: 262_144, k: 1024 }
+
 const gpu = await openDevice({ kind: 'webgpu' })
 const { name: adapter, software } = gpu.info
 const peak = await measurePeak(gpu)
@@ -37,15 +40,21 @@ const size = `${sizes.rows.toLocaleString('en')} x ${sizes.cols}, k = ${sizes.k.
 const started = performance.now()
 console.log(
   `${adapter}: ${peak.gflops.toPrecision(3)} GFLOP/s of multiply-adds, ${peak.gigabytes.toPrecision(3)} GB/s, ` +
-    `${(peak.overheadSeconds * 1e3).toPrecision(2)} ms for a submit and its wait. Data: ${size}.`,
+    `${(peak.overheadSeconds * 1e3).toPrecision(2)} ms for a submit and its wait. Data: ${size}${scaled()}.`,
 )
+
+/** Says that sizes were chosen by the speed of the adapter, where they were. */
+function scaled(): string {
+  if (flags.rows !== undefined || sizes.rows === USUAL.rows) return ''
+  return `, scaled by the speed of this adapter (usual on a GPU: ${USUAL.rows.toLocaleString('en')} rows, k = ${USUAL.k.toLocaleString('en')})`
+}
 
 /** Powers of two. */
 function chooseSizes(gflops: number): Sizes {
   const power = (value: number, least: number, most: number): number =>
     Math.min(most, Math.max(least, 2 ** Math.round(Math.log2(value))))
-  const rows = Number(flags.rows ?? power(gflops * 128, 1024, 262_144))
-  return { rows, cols: Number(flags.cols), k: Number(flags.clusters ?? power(2 * Math.sqrt(rows), 32, 1024)) }
+  const rows = Number(flags.rows ?? power(gflops * 128, 1024, USUAL.rows))
+  return { rows, cols: Number(flags.cols), k: Number(flags.clusters ?? power(2 * Math.sqrt(rows), 32, USUAL.k)) }
 }
 
 const NOTES = {
@@ -156,7 +165,7 @@ function report(measured: Peak): void {
   for (const [name, message] of Object.entries(failures)) console.log(`Failed: ${name}: ${message}`)
   writePage('gpu', {
     title: adapter,
-    subtitle: `centroidal on ${software ? 'a software adapter' : 'this GPU'}: every kernel, ${size}`,
+    subtitle: `centroidal on ${software ? 'a software adapter' : 'this GPU'}: every kernel, ${size}${scaled()}`,
     cards: cards(gflops, gigabytes),
     charts: [
       { file: 'gpu-assign', title: titles.assignment, svg: speedChart(assignment as never), note: NOTES.assignment },

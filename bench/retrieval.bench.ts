@@ -17,8 +17,8 @@ import { availableParallelism } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import {
+  type AnyClusterOptions,
   buildIndex,
-  type ClusterOptions,
   cluster,
   judgeRankings,
   METHODS,
@@ -91,7 +91,7 @@ function means(runs: readonly Record<string, number>[]): Record<string, number> 
 }
 
 /** How many words: as many as the method finds by the paper's criterion, which gives large vocabularies, or k. */
-function sizeOf(method: MethodName): ClusterOptions {
+function sizeOf(method: MethodName): AnyClusterOptions {
   if (!METHODS[method].findsCount) return { k }
   return { criterion: 'overlap', start: 'all', ...(method === 'agm' ? { memory: 50 } : {}) }
 }

@@ -46,7 +46,7 @@ async function readDeclarations(root) {
 function argumentsText(functions, constants) {
   const parts = ["import { Rows } from '../../rows'\n"]
   for (const [name, { type, value }] of constants) {
-    const text = type === 'u32' || !Number.isInteger(value) ? `${value}` : `${value}.0`
+    const text = type === 'u32' || /[.e]/.test(`${value}`) ? `${value}` : `${value}.0`
     parts.push(`export const ${name}: ${type} = ${text}\n`)
   }
   for (const declared of functions) parts.push(classText(declared))

@@ -8,6 +8,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { SUM_PIECE } from './accumulate.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
@@ -58,7 +59,7 @@ fn sumPairs(component: u32, begin: u32, end: u32, t: u32) -> Sums {
 }
 `
 
-export const softPieces = (type: ElementType) =>
+export const softPieces = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `soft-pieces-${type}`,
     params: { ...PARAMS, k: 'u32' },
@@ -87,10 +88,11 @@ fn main(${threadBuiltins}) {
   partials[number * 2u + 1u] = sums.totals;
 }
 `,
-  })
+  }),
+)
 
 /** `totalsAt`: where the parts of totals begin after the partial sums. With `add`, on top of what is there. */
-export const softClusters = (type: ElementType) =>
+export const softClusters = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `soft-clusters-${type}`,
     params: { ...PARAMS, first: 'u32', components: 'u32', add: 'bool', totalsAt: 'u32' },
@@ -129,7 +131,8 @@ fn main(${threadBuiltins}) {
   out[at] = sums.columns;
 }
 `,
-  })
+  }),
+)
 
 /** One thread for each component. */
 export const softTotals = declareShader({

@@ -9,6 +9,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, onlyIf, reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Keys that a thread sorts. */
@@ -64,7 +65,7 @@ fn place(key: u32, run: u32) -> u32 {
 `
 
 /** `first`: keys are labels, from that of `firstPoint` on, and values are the numbers of the points. */
-export const sortCount = (first: boolean) =>
+export const sortCount = shaderForms([[true], [false]], (first: boolean) =>
   declareShader({
     name: `sort-count-${first}`,
     params: SORT_PARAMS,
@@ -83,9 +84,10 @@ fn main(${threadBuiltins}) {
   for (var i = run * ${RUN}u; i < min((run + 1u) * ${RUN}u, params.n); i++) { counts[place(keyAt(i), run)]++; }
 }
 `,
-  })
+  }),
+)
 
-export const sortScatter = (first: boolean) =>
+export const sortScatter = shaderForms([[true], [false]], (first: boolean) =>
   declareShader({
     name: `sort-scatter-${first}`,
     params: SORT_PARAMS,
@@ -114,7 +116,8 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)
 
 /** offsets[j]: first place of cluster j in the sorted keys; pieces[j]: partial sums it needs. One thread for each of 0..k. */
 export const clusterRanges = declareShader({
@@ -185,7 +188,7 @@ fn sumWeights(begin: u32, end: u32) -> f32 {
 `
 
 /** Partial sums of large clusters: one thread for each piece and 4 columns. The weight follows the columns. */
-export const sumPieces = (type: ElementType) =>
+export const sumPieces = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `sum-pieces-${type}`,
     params: { ...SUM_PARAMS, k: 'u32' },
@@ -221,13 +224,14 @@ fn main(${threadBuiltins}) {
   if (t == 0u) { partials[at + quads] = vec4f(sumWeights(begin, end)); }
 }
 `,
-  })
+  }),
+)
 
 /**
  * Sums of clusters: one thread for each cluster and 4 columns. With `add`, on top of what is there. With `keepEmpty` the sums
  * of clusters without points are not written.
  */
-export const sumClusters = (type: ElementType) =>
+export const sumClusters = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `sum-clusters-${type}`,
     params: { ...SUM_PARAMS, firstCluster: 'u32', clusters: 'u32', add: 'bool', keepEmpty: 'bool' },
@@ -283,4 +287,5 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)

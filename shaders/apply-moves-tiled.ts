@@ -13,6 +13,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { applyFields } from './apply-moves.ts'
 import { NONE } from './pieces.ts'
 import { LEAST_GAIN, prices } from './prices.ts'
@@ -26,7 +27,7 @@ const SLOTS = 1024
 const READS = 4
 const WORDS = (READS * APPLY_THREADS) / 32
 
-export const applyMovesTiled = (type: ElementType) => {
+export const applyMovesTiled = shaderForms(DENSE_TYPES, (type: ElementType) => {
   const { params, buffers } = applyFields(type)
   return declareShader({
     name: `apply-moves-tiled-${type}`,
@@ -218,4 +219,4 @@ fn main(@builtin(local_invocation_index) local: u32) {
 }
 `,
   })
-}
+})

@@ -7,6 +7,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { LEAST_GAIN, prices } from './prices.ts'
 
@@ -29,7 +30,7 @@ export const applyFields = (type: ElementType) =>
     },
   }) as const
 
-export const applyMovesShader = (type: ElementType) =>
+export const applyMovesShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `apply-moves-${type}`,
     ...applyFields(type),
@@ -124,7 +125,8 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-  })
+  }),
+)
 
 /** Mass and number of points of each cluster from what accumulate left. One thread a cluster. */
 export const prepareMovesShader = declareShader({

@@ -21,8 +21,8 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
-import { assignBuffers, LOWEST, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { assignBuffers, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
+import { FARTHEST, LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points and centres of a workgroup, and its threads. */
@@ -231,7 +231,7 @@ ${unroll(
   workgroupBarrier();
   if (local < ${POINTS}u && first + local <= last) {
     let row = params.firstRow + first + local;
-    var distance = 3.4e38f;
+    var distance = ${FARTHEST}f;
     var index = NONE;
     for (var at = 0u; at < count; at++) {
       if (pairs[at].x == local && (measured[at] < distance || (measured[at] == distance && pairs[at].y < index))) {

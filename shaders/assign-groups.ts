@@ -5,11 +5,12 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROW_PARAMS, rowBuffers, rowDistance } from './rows.ts'
 
-export const assignGroupsShader = (type: RowType) =>
+export const assignGroupsShader = shaderForms(DENSE_TYPES, (type: RowType) =>
   declareShader({
     name: `assign-groups-${type}`,
     params: { ...ROW_PARAMS, firstRow: 'u32', rows: 'u32' },
@@ -20,7 +21,7 @@ ${threadNumber}
 ${rowDistance(type)}
 
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
@@ -43,4 +44,5 @@ fn main(${threadBuiltins}) {
   labels[row] = label;
 }
 `,
-  })
+  }),
+)

@@ -10,6 +10,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { onlyIf, reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
 import { threadBuiltins } from './pieces.ts'
 
@@ -23,28 +24,34 @@ export interface TiledLeaves {
   readonly around: boolean
 }
 
-export const assignLeavesTiled = ({ type, tiles, around }: TiledLeaves) => {
-  const most = TILE_ROWS * tiles
-  return declareShader({
-    name: `assign-leaves-tiled-${type}-${tiles}${around ? '-around' : ''}`,
-    params: { firstLeaf: 'u32', leaves: 'u32', quads: 'u32', domainFrom: 'u32', held: 'u32' },
-    buffers: {
-      x: rowsOf(type),
-      centers: reads('vec4f'),
-      /** Points, leaf by leaf. */
-      members: reads('u32'),
-      /** First member of each leaf, and the end of the last. */
-      offsets: reads('u32'),
-      /** Of the rows that are held. */
-      labels: writes('u32'),
-      distances: writes('f32'),
-      /** Pairs measured in each leaf. */
-      looked: writes('u32'),
-      /** Labels of the whole domain, where the labels above are not. */
-      domainLabels: onlyIf(around, reads('u32')),
-    },
-    workgroup: LEAF_THREADS,
-    body: () => wgsl`
+export const assignLeavesTiled = shaderForms(
+  [
+    [{ type: 'f32', tiles: 1, around: false }],
+    [{ type: 'f32', tiles: 2, around: true }],
+    [{ type: 'u8', tiles: 1, around: false }],
+  ],
+  ({ type, tiles, around }: TiledLeaves) => {
+    const most = TILE_ROWS * tiles
+    return declareShader({
+      name: `assign-leaves-tiled-${type}-${tiles}${around ? '-around' : ''}`,
+      params: { firstLeaf: 'u32', leaves: 'u32', quads: 'u32', domainFrom: 'u32', held: 'u32' },
+      buffers: {
+        x: rowsOf(type),
+        centers: reads('vec4f'),
+        /** Points, leaf by leaf. */
+        members: reads('u32'),
+        /** First member of each leaf, and the end of the last. */
+        offsets: reads('u32'),
+        /** Of the rows that are held. */
+        labels: writes('u32'),
+        distances: writes('f32'),
+        /** Pairs measured in each leaf. */
+        looked: writes('u32'),
+        /** Labels of the whole domain, where the labels above are not. */
+        domainLabels: onlyIf(around, reads('u32')),
+      },
+      workgroup: LEAF_THREADS,
+      body: () => wgsl`
 ${pairTiles({ tiles, own: false })}
 
 struct Counts { candidates: u32, points: u32 }
@@ -151,5 +158,6 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
-}
+    })
+  },
+)

@@ -9,6 +9,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 export const collectLeafLabels = declareShader({
@@ -60,7 +61,7 @@ fn main(${threadBuiltins}) {
 `,
 })
 
-export const assignLeavesShader = (type: ElementType) =>
+export const assignLeavesShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `assign-leaves-${type}`,
     params: { firstMember: 'u32', memberCount: 'u32', quads: 'u32', domainFrom: 'u32', held: 'u32' },
@@ -117,4 +118,5 @@ fn main(${threadBuiltins}) {
   distances[row] = best;
 }
 `,
-  })
+  }),
+)

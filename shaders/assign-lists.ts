@@ -6,11 +6,12 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROW_PARAMS, rowBuffers, rowDistance } from './rows.ts'
 
-export const assignListsShader = (type: RowType) =>
+export const assignListsShader = shaderForms(DENSE_TYPES, (type: RowType) =>
   declareShader({
     name: `assign-lists-${type}`,
     params: { ...ROW_PARAMS, firstRow: 'u32', rows: 'u32', width: 'u32', merge: 'bool' },
@@ -21,7 +22,7 @@ ${threadNumber}
 ${rowDistance(type)}
 
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
@@ -47,4 +48,5 @@ fn main(${threadBuiltins}) {
   distances[row] = best;
 }
 `,
-  })
+  }),
+)

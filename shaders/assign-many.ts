@@ -7,14 +7,15 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads } from '../src/device/fields.ts'
-import { ASSIGN_PARAMS, assignBuffers, LOWEST } from './assign-pieces.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
+import { ASSIGN_PARAMS, assignBuffers } from './assign-pieces.ts'
+import { FAR, LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
 import { rowDistance } from './rows.ts'
 
 /** Inserts into a sorted list of params.m distances in the result; ties go to the lowest label. */
 export const distanceList = wgsl`
-const FAR = 3.4e38f;
+${FAR}
 
 fn clearDistances(base: u32) {
   for (var place = 0u; place < params.m; place++) {
@@ -90,7 +91,7 @@ fn scoreFour(row: u32, j: u32) -> vec4f {
 }
 `
 
-export const assignMany = (type: ElementType) =>
+export const assignMany = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `assign-many-${type}`,
     params: { ...ASSIGN_PARAMS, ...HEAP_PARAMS },
@@ -122,9 +123,10 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)
 
-export const assignManyPrivate = (type: ElementType, capacity: number) =>
+export const assignManyPrivate = shaderForms([], (type: ElementType, capacity: number) =>
   declareShader({
     name: `assign-many-private-${capacity}-${type}`,
     params: { ...ASSIGN_PARAMS, m: 'u32' },
@@ -156,4 +158,5 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)

@@ -8,8 +8,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
-import { LOWEST } from './assign-pieces.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { LOWEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** One thread per centre, padding included. The sums are those of `centerStarts`, in the same order. */
 export const packCenters = declareShader({

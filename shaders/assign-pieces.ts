@@ -3,6 +3,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { LOWEST } from './pieces.ts'
 import { rowDistance } from './rows.ts'
 
 export const ASSIGN_PARAMS = {
@@ -52,9 +53,6 @@ export const UNSURE_PARAMS = {
   /** Which of the two counters applies. */
   counter: 'u32',
 } as const
-
-/** Lower than the score of any centre. */
-export const LOWEST = wgsl`const LOWEST = -3.4e38f;`
 
 export const bestScore = wgsl`
 ${LOWEST}

@@ -12,6 +12,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { assignBuffers, bestScore, PARTIALS, SPLIT_PARAMS, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
@@ -30,26 +31,37 @@ const PACKED = {
 }
 
 /** `perLane`: centres of a lane, 1, 2 or 4. */
-export const assignScalar = (type: ElementType, perLane: number) =>
-  declareShader({
-    name: `assign-scalar-${type}-${perLane}`,
-    params: SPLIT_PARAMS,
-    buffers: { ...assignBuffers(type), partials: PARTIALS, ...PACKED },
-    workgroup: LANES,
-    enables: ['subgroups'],
-    body: ({ subgroups }) => scalarBody(type, perLane, false, subgroups),
-  })
+export const assignScalar = shaderForms(
+  [
+    ['f32', 4],
+    ['u8', 4],
+  ],
+  (type: ElementType, perLane: number) =>
+    declareShader({
+      name: `assign-scalar-${type}-${perLane}`,
+      params: SPLIT_PARAMS,
+      buffers: { ...assignBuffers(type), partials: PARTIALS, ...PACKED },
+      workgroup: LANES,
+      enables: ['subgroups'],
+      body: ({ subgroups }) => scalarBody(type, perLane, false, subgroups),
+    }),
+  { products: 64 },
+)
 
 /** The same for points of bytes that come from a list of rows instead of a range. */
-export const assignListed = (perLane: number) =>
-  declareShader({
-    name: `assign-scalar-u8-${perLane}-listed`,
-    params: UNSURE_PARAMS,
-    buffers: { ...assignBuffers('u8'), unsure: writes('u32'), ...PACKED },
-    workgroup: LANES,
-    enables: ['subgroups'],
-    body: ({ subgroups }) => scalarBody('u8', perLane, true, subgroups),
-  })
+export const assignListed = shaderForms(
+  [[4]],
+  (perLane: number) =>
+    declareShader({
+      name: `assign-scalar-u8-${perLane}-listed`,
+      params: UNSURE_PARAMS,
+      buffers: { ...assignBuffers('u8'), unsure: writes('u32'), ...PACKED },
+      workgroup: LANES,
+      enables: ['subgroups'],
+      body: ({ subgroups }) => scalarBody('u8', perLane, true, subgroups),
+    }),
+  { products: 64 },
+)
 
 const scalarBody = (type: ElementType, perLane: number, listed: boolean, subgroups: boolean): string => {
   // Subgroups have at least 4 lanes; without subgroups every lane has a slot of its own.
@@ -141,7 +153,7 @@ ${unroll(POINTS, (p) => `  slotScores[local * ${POINTS}u + ${p}u] = best${p}; sl
 }
 
 /** The best of the splits, one thread per point. Splits come in rising order of centre: ties go to the first. */
-export const mergeSplits = (type: ElementType) =>
+export const mergeSplits = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `assign-merge-splits-${type}`,
     params: SPLIT_PARAMS,
@@ -164,4 +176,5 @@ fn main(${threadBuiltins}) {
   settle(params.firstRow + row, winner.index);
 }
 `,
-  })
+  }),
+)

@@ -11,10 +11,11 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { distanceList, privateLists } from './assign-many.ts'
-import { bestScore, LOWEST, preferFour } from './assign-pieces.ts'
+import { bestScore, preferFour } from './assign-pieces.ts'
 import { squareSum } from './center-squares.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { LOWEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
 import { ROUNDING, SPARSE_BUFFERS } from './rows.ts'
 
@@ -195,7 +196,7 @@ fn main(${threadBuiltins}) {
 })
 
 /** The same for software adapters, with lists in private memory. */
-export const assignSparseManyPrivate = (capacity: number) =>
+export const assignSparseManyPrivate = shaderForms([], (capacity: number) =>
   declareShader({
     name: `assign-sparse-many-private-${capacity}`,
     params: { ...PARAMS, m: 'u32' },
@@ -232,4 +233,5 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)

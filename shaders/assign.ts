@@ -16,6 +16,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { ASSIGN_PARAMS, assignBuffers, bestScore, preferFour, settling } from './assign-pieces.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
@@ -30,7 +31,7 @@ const buffers = (type: ElementType) => ({
   starts: reads('f32'),
 })
 
-export const assignBlocks = (type: ElementType) =>
+export const assignBlocks = shaderForms([], (type: ElementType) =>
   declareShader({
     name: `assign-blocks-${type}`,
     params: ASSIGN_PARAMS,
@@ -111,16 +112,19 @@ fn main(${threadBuiltins}) {
   if (i0 + 3u <= last) { settle(i3, best3.index); }
 }
 `,
-  })
+  }),
+)
 
-export const assignTiles = (type: ElementType) =>
-  declareShader({
-    name: `assign-tiles-${type}`,
-    params: ASSIGN_PARAMS,
-    buffers: buffers(type),
-    workgroup: TILE.threads,
-    enables: ['subgroups'],
-    body: ({ subgroups }) => wgsl`
+export const assignTiles = shaderForms(
+  DENSE_TYPES,
+  (type: ElementType) =>
+    declareShader({
+      name: `assign-tiles-${type}`,
+      params: ASSIGN_PARAMS,
+      buffers: buffers(type),
+      workgroup: TILE.threads,
+      enables: ['subgroups'],
+      body: ({ subgroups }) => wgsl`
 ${bestScore}
 ${settling(type)}
 
@@ -208,7 +212,9 @@ fn main(
   }
 }
 `,
-  })
+    }),
+  { products: 16 },
+)
 
 /** starts[j] = -|c_j|^2 / 2, one thread a centre. */
 export const centerStarts = declareShader({

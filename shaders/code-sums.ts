@@ -7,34 +7,41 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const codeSumsShader = (type: ElementType, wide: boolean) =>
-  declareShader({
-    name: `code-sums-${type}${wide ? '-wide' : ''}`,
-    params: {
-      n: 'u32',
-      slabRows: 'u32',
-      slabs: 'u32',
-      /** Rows of each slab that earlier passes took. */
-      offset: 'u32',
-      /** Rows of each slab that this pass takes. */
-      rows: 'u32',
-      quads: 'u32',
-      m: 'u32',
-      h: 'u32',
-      codeStride: 'u32',
-    },
-    buffers: {
-      x: rowsOf(type),
-      codes: reads('u32'),
-      /** [slab][m][h][quads] */
-      partials: writes('vec4f'),
-      /** [slab][m][h] */
-      partialCounts: writes('u32'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const codeSumsShader = shaderForms(
+  [
+    ['f32', false],
+    ['f32', true],
+    ['u8', false],
+  ],
+  (type: ElementType, wide: boolean) =>
+    declareShader({
+      name: `code-sums-${type}${wide ? '-wide' : ''}`,
+      params: {
+        n: 'u32',
+        slabRows: 'u32',
+        slabs: 'u32',
+        /** Rows of each slab that earlier passes took. */
+        offset: 'u32',
+        /** Rows of each slab that this pass takes. */
+        rows: 'u32',
+        quads: 'u32',
+        m: 'u32',
+        h: 'u32',
+        codeStride: 'u32',
+      },
+      buffers: {
+        x: rowsOf(type),
+        codes: reads('u32'),
+        /** [slab][m][h][quads] */
+        partials: writes('vec4f'),
+        /** [slab][m][h] */
+        partialCounts: writes('u32'),
+      },
+      workgroup: THREADS,
+      body: () => wgsl`
 ${threadNumber}
 
 fn codeOf(row: u32, space: u32) -> u32 {
@@ -63,7 +70,8 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+    }),
+)
 
 /** Adds the slabs to what is there, in order. One thread for four numbers of a sum and for a count. */
 export const codeSumsTotal = declareShader({

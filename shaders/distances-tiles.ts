@@ -3,6 +3,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { onlyIf, reads } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { DISTANCES_PARAMS, distancesBuffers } from './distances.ts'
 import { distanceDeclarations, SHIFT_BUFFERS, tileDistances } from './tile-distances.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
@@ -35,13 +36,19 @@ fn main(
 )`
 
 /** By differences: 2 operations a column. With `marked` only the tiles that `distancesProductsShader` left. */
-export const distancesTilesShader = (type: ElementType, marked = false) =>
-  declareShader({
-    name: `distances-tiles-${type}${marked ? '-marked' : ''}`,
-    params: DISTANCES_PARAMS,
-    buffers: { ...distancesBuffers(type), marks: onlyIf(marked, reads('u32')) },
-    workgroup: GROUP,
-    body: () => wgsl`
+export const distancesTilesShader = shaderForms(
+  [
+    ['f32', false],
+    ['f32', true],
+    ['u8', false],
+  ],
+  (type: ElementType, marked: boolean) =>
+    declareShader({
+      name: `distances-tiles-${type}${marked ? '-marked' : ''}`,
+      params: DISTANCES_PARAMS,
+      buffers: { ...distancesBuffers(type), marks: onlyIf(marked, reads('u32')) },
+      workgroup: GROUP,
+      body: () => wgsl`
 ${tileDeclarations}
 ${rowFunctions}
 fn leftPart(row: u32, t: u32) -> vec4f {
@@ -68,10 +75,11 @@ ${unroll(EACH, (j) => `      { let column = firstRight + tx + ${SIDE * j}u; if (
 )}
 }
 `,
-  })
+    }),
+)
 
 /** By products: 1.1 operations a column. */
-export const distancesProductsShader = (type: ElementType) =>
+export const distancesProductsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `distances-products-${type}`,
     params: DISTANCES_PARAMS,
@@ -88,4 +96,5 @@ ${beginTile}
 ${tileDistances}
 }
 `,
-  })
+  }),
+)

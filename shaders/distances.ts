@@ -3,6 +3,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** `count`: of centres. */
@@ -15,7 +16,7 @@ export const distancesBuffers = (type: ElementType) => ({
   out: writes('f32'),
 })
 
-export const distancesShader = (type: ElementType) =>
+export const distancesShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `distances-${type}`,
     params: DISTANCES_PARAMS,
@@ -49,4 +50,5 @@ fn main(${threadBuiltins}) {
   for (var c = 0u; c < min(4u, params.count - j); c++) { out[at + c] = sums[c]; }
 }
 `,
-  })
+  }),
+)

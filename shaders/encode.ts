@@ -11,7 +11,8 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { onlyIf, reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
+import { FARTHEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Widest codeword, in quads of columns, that `encodeRegisters` takes. */
 export const MOST_REGISTER_QUADS = 24
@@ -70,17 +71,27 @@ const addSquares = (sum: string, gap: string): string =>
   ['x', 'y', 'z', 'w'].map((column) => `      ${sum} += ${gap}.${column} * ${gap}.${column};`).join('\n')
 
 /** `quads`: bookStride / 4. */
-export const encodeRegisters = (type: ElementType, quads: number, wide: boolean, errors: boolean) =>
-  declareShader({
-    name: `encode-registers-${type}-${quads}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-    params: PARAMS,
-    buffers: buffers(type, errors, 'vec4f'),
-    workgroup: THREADS,
-    body: () => {
-      const points = range(pointsPerThread(quads))
-      const parts = range(quads)
-      const words = range(WORDS)
-      return wgsl`
+export const encodeRegisters = shaderForms(
+  [
+    ['f32', 1, false, false],
+    ['f32', 2, false, false],
+    ['f32', 4, false, false],
+    ['f32', 8, false, false],
+    ['f32', 24, false, false],
+    ['f32', 4, true, true],
+    ['u8', 4, false, false],
+  ],
+  (type: ElementType, quads: number, wide: boolean, errors: boolean) =>
+    declareShader({
+      name: `encode-registers-${type}-${quads}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
+      params: PARAMS,
+      buffers: buffers(type, errors, 'vec4f'),
+      workgroup: THREADS,
+      body: () => {
+        const points = range(pointsPerThread(quads))
+        const parts = range(quads)
+        const words = range(WORDS)
+        return wgsl`
 ${columnValue(type)}
 
 /** Four columns of a subspace; zeros after its end, as in the codebooks. */
@@ -119,7 +130,7 @@ ${points
   .map(
     (p) => `
 ${parts.map((t) => `    let p${p}x${t} = columnsAt(row${p}, begin + ${4 * t}u, end);`).join('\n')}
-    var best${p} = 3.4e38f;
+    var best${p} = ${FARTHEST}f;
     var block${p} = 0u;`,
   )
   .join('\n')}
@@ -164,7 +175,7 @@ ${points
   .map(
     (p) => `
     // Only the block of the nearest is known: measure its codewords again.
-    best${p} = 3.4e38f;
+    best${p} = ${FARTHEST}f;
     var code${p} = 0u;
     for (var word = block${p}; word < min(block${p} + ${WORDS}u, params.h); word++) {
       let at = (book + word) * ${quads}u;
@@ -197,16 +208,23 @@ ${errors ? `    errors[row${p} * perRow + first / 4u] = error${p};` : ''}
   .join('')}
 }
 `
-    },
-  })
+      },
+    }),
+)
 
-export const encodeShader = (type: ElementType, wide: boolean, errors: boolean) =>
-  declareShader({
-    name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-    params: PARAMS,
-    buffers: buffers(type, errors, 'f32'),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const encodeShader = shaderForms(
+  [
+    ['f32', false, false],
+    ['f32', true, true],
+    ['u8', false, false],
+  ],
+  (type: ElementType, wide: boolean, errors: boolean) =>
+    declareShader({
+      name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
+      params: PARAMS,
+      buffers: buffers(type, errors, 'f32'),
+      workgroup: THREADS,
+      body: () => wgsl`
 ${columnValue(type)}
 ${threadNumber}
 
@@ -215,7 +233,7 @@ var<private> error: f32;
 fn nearest(row: u32, space: u32) -> u32 {
   let begin = ranges[space];
   let width = ranges[space + 1u] - begin;
-  var best = 3.4e38f;
+  var best = ${FARTHEST}f;
   var code = 0u;
   for (var word = 0u; word < params.h; word += 4u) {
     let end = params.h - 1u;
@@ -260,4 +278,5 @@ fn main(${threadBuiltins}) {
 #endif
 }
 `,
-  })
+    }),
+)

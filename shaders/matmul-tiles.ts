@@ -3,6 +3,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { GRAM_PARAMS, gramBuffers, MATMUL_PARAMS } from './matmul.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
@@ -10,7 +11,7 @@ import { COMPONENTS, unroll } from './unroll.ts'
 const { rows: ROWS, threads: GROUP, each: EACH, side: SIDE } = PRODUCT_TILE
 
 /** out = A B', a workgroup for each tile of 128 x 128 results. */
-export const matmulTilesShader = (type: ElementType) =>
+export const matmulTilesShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `matmul-tiles-${type}`,
     params: MATMUL_PARAMS,
@@ -54,20 +55,27 @@ ${unroll(EACH, (j) => `      { let column = firstRight + tx + ${SIDE * j}u; if (
 )}
 }
 `,
-  })
+  }),
+)
 
 /** Rows of a step of the Gram matrix: 256 threads fetch one quad each of both matrices. */
 const STEP = 8
 const WIDTH = 32 // quads of columns in a tile
 
 /** A' B over a slab of rows, a workgroup for each tile of 128 x 128 results and each slab. */
-export const gramTilesShader = (typeA: ElementType, typeB: ElementType) =>
-  declareShader({
-    name: `gram-tiles-${typeA}-${typeB}`,
-    params: GRAM_PARAMS,
-    buffers: gramBuffers(typeA, typeB),
-    workgroup: GROUP,
-    body: () => wgsl`
+export const gramTilesShader = shaderForms(
+  [
+    ['f32', 'f32'],
+    ['u8', 'f32'],
+    ['u8', 'u8'],
+  ],
+  (typeA: ElementType, typeB: ElementType) =>
+    declareShader({
+      name: `gram-tiles-${typeA}-${typeB}`,
+      params: GRAM_PARAMS,
+      buffers: gramBuffers(typeA, typeB),
+      workgroup: GROUP,
+      body: () => wgsl`
 
 var<workgroup> leftTile: array<array<vec4f, ${STEP * WIDTH}>, 2>;   // [half][row, quad]
 var<workgroup> rightTile: array<array<vec4f, ${STEP * WIDTH}>, 2>;  // [half][row, quad]
@@ -145,4 +153,5 @@ ${unroll(4, (i) => `      partials[at + ${i}u * params.quadsB] = s${4 * h + i}_$
 )}
 }
 `,
-  })
+    }),
+)

@@ -7,6 +7,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** `count`: rows of B. `outQuads`: a row of the result is 4 * outQuads floats. */
@@ -29,7 +30,7 @@ export const gramBuffers = (typeA: ElementType, typeB: ElementType) => ({
   partials: writes('vec4f'),
 })
 
-export const matmulRowsShader = (type: ElementType) =>
+export const matmulRowsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `matmul-rows-${type}`,
     params: MATMUL_PARAMS,
@@ -80,15 +81,22 @@ fn main(${threadBuiltins}) {
   if (i0 + 3u <= last) { out[i3 * params.outQuads + column] = select(zero, s3, inside); }
 }
 `,
-  })
+  }),
+)
 
-export const gramSlabsShader = (typeA: ElementType, typeB: ElementType) =>
-  declareShader({
-    name: `gram-slabs-${typeA}-${typeB}`,
-    params: GRAM_PARAMS,
-    buffers: gramBuffers(typeA, typeB),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const gramSlabsShader = shaderForms(
+  [
+    ['f32', 'f32'],
+    ['u8', 'f32'],
+    ['u8', 'u8'],
+  ],
+  (typeA: ElementType, typeB: ElementType) =>
+    declareShader({
+      name: `gram-slabs-${typeA}-${typeB}`,
+      params: GRAM_PARAMS,
+      buffers: gramBuffers(typeA, typeB),
+      workgroup: THREADS,
+      body: () => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -115,7 +123,8 @@ fn main(${threadBuiltins}) {
   partials[at + 3u * params.quadsB] = s3;
 }
 `,
-  })
+    }),
+)
 
 /** Adds the slabs in order. One thread for every 4 results. `size`: vec4f of one product. */
 export const gramSumShader = declareShader({

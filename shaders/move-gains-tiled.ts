@@ -9,6 +9,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
 import { AMONG, COLLECT_FIELDS, gainsFields, TURN_FACTOR } from './move-gains.ts'
 import { NONE, threadBuiltins } from './pieces.ts'
@@ -88,23 +89,29 @@ fn main(${threadBuiltins}) {
 `,
 })
 
-export const moveGainsTiled = (type: ElementType, tiles: 1 | 2) => {
-  const block = TILE_ROWS * tiles
-  const { params, buffers } = gainsFields(type)
-  return declareShader({
-    name: `move-gains-tiled-${type}-${tiles}`,
-    params: {
-      /** Of this pass in the batch. */
-      firstGroup: 'u32',
-      groups: 'u32',
-      largest: 'u32',
-      /** Of the batch among the places that were collected. */
-      firstPlace: 'u32',
-      ...params,
-    },
-    buffers,
-    workgroup: LEAF_THREADS,
-    body: () => wgsl`
+export const moveGainsTiled = shaderForms(
+  [
+    ['f32', 1],
+    ['f32', 2],
+    ['u8', 1],
+  ],
+  (type: ElementType, tiles: 1 | 2) => {
+    const block = TILE_ROWS * tiles
+    const { params, buffers } = gainsFields(type)
+    return declareShader({
+      name: `move-gains-tiled-${type}-${tiles}`,
+      params: {
+        /** Of this pass in the batch. */
+        firstGroup: 'u32',
+        groups: 'u32',
+        largest: 'u32',
+        /** Of the batch among the places that were collected. */
+        firstPlace: 'u32',
+        ...params,
+      },
+      buffers,
+      workgroup: LEAF_THREADS,
+      body: () => wgsl`
 ${pairTiles({ tiles, own: true })}
 ${prices}
 
@@ -208,5 +215,6 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
-}
+    })
+  },
+)

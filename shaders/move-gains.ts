@@ -9,6 +9,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { prices } from './prices.ts'
 import { rowDistance } from './rows.ts'
@@ -121,7 +122,7 @@ fn main(${threadBuiltins}) {
 `,
 })
 
-export const moveGainsShader = (type: ElementType) => {
+export const moveGainsShader = shaderForms(DENSE_TYPES, (type: ElementType) => {
   const { params, buffers } = gainsFields(type)
   return declareShader({
     name: `move-gains-${type}`,
@@ -174,4 +175,4 @@ fn main(${threadBuiltins}) {
 }
 `,
   })
-}
+})

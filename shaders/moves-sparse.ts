@@ -6,9 +6,10 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { AMONG, TURN_FACTOR } from './move-gains.ts'
 import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { LEAST_GAIN } from './prices.ts'
+import { LEAST_GAIN, LEAST_LEFT, MORE_THAN_POINT } from './prices.ts'
 import { SPARSE_BUFFERS } from './rows.ts'
 
 /** Rows behind the columns. */
@@ -35,13 +36,13 @@ fn toStay(dot: f32, length: f32, cluster: Cluster, weight: f32, unit: u32) -> f3
   if (unit == 0u) { return squaredDistance(dot, length, cluster) * weight * (cluster.mass / (cluster.mass - weight)); }
   let less = weight * (2.0 * dot - weight * length);
   // What stays behind would have no direction worth the name.
-  if (!(cluster.square - less > 1e-5 * weight * weight)) { return -3e38; }
+  if (!(cluster.square - less > ${LEAST_LEFT} * weight * weight)) { return -3e38; }
   return -less / max(sqrt(cluster.square - less) + sqrt(cluster.square), 1e-30);
 }
 
 // A cluster keeps its last point, and the last weight it has; unit vectors may cancel, see toStay.
 fn mayLeave(cluster: Cluster, weight: f32, unit: u32) -> bool {
-  return cluster.count > 1.0 && (unit == 1u || cluster.mass > weight * 1.00001);
+  return cluster.count > 1.0 && (unit == 1u || cluster.mass > weight * ${MORE_THAN_POINT});
 }
 `
 
@@ -202,7 +203,7 @@ fn main(${threadBuiltins}) {
  * As in apply-moves.ts: one workgroup, whose threads share the entries of a row. Two rows need not
  * share them alike, so a move is seen by all before the next.
  */
-export const applyMovesSparse = (threads: number) =>
+export const applyMovesSparse = shaderForms([[32]], (threads: number) =>
   declareShader({
     name: `moves-sparse-apply-${threads}`,
     params: { places: 'u32', columnsAt: 'u32', stride: 'u32', lanes: 'u32', unit: 'bool' },
@@ -291,4 +292,5 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
 }
 `,
-  })
+  }),
+)

@@ -5,6 +5,12 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 export const NO_LABEL = 0xffffffff
 export const NONE = wgsl`const NONE = ${NO_LABEL}u;`
 
+/** Farther than anything: in place of a distance where there is none. */
+export const FARTHEST = 3.4e38
+export const FAR = wgsl`const FAR = ${FARTHEST}f;`
+/** Lower than the score of any centre. */
+export const LOWEST = wgsl`const LOWEST = -${FARTHEST}f;`
+
 /** Threads of a workgroup in kernels without workgroup memory. */
 export const THREADS = 64
 

@@ -12,8 +12,9 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROUNDING, ROW_PARAMS, vectorBuffers } from './rows.ts'
 
 export const PLUS_BLOCK = 64
@@ -38,7 +39,7 @@ export const STATE = {
 
 const constants = wgsl`
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 `
 
 export const choosePlusPlus = declareShader({
@@ -139,7 +140,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
 /** The element of candidates in full: sparse rows are written and read entry by entry. */
 const candidateElement = (type: RowType) => (type === 'csr' ? 'f32' : 'vec4f')
 
-export const drawPlusPlus = (type: RowType) =>
+export const drawPlusPlus = shaderForms([...DENSE_TYPES, ['csr']], (type: RowType) =>
   declareShader({
     name: `plus-plus-draw-${type}`,
     params: {
@@ -219,9 +220,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 #endif
 }
 `,
-  })
+  }),
+)
 
-export const measurePlusPlus = (type: RowType) =>
+export const measurePlusPlus = shaderForms([...DENSE_TYPES, ['csr']], (type: RowType) =>
   declareShader({
     name: `plus-plus-measure-${type}`,
     params: {
@@ -306,7 +308,8 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)
 
 /** Without candidates (`trials` 0) it gives the potential as it is. */
 export const sumPlusPlus = declareShader({

@@ -3,9 +3,10 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const projectShader = (type: ElementType) =>
+export const projectShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `project-${type}`,
     params: { firstRow: 'u32', rows: 'u32', quads: 'u32' },
@@ -25,4 +26,5 @@ fn main(${threadBuiltins}) {
   out[row] = sum;
 }
 `,
-  })
+  }),
+)

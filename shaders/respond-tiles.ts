@@ -7,6 +7,7 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { onlyIf, reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { ANSWER_BUFFERS, ANSWER_PARAMS, answerList } from './respond.ts'
 import { distanceDeclarations, SHIFT_BUFFERS, tileDistances } from './tile-distances.ts'
@@ -56,13 +57,19 @@ fn main(
  * ranks[component][row of this pass]: neighbouring threads of both passes have neighbouring rows. By differences: 2
  * operations a column. With `marked` only the tiles that `rankProductsShader` left.
  */
-export const rankTilesShader = (type: ElementType, marked = false) =>
-  declareShader({
-    name: `respond-rank-tiles-${type}${marked ? '-marked' : ''}`,
-    params: RANK_PARAMS,
-    buffers: { ...rankBuffers(type), marks: onlyIf(marked, reads('u32')) },
-    workgroup: GROUP,
-    body: () => wgsl`
+export const rankTilesShader = shaderForms(
+  [
+    ['f32', false],
+    ['f32', true],
+    ['u8', false],
+  ],
+  (type: ElementType, marked: boolean) =>
+    declareShader({
+      name: `respond-rank-tiles-${type}${marked ? '-marked' : ''}`,
+      params: RANK_PARAMS,
+      buffers: { ...rankBuffers(type), marks: onlyIf(marked, reads('u32')) },
+      workgroup: GROUP,
+      body: () => wgsl`
 ${tileDeclarations}
 ${rowFunctions}
 fn leftPart(row: u32, t: u32) -> vec4f {
@@ -89,10 +96,11 @@ ${unroll(EACH, (j) => `      { let row = firstRight + tx + ${SIDE * j}u; if (row
 )}
 }
 `,
-  })
+    }),
+)
 
 /** The same by products (tile-distances.ts): 1.1 operations a column. */
-export const rankProductsShader = (type: ElementType) =>
+export const rankProductsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `respond-rank-products-${type}`,
     params: RANK_PARAMS,
@@ -109,10 +117,11 @@ ${beginTile}
 ${tileDistances}
 }
 `,
-  })
+  }),
+)
 
 /** ranks: [component][row of this pass]. The m best of the ranks, and the log of the sum over all of them. With `merge` on top of what is there. */
-export const listRanksShader = (capacity: number) =>
+export const listRanksShader = shaderForms([[16], [0]], (capacity: number) =>
   declareShader({
     name: `respond-list-ranks-${capacity}`,
     params: ANSWER_PARAMS,
@@ -133,4 +142,5 @@ fn main(${threadBuiltins}) {
   evidence[row] = top + log(sum);
 }
 `,
-  })
+  }),
+)

@@ -7,7 +7,8 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
+import { LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Instead of a capacity: the list lies in the result, where it needs no private memory and may be of any length. */
 export const IN_PLACE = 0
@@ -19,7 +20,7 @@ const list = (capacity: number): string => {
     capacity === IN_PLACE ? `best[listBase + ${place}]` : `listComponent[${place}]`
   return wgsl`
 ${NONE}
-const LOWEST = -3.4e38f;
+${LOWEST}
 
 #if ${capacity !== IN_PLACE}
 var<private> listLog: array<f32, ${capacity}>;
@@ -112,22 +113,28 @@ fn answer(rank: f32, component: u32) {
 `
 
 /** The best of those a point had, under their new numbers, and of those just found, with their distances. */
-export const respondListsShader = (type: ElementType, capacity: number) =>
-  declareShader({
-    name: `respond-lists-${type}-${capacity}`,
-    params: { firstRow: 'u32', rows: 'u32', quads: 'u32', m: 'u32', width: 'u32' },
-    buffers: {
-      x: rowsOf(type),
-      centers: reads('vec4f'),
-      scales: reads('vec2f'),
-      renamed: reads('u32'),
-      found: reads('u32'),
-      foundDistances: reads('f32'),
-      best: writes('u32'),
-      logs: writes('f32'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const respondListsShader = shaderForms(
+  [
+    ['f32', 16],
+    ['f32', 0],
+    ['u8', 16],
+  ],
+  (type: ElementType, capacity: number) =>
+    declareShader({
+      name: `respond-lists-${type}-${capacity}`,
+      params: { firstRow: 'u32', rows: 'u32', quads: 'u32', m: 'u32', width: 'u32' },
+      buffers: {
+        x: rowsOf(type),
+        centers: reads('vec4f'),
+        scales: reads('vec2f'),
+        renamed: reads('u32'),
+        found: reads('u32'),
+        foundDistances: reads('f32'),
+        best: writes('u32'),
+        logs: writes('f32'),
+      },
+      workgroup: THREADS,
+      body: () => wgsl`
 ${threadNumber}
 ${list(capacity)}
 
@@ -169,16 +176,23 @@ fn main(${threadBuiltins}) {
   writeList(base);
 }
 `,
-  })
+    }),
+)
 
 /** centers: [components of this pass][quads], scales: of all components. The m best of all components, and the log of the sum over all of them. With `merge` on top of what is there. */
-export const respondAllShader = (type: ElementType, capacity: number) =>
-  declareShader({
-    name: `respond-all-${type}-${capacity}`,
-    params: { ...ANSWER_PARAMS, quads: 'u32' },
-    buffers: { x: rowsOf(type), centers: reads('vec4f'), scales: reads('vec2f'), ...ANSWER_BUFFERS },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const respondAllShader = shaderForms(
+  [
+    ['f32', 16],
+    ['f32', 0],
+    ['u8', 16],
+  ],
+  (type: ElementType, capacity: number) =>
+    declareShader({
+      name: `respond-all-${type}-${capacity}`,
+      params: { ...ANSWER_PARAMS, quads: 'u32' },
+      buffers: { x: rowsOf(type), centers: reads('vec4f'), scales: reads('vec2f'), ...ANSWER_BUFFERS },
+      workgroup: THREADS,
+      body: () => wgsl`
 ${threadNumber}
 ${answerList(capacity)}
 
@@ -203,4 +217,5 @@ fn main(${threadBuiltins}) {
   evidence[row] = top + log(sum);
 }
 `,
-  })
+    }),
+)

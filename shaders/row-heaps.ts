@@ -9,8 +9,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { writes } from '../src/device/fields.ts'
-import { LOWEST } from './assign-pieces.ts'
-import { NONE } from './pieces.ts'
+import { LOWEST, NONE } from './pieces.ts'
 
 export const HEAP_BUFFERS = { heaps: writes('vec2u') } as const
 

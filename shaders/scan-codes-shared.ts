@@ -4,6 +4,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { threadBuiltins } from './pieces.ts'
 import { NONE_AND_FAR, SCAN_TASK_WORDS, TASK_FIELDS } from './scan-codes.ts'
 
@@ -16,7 +17,7 @@ export const SHARED_ENTRIES = 2048
 /** Codes whose sums a thread keeps while the cells of a large table pass. */
 const SUMS = 8
 
-export const scanTasksShared = (wide: boolean) =>
+export const scanTasksShared = shaderForms([[false], [true]], (wide: boolean) =>
   declareShader({
     name: `scan-codes-shared${wide ? '-wide' : ''}`,
     ...TASK_FIELDS,
@@ -173,4 +174,5 @@ ${sums.map((i) => `    keepNearest(local, sum${i}, tile + ${i * SCAN_THREADS}u +
 }
 `
     },
-  })
+  }),
+)

@@ -9,7 +9,8 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
+import { FAR, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** A row that is no query, and the id of no code. */
 export const NO_QUERY = 0xffffffff
@@ -18,7 +19,7 @@ export const SCAN_TASK_WORDS = 8
 
 export const NONE_AND_FAR = wgsl`
 const NONE = ${NO_QUERY}u;
-const FAR = 3.4e38f;
+${FAR}
 `
 
 /** tables[query][cell][entries]; a cell holds `perCell` codes of `bits` bits, or one word. */
@@ -110,7 +111,7 @@ export const TASK_FIELDS = {
   },
 } as const
 
-export const scanTasksShader = (wide: boolean) =>
+export const scanTasksShader = shaderForms([[false], [true]], (wide: boolean) =>
   declareShader({
     name: `scan-codes-tasks${wide ? '-wide' : ''}`,
     ...TASK_FIELDS,
@@ -154,7 +155,8 @@ fn main(${threadBuiltins}) {
   }
 }
 `,
-  })
+  }),
+)
 
 /** One thread for each query. */
 export const scanMergeShader = declareShader({

@@ -11,7 +11,8 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { rowDistance } from './rows.ts'
 
 /** Marks a leaf in the second word of a node. */
@@ -52,7 +53,7 @@ const header = (type: ElementType, capacity: number): string => wgsl`
 ${rowDistance(type)}
 
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 const LEAF = ${LEAF}u;
 const CAPACITY = ${capacity}u;
 
@@ -150,13 +151,20 @@ fn finish(row: u32, measured: u32) {
 }
 `
 
-export const searchTreeShader = (type: ElementType, capacity: number) =>
-  declareShader({
-    name: `search-tree-${type}-${capacity}`,
-    params: PARAMS,
-    buffers: buffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const searchTreeShader = shaderForms(
+  [
+    ['f32', 32],
+    ['f32', 128],
+    ['f32', 256],
+    ['u8', 128],
+  ],
+  (type: ElementType, capacity: number) =>
+    declareShader({
+      name: `search-tree-${type}-${capacity}`,
+      params: PARAMS,
+      buffers: buffers(type),
+      workgroup: THREADS,
+      body: () => wgsl`
 ${header(type, capacity)}
 const ROWS = ${searchRowsPerGroup(capacity)}u;
 const LANES = WORKGROUP / ROWS;
@@ -270,9 +278,10 @@ fn main(
   if (leads) { finish(row, measured); }
 }
 `,
-  })
+    }),
+)
 
-export const searchTreePrivate = (type: ElementType, capacity: number) =>
+export const searchTreePrivate = shaderForms([], (type: ElementType, capacity: number) =>
   declareShader({
     name: `search-tree-private-${type}-${capacity}`,
     params: PARAMS,
@@ -335,4 +344,5 @@ fn main(${threadBuiltins}) {
   finish(row, measured);
 }
 `,
-  })
+  }),
+)

@@ -6,14 +6,15 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
+import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Shares below this are 0: smaller ones would soon round to zero. Small as they are, they say how wide a component may grow. */
 export const LEAST_SHARE = 2 ** -110
 
 const shareOf = wgsl`
 ${NONE}
-const FAR = 3.4e38f;
+${FAR}
 const LEAST = ${LEAST_SHARE}f;
 
 fn shareOf(gap: f32) -> f32 {
@@ -22,7 +23,7 @@ fn shareOf(gap: f32) -> f32 {
 }
 `
 
-export const sharesOfListsShader = (type: ElementType) =>
+export const sharesOfListsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `shares-of-lists-${type}`,
     params: { firstRow: 'u32', rows: 'u32', quads: 'u32', m: 'u32', given: 'bool' },
@@ -74,9 +75,10 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.m; place++) { logs[base + place] = shareOf(logs[base + place] - total) * weight; }
 }
 `,
-  })
+  }),
+)
 
-export const sharesOfAllShader = (type: ElementType) =>
+export const sharesOfAllShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `shares-of-all-${type}`,
     params: { firstRow: 'u32', rows: 'u32', quads: 'u32', first: 'u32', count: 'u32' },
@@ -117,4 +119,5 @@ fn main(${threadBuiltins}) {
   shares[out] = share * weight;
 }
 `,
-  })
+  }),
+)

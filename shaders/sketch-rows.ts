@@ -3,9 +3,10 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
+import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
-export const sketchRowsShader = (type: ElementType) =>
+export const sketchRowsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
   declareShader({
     name: `sketch-rows-${type}`,
     params: {
@@ -50,4 +51,5 @@ fn main(${threadBuiltins}) {
   out[row * params.outQuads + column] = pack4xU8(select(vec4u(), steps, inside));
 }
 `,
-  })
+  }),
+)

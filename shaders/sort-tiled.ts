@@ -8,6 +8,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { writes } from '../src/device/fields.ts'
+import { shaderForms } from '../src/device/shader-forms.ts'
 import { COUNT_BUFFERS, DIGITS, SORT_PARAMS, scatterBuffers, sortKey } from './accumulate.ts'
 
 const SORT_THREADS = 256
@@ -24,7 +25,7 @@ const builtins = wgsl`
 `
 
 /** `first`: keys are labels, from that of `firstPoint` on, and values are the numbers of the points. */
-export const countTiles = (first: boolean) =>
+export const countTiles = shaderForms([[true], [false]], (first: boolean) =>
   declareShader({
     name: `sort-count-tiles-${first}`,
     params: SORT_PARAMS,
@@ -49,9 +50,10 @@ fn main(${builtins}) {
   counts[local * params.runs + tile] = atomicLoad(&histogram[local]);
 }
 `,
-  })
+  }),
+)
 
-export const scatterTiles = (first: boolean) =>
+export const scatterTiles = shaderForms([[true], [false]], (first: boolean) =>
   declareShader({
     name: `sort-scatter-tiles-${first}`,
     params: SORT_PARAMS,
@@ -99,7 +101,8 @@ fn main(${builtins}) {
   }
 }
 `,
-  })
+  }),
+)
 
 /** Exclusive prefix sums in place by one workgroup, for up to some hundred thousand values. */
 export const scanWhole = declareShader({

@@ -7,12 +7,24 @@
  * by counting, for each member, how many come before it. In a larger one the last member of the left side is found by radix
  * selection, 8 bits a round, first of the projection, then of the number; members are then moved to their side in order.
  * Results do not depend on scheduling. Cost: about 8 reads a member.
+ *
+ * A workgroup alone with many members leaves the rest of a GPU idle. The largest nodes are therefore split by sorting all
+ * points by projection (`projectionKeys`), then by node (`nodeKeys`), with the sort of accumulate.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { reads, writes } from '../src/device/fields.ts'
 import { NODE_WORDS } from './partition-tree.ts'
 import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+
+/** `keyOf`: unsigned numbers in the order of the floats; zeros of both signs are equal. */
+const floatKey = wgsl`
+fn keyOf(point: u32) -> u32 {
+  let value = along[point];
+  let bits = bitcast<u32>(select(value, 0.0, value == 0.0));
+  return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
+}
+`
 
 const SPLIT_THREADS = 256
 const WORDS = SPLIT_THREADS / 32
@@ -47,6 +59,46 @@ fn main(${threadBuiltins}) {
 `,
 })
 
+/** Keys by which all points are sorted along the directions of their nodes. */
+export const projectionKeys = declareShader({
+  name: 'projection-keys',
+  params: { count: 'u32' },
+  buffers: { along: reads('f32'), keys: writes('u32') },
+  workgroup: THREADS,
+  body: () => wgsl`
+${threadNumber}
+${floatKey}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(${threadBuiltins}) {
+  let point = threadNumber(workgroup, groups, local);
+  if (point < params.count) { keys[point] = keyOf(point); }
+}
+`,
+})
+
+/** Keys by which points, as they are ordered, are sorted by node. */
+export const nodeKeys = declareShader({
+  name: 'node-keys',
+  params: { count: 'u32' },
+  buffers: {
+    owners: reads('u32'),
+    /** Points in their order. */
+    order: reads('u32'),
+    keys: writes('u32'),
+  },
+  workgroup: THREADS,
+  body: () => wgsl`
+${threadNumber}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(${threadBuiltins}) {
+  let at = threadNumber(workgroup, groups, local);
+  if (at < params.count) { keys[at] = owners[order[at]]; }
+}
+`,
+})
+
 export const splitNodes = declareShader({
   name: 'split-nodes',
   params: { count: 'u32' },
@@ -71,12 +123,7 @@ var<workgroup> histogram: array<atomic<u32>, 256>;
 var<workgroup> chosen: Digit;
 var<workgroup> onLeft: array<atomic<u32>, ${WORDS}>;  // one bit for each member of a chunk
 
-// Unsigned numbers in the order of the floats; zeros of both signs are equal.
-fn keyOf(point: u32) -> u32 {
-  let value = along[point];
-  let bits = bitcast<u32>(select(value, 0.0, value == 0.0));
-  return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
-}
+${floatKey}
 
 fn isBefore(a: Limit, b: Limit) -> bool {
   return a.key < b.key || (a.key == b.key && a.number < b.number);

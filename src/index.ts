@@ -1,8 +1,9 @@
 /** The public door: everything else is free to change. */
 
 export { cluster, clusterSteps } from './clustering/cluster.ts'
-export type { MethodOption, MethodOptions, SettingValue } from './clustering/method-options.ts'
-export { CLUSTER_DEFAULTS, type ClusterOptions, START_NAMES, type StartChoice } from './clustering/options.ts'
+export type { AnyClusterOptions, ClusterOptions, CommonOptions, StartChoice } from './clustering/cluster-options.ts'
+export type { MethodOption, MethodOptions, OptionOfMethod, SettingValue } from './clustering/method-options.ts'
+export { CLUSTER_DEFAULTS, START_NAMES } from './clustering/options.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Machines } from './clustering/remote-owners.ts'
 export type { ClusterStep } from './clustering/run-once.ts'
@@ -17,13 +18,18 @@ export {
   type ElementType,
   type Matrix,
   matrix,
+  toArrays,
+  type Vector,
   type VectorData,
   type VectorInput,
   type VectorSource,
+  type WideMatrix,
 } from './core/matrix.ts'
 export { nearestName } from './core/nearest-name.ts'
+export type { OnProgress } from './core/progress.ts'
 export { createRandom, type Random } from './core/random.ts'
 export { sampleRows } from './core/sampled-source.ts'
+export { vectorsOf } from './core/selected.ts'
 export { type SparseMatrix, type SparseParts, sparseMatrix } from './core/sparse.ts'
 export type { ReadOptions } from './data/columns.ts'
 export { readSavedText } from './data/folder-load.ts'
@@ -41,8 +47,9 @@ export type { ShardWorkOptions } from './distributed/pool-jobs.ts'
 export type { RoundTraffic } from './distributed/round-traffic.ts'
 export type { ShardOutput } from './distributed/shard-jobs.ts'
 export { openShards, type ShardedVectors } from './distributed/shard-source.ts'
-export { type WorkOptions, work } from './distributed/worker.ts'
+export { type WorkerOptions, work } from './distributed/worker.ts'
 export type { FormTiming } from './kernels/measured-forms.ts'
+export { normalize } from './math/normalize.ts'
 export { type PrincipalAxes, principalAxes } from './math/principal.ts'
 export { bic } from './metrics/bic.ts'
 export { calinskiHarabasz, daviesBouldin } from './metrics/cluster-scores.ts'
@@ -55,7 +62,7 @@ export {
   nsScore,
   type RankingQuality,
 } from './metrics/ranking.ts'
-export { type NeighborLists, recallAt } from './metrics/recall.ts'
+export { type NeighborLists, overlapAt, recallAt } from './metrics/recall.ts'
 export {
   type ScoreOptions,
   SILHOUETTE_EXACT_ROWS,
@@ -63,16 +70,10 @@ export {
   silhouette,
 } from './metrics/silhouette.ts'
 export type { CountCertainty } from './models/certainty.ts'
-export {
-  ClusterModel,
-  loadModel,
-  MODEL_VERSION,
-  type ModelFacts,
-  type Prediction,
-  type PredictOptions,
-  type Responsibilities,
-} from './models/model.ts'
+export { ClusterModel, loadModel, MODEL_VERSION, type ModelFacts, type PredictOptions } from './models/model.ts'
+export type { Prediction, Responsibilities } from './models/prediction.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './models/stats.ts'
+export type { ClusterMember, ClusterSummary, SummaryOptions } from './models/summaries.ts'
 export {
   QUANTIZER_DEFAULTS,
   QUANTIZER_TYPES,
@@ -100,6 +101,7 @@ export {
 export type { Ranking } from './retrieval/inverted-file.ts'
 export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
 export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
+export { faissBytes } from './search/faiss.ts'
 export type { FileContent, FileOptions, InvertedFileOptions, InvertedSearchOptions } from './search/file-options.ts'
 export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'
 export type { IdFilter } from './search/id-filter.ts'
@@ -107,4 +109,5 @@ export { InvertedFile } from './search/inverted-file.ts'
 export type { ByteScale } from './search/kept-bytes.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
 export { rerank } from './search/rerank.ts'
-export { type DeviceChoice, openDevice } from './vectors/device-choice.ts'
+export { type DeviceChoice, type OwnDevice, openDevice } from './vectors/device-choice.ts'
+export type { WorkOptions } from './vectors/work-options.ts'

@@ -11,6 +11,7 @@ import {
   AMONG_LABELS,
   ApplyMovesSparseArgs,
   LEAST_GAIN,
+  LEAST_LEFT,
   MOVE_BLOCK,
   MoveGainsSparseArgs,
   NO_LABEL,
@@ -229,7 +230,7 @@ function toStay(dot: f64, length: f64, clusters: usize, squares: usize, cluster:
   }
   const less = weight * (2 * dot - weight * length)
   // What stays behind would have no direction worth the name.
-  if (!(square - less > 1e-5 * weight * weight)) return -Infinity
+  if (!(square - less > LEAST_LEFT * weight * weight)) return -Infinity
   return -less / max<f64>(Math.sqrt(square - less) + Math.sqrt(square), 1e-30)
 }
 

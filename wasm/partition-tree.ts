@@ -8,11 +8,8 @@ import { dotBytes, dotFourBytes, quantizeRow } from './quantized-rows'
 import { describeDense, Rows } from './rows'
 import { risingFloat, risingInteger, selectKeys } from './select'
 import { dotProduct, loadFour, madd } from './simd'
-import { touchRow } from './touch'
+import { AHEAD, touchRow } from './touch'
 import { isRoutedInIntegers } from './tree-top'
-
-/** Rows that are asked for ahead of their turn. */
-const AHEAD: u32 = 8
 
 /** A well mixed number from three. */
 function mix(a: u32, b: u32, c: u32): u32 {

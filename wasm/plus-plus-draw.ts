@@ -1,5 +1,6 @@
 /** Choosing and drawing the candidates of greedy k-means++: see plus-plus.ts. */
 import {
+  FAR,
   NO_LABEL,
   PLUS_BEST,
   PLUS_BLOCK,
@@ -13,7 +14,6 @@ import {
 import { Rows, SPARSE } from './rows'
 import { loadFour, squaredDistance, squaredLength } from './simd'
 
-export const FAR: f32 = 3.4e38
 /** Four times 2^-24: errors of scores are within this, times columns, times the squared lengths of row and candidate. */
 export const ROUNDING: f32 = 2.5e-7
 

@@ -6,6 +6,7 @@
  * Squared distances: joining costs w W / (W + w) d^2, staying costs w W / (W - w) d^2: exactly what the
  * sum of squares changes by. Unit: joining gives |D + w x| - |D|, leaving takes |D| - |D - w x|.
  */
+import { LEAST_LEFT, MORE_THAN_POINT } from './build/assembly/arguments'
 import { Rows } from './rows'
 import { squaredLength } from './simd'
 
@@ -25,7 +26,7 @@ export function setCluster(clusters: usize, cluster: u32, mass: f32, more: f32):
 /** A cluster keeps its last point, and the last weight it has; unit vectors may cancel, see priceToStay. */
 export function mayLeave(clusters: usize, cluster: u32, weight: f32, unit: u32): bool {
   const count = load<f32>(clusters + <usize>cluster * CLUSTER_BYTES, 4)
-  return count > 1 && (unit !== 0 || massOf(clusters, cluster) > weight * <f32>1.00001)
+  return count > 1 && (unit !== 0 || massOf(clusters, cluster) > weight * <f32>MORE_THAN_POINT)
 }
 
 export function weightOf(weights: usize, point: u32): f32 {
@@ -44,7 +45,7 @@ export function priceToStay(distance: f32, squares: f32, mass: f32, weight: f32,
   if (!unit) return distance * weight * (mass / (mass - weight))
   const less = weight * (mass * (squares + 1 - distance) - weight * squares)
   const left = mass * mass - less
-  if (!(left > <f32>1e-5 * weight * weight)) return -Infinity
+  if (!(left > <f32>LEAST_LEFT * weight * weight)) return -Infinity
   return -less / max<f32>(Mathf.sqrt(left) + mass, 1e-30)
 }
 

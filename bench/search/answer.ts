@@ -31,7 +31,7 @@ interface Worker {
 
 export async function answerAsEngine(name: string, threads: number): Promise<void> {
   const worker = await workerOf(name, threads)
-  let queries = matrix(new Float32Array(0), 0, 1)
+  let queries: Matrix = matrix(new Float32Array(0), 0, 1)
   const commands: Record<string, (message: Message) => Promise<Answer>> = {
     async build(message) {
       queries = await readVectors(message.asked)

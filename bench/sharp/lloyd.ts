@@ -1,5 +1,5 @@
 /** When k-means# passes what Lloyd reaches in many rounds, each from the same kind of start. */
-import type { ClusterOptions, IterationStats, Matrix, StartName } from '../../src/index.ts'
+import type { AnyClusterOptions, ClusterOptions, IterationStats, Matrix, StartName } from '../../src/index.ts'
 import { type Series, writePlot } from '../curves.ts'
 import { type Cell, printTable } from '../table.ts'
 import { against, curve, last, type Setting, withCpuTime } from './setting.ts'
@@ -16,7 +16,7 @@ interface Rounds {
   readonly sharp: number
 }
 
-const VARIANTS: readonly { name: string; options: Partial<ClusterOptions> & { start: StartName } }[] = [
+const VARIANTS: readonly { name: string; options: AnyClusterOptions & { start: StartName } }[] = [
   { name: 'sharp, none', options: { start: 'none' } },
   { name: 'sharp, random', options: { start: 'random' } },
   { name: 'sharp, kpp', options: { start: 'kpp' } },
@@ -36,7 +36,8 @@ export async function sharpAgainstLloyd(setting: Setting, vectors: Matrix, k: nu
   for (const { name, options } of VARIANTS) {
     // Fewer clusters than that have no 50 neighbours.
     if (options.nearest !== undefined && options.nearest >= k) continue
-    const run = () => curve(vectors, device, { k, method: 'sharp', iterations: rounds.sharp, ...options })
+    const run = () =>
+      curve(vectors, device, { k, method: 'sharp', iterations: rounds.sharp, ...options } as ClusterOptions)
     const { result: steps, cpu } = await withCpuTime(run)
     sharp.push({ name, start: options.start, steps, cpu })
   }

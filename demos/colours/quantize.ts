@@ -70,7 +70,8 @@ export async function* colourTask(
       indices: indexMap(labels, pixels.places, picture.width * picture.height, centers.rows),
     }
   }
-  const steps = clusterSteps(vectors, { ...colourOptions({ ...request, k }), device, signal, onProgress: progress })
+  const onProgress = (share: number, phase = ''): void => progress(phase, share)
+  const steps = clusterSteps(vectors, { ...colourOptions({ ...request, k }), device, signal, onProgress })
   try {
     for (;;) {
       const began = performance.now()

@@ -43,7 +43,8 @@ export async function* clusterTask(
   { vectors, options, look }: ClusterInput,
   { device, signal, progress }: TaskContext,
 ): AsyncGenerator<ClusterRound, ClusterResult> {
-  const steps = clusterSteps(vectors, { ...options, device, signal, onProgress: progress })
+  const onProgress = (share: number, phase = ''): void => progress(phase, share)
+  const steps = clusterSteps(vectors, { ...options, device, signal, onProgress })
   try {
     for (;;) {
       const began = performance.now()

@@ -27,12 +27,12 @@ const device = await adapter.requestDevice({
     maxComputeInvocationsPerWorkgroup,
   },
 })
-for (const [index, { name, code, entry, constants }] of kernels.entries()) {
+for (const [index, { name, code, entry }] of kernels.entries()) {
   mark(`BEGIN ${index}`)
   try {
     device.pushErrorScope('validation')
     const module = device.createShaderModule({ label: name, code })
-    const compute = { module, entryPoint: entry, ...(constants ? { constants } : {}) }
+    const compute = { module, entryPoint: entry }
     device.pushErrorScope('internal')
     device.createComputePipeline({ label: name, layout: 'auto', compute })
     for (const error of [await device.popErrorScope(), await device.popErrorScope()]) {

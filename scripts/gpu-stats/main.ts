@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { type Compiled, compileKernels, DriverError } from './compile.ts'
 import { findDriver, INSTALLING } from './driver.ts'
 import { DEFAULT_FAMILIES, FAMILIES } from './families.ts'
-import { type Kernel, kernelsOf, unlisted } from './kernels.ts'
+import { type Kernel, kernelsOf } from './kernels.ts'
 import { loadShaders } from './load-shaders.ts'
 import { missedTargets, type Row, rowOf, type Target, tableOf } from './report.ts'
 
@@ -95,10 +95,7 @@ function readOptions(args: readonly string[]) {
 }
 
 async function chosenKernels(only: string | undefined): Promise<Kernel[]> {
-  const modules = await loadShaders()
-  const { missing } = unlisted(modules)
-  if (missing.length > 0) console.error(`Not compiled, as FORMS in scripts/gpu-stats/kernels.ts lacks them: ${missing}`)
-  const kernels = kernelsOf(modules, { subgroups: true, f16: true })
+  const kernels = kernelsOf(await loadShaders(), { subgroups: true, f16: true })
   return only === undefined ? kernels : kernels.filter(({ file, name }) => `${file} ${name}`.includes(only))
 }
 

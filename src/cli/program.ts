@@ -1,6 +1,7 @@
 /** The commands under one name, and what is said about a command line that cannot be understood. */
 import { Command, CommanderError } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }
+import { nearestName } from '../index.ts'
 import { addAssignCommand } from './commands/assign.ts'
 import { addBenchCommand } from './commands/bench.ts'
 import { addClusterCommand } from './commands/cluster.ts'
@@ -9,6 +10,7 @@ import { addConvertCommand } from './commands/convert.ts'
 import { addEvaluateCommand } from './commands/evaluate.ts'
 import { addIndexCommand } from './commands/index-images.ts'
 import { addInfoCommand } from './commands/info.ts'
+import { addNearestCommand } from './commands/nearest.ts'
 import { addQuantizeCommand } from './commands/quantize.ts'
 import { addQueryCommand } from './commands/query.ts'
 import { addReportCommand } from './commands/report.ts'
@@ -53,6 +55,7 @@ Vectors may be ${VECTOR_FILES}`,
   addQuantizeCommand(program, session)
   addCodeCommands(program, session)
   addSearchCommand(program, session)
+  addNearestCommand(program, session)
   addEvaluateCommand(program, session)
   addVocabularyCommand(program, session)
   addIndexCommand(program, session)
@@ -64,14 +67,34 @@ Vectors may be ${VECTOR_FILES}`,
   addConvertCommand(program, session)
   addInfoCommand(program, session)
   addTuneCommand(program, session)
+  explainOptions(program)
   return program
 }
 
+/** Mistakes in the options of a command point to the help of that command, and to the nearest option it has. */
+function explainOptions(command: Command): void {
+  for (const inner of command.commands) {
+    inner.exitOverride((error) => {
+      throw new CommanderError(error.exitCode, error.code, usageSentence(error, inner))
+    })
+    explainOptions(inner)
+  }
+}
+
+/** As it is typed: centroidal evaluate neighbours. */
+function typedName(command: Command): string {
+  return command.parent === null ? command.name() : `${typedName(command.parent)} ${command.name()}`
+}
+
 /** Commander's message as one sentence with a cure. */
-function usageSentence({ code, message }: CommanderError): string {
+function usageSentence({ code, message }: CommanderError, command?: Command): string {
   const [, named = ''] = /'([^']*)'/.exec(message) ?? []
-  const [, meant] = /\(Did you mean (.*)\?\)/.exec(message) ?? []
-  const cure = meant === undefined ? 'centroidal --help shows what there is.' : `did you mean ${meant}?`
+  const help = `${command === undefined ? 'centroidal' : typedName(command)} --help`
+  const flags = command?.options.flatMap(({ long }) => (long ? [long] : [])) ?? []
+  const [, suggested] = /\(Did you mean (.*)\?\)/.exec(message) ?? []
+  const meant = suggested ?? nearestName(named, flags)
+  const lists = command === undefined ? '' : ` ${help} lists all.`
+  const cure = meant === undefined ? `${help} shows what there is.` : `did you mean ${meant}?${lists}`
   switch (code) {
     case 'commander.unknownOption':
       return `There is no option ${named}: ${cure}`
@@ -80,11 +103,11 @@ function usageSentence({ code, message }: CommanderError): string {
     case 'commander.help':
       return 'There is no help for a command of that name: centroidal --help lists the commands.'
     case 'commander.missingArgument':
-      return `Say which ${named}: the command needs it, and --help shows how.`
+      return `Say which ${named}: the command needs it, and ${help} shows how.`
     case 'commander.optionMissingArgument':
       return `Option ${named} needs a value after it.`
     case 'commander.missingMandatoryOptionValue':
-      return `Option ${named} is needed, and --help shows how.`
+      return `Option ${named} is needed, and ${help} shows how.`
     case 'commander.excessArguments':
       return `${message.replace(/^error: too many/, 'Too many').replace(/\.$/, '')}: put names with spaces in quotes, and name several files as a folder or in quotes with *.`
     default:

@@ -83,6 +83,7 @@ const clusteringFields = object<ModelFacts & Saved>({
   k: whole(1, 2 ** 32),
   rows: size,
   cols: size,
+  weight: optional(number(0, Number.MAX_VALUE)),
   seed: whole(0),
   options: object<Record<string, unknown>>({
     tolerance: limit,
@@ -199,15 +200,20 @@ function imageOf({ cols }: NotedModel): Shape<ImageShape> {
   }
 }
 
+/** Names of classes are cut to this. */
+const LONGEST_CLASS = 200
+
 function confusionOf({ k, sizes }: NotedModel): Shape<Confusion> {
-  const fields = object<{ classes: number[]; counts: number[] }>({
-    classes: list(whole(-(2 ** 31), 2 ** 32), 1, MOST_COUNTS),
+  const numbered = whole(-(2 ** 31), 2 ** 32)
+  const named = line(LONGEST_CLASS)
+  const fields = object<{ classes: (number | string)[]; counts: number[] }>({
+    classes: list((value, at) => (typeof value === 'string' ? named(value, at) : numbered(value, at)), 1, MOST_COUNTS),
     counts: list(whole(0, 2 ** 32 - 1), 0, MOST_COUNTS),
   })
   return (value, at) => {
     const { classes, counts: checked } = fields(value, at)
     const width = classes.length
-    if (new Set(classes).size !== width) throw new ShapeError(`${at}.classes`, classes, 'numbers that all differ')
+    if (new Set(classes).size !== width) throw new ShapeError(`${at}.classes`, classes, 'classes that all differ')
     if (checked.length !== k * width) throw new ShapeError(`${at}.counts`, checked, `a list of ${k * width}`)
     const counts = Uint32Array.from(checked)
     sizes?.forEach((points, cluster) => {

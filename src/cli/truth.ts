@@ -7,6 +7,7 @@ import {
   purity,
   readIntegers,
 } from '../index.ts'
+import { readTextFile } from './text-file.ts'
 import { count, number, percent } from './words.ts'
 
 export interface Agreement {
@@ -20,6 +21,8 @@ export interface Agreement {
 }
 
 export type Labels = Int32Array | Uint32Array
+/** What somebody knows of each row: numbers or names. */
+export type Classes = Labels | readonly string[]
 
 /** One whole number for each row (or all of them in one row). */
 export async function readLabels(file: string): Promise<Labels> {
@@ -30,22 +33,46 @@ export async function readLabels(file: string): Promise<Labels> {
   return data
 }
 
-export function requireLength(file: string, found: number, wanted: number, things: string): void {
-  if (found === wanted) return
-  throw new CentroidalError(
-    'bad-data',
-    `${JSON.stringify(file)} holds ${found} numbers: give one for each of the ${wanted} ${things}.`,
+/** Longer names of classes and rows are cut. */
+const LONGEST_NAME = 200
+const TEXT = /\.(txt|csv|tsv)$/i
+
+/** A class for each row: whole numbers, or in a text file names, one a line. */
+export async function readClasses(file: string): Promise<Classes> {
+  const text = TEXT.test(file) ? await readTextFile(file) : undefined
+  const lines = text === undefined ? [] : namesIn(text)
+  return lines.some((line) => !/^[-\d.,;\s]*$/.test(line)) ? lines : readLabels(file)
+}
+
+/** The lines of a text, without the quotes that programs put around names. */
+export function namesIn(text: string): string[] {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  if (lines[lines.length - 1] === '') lines.pop()
+  return lines.map((line) =>
+    line
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .replaceAll('""', '"')
+      .slice(0, LONGEST_NAME),
   )
 }
 
-export function agreement(labels: Labels, classes: Labels): Agreement {
+export function requireLength(file: string, found: number, wanted: number, things: string, what = 'numbers'): void {
+  if (found === wanted) return
+  throw new CentroidalError(
+    'bad-data',
+    `${JSON.stringify(file)} holds ${found} ${what}: give one for each of the ${wanted} ${things}.`,
+  )
+}
+
+export function agreement(labels: Labels, classes: Classes): Agreement {
   return {
     nmi: normalizedMutualInformation(labels, classes),
     ari: adjustedRandIndex(labels, classes),
     purity: purity(labels, classes),
     entropy: entropy(labels, classes),
     clusters: new Set(labels).size,
-    classes: new Set(classes).size,
+    classes: new Set<number | string>(classes).size,
   }
 }
 
@@ -70,7 +97,7 @@ export function entropyWords({ entropy }: Agreement): string {
 /** How often each class occurs in each cluster. */
 export interface Confusion {
   /** In ascending order. */
-  readonly classes: readonly number[]
+  readonly classes: readonly (number | string)[]
   /** clusters x classes */
   readonly counts: Uint32Array
   /** Of each cluster: the index of its most frequent class, and that class's share. */
@@ -81,14 +108,19 @@ export interface Confusion {
 const LARGEST_TABLE = 2 ** 24
 
 /** Undefined if there are too many clusters and classes for a table. */
-export function confusionOf(labels: Uint32Array, truth: Labels, k: number): Confusion | undefined {
-  const classes = [...new Set(truth)].sort((a, b) => a - b)
+export function confusionOf(labels: Uint32Array, truth: Classes, k: number): Confusion | undefined {
+  const classes = [...new Set<number | string>(truth)].sort(byClass)
   const indexOf = new Map(classes.map((name, index) => [name, index]))
   const width = classes.length
   if (k * width > LARGEST_TABLE) return undefined
   const counts = new Uint32Array(k * width)
   for (let row = 0; row < labels.length; row++) counts[labels[row] * width + indexOf.get(truth[row])!]++
   return { classes, counts, majority: majorityOf(counts, width, k) }
+}
+
+/** Numbers by size, names by their letters. */
+export function byClass(a: number | string, b: number | string): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en')
 }
 
 /** The most frequent class of each cluster; `counts` is clusters x classes. */

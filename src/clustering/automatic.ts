@@ -13,9 +13,9 @@ import { type DeviceSpeed, speedWords } from '../device/speed.ts'
 import type { CountCertainty } from '../models/certainty.ts'
 import type { ClusterModel } from '../models/model.ts'
 import { chunks, wideChunks } from '../vectors/frame.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { CHEAP_ROUND, secondsWords } from './method-choice.ts'
 import { UNKNOWN_SPEED } from './method-task.ts'
-import type { ClusterOptions } from './options.ts'
 import { METHODS, type MethodName } from './presets.ts'
 
 const STABLE = 0.75
@@ -30,10 +30,10 @@ const MOST_ROWS = 20_000
  * that takes no noticeable time on the device. `speed`: of the device, once it is open.
  */
 export function automaticOptions(
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   { rows, cols, sparse, name }: VectorSource,
   { exact }: DeviceSpeed = UNKNOWN_SPEED,
-): { readonly options: ClusterOptions; readonly reason: string } {
+): { readonly options: AnyClusterOptions; readonly reason: string } {
   const { method = 'auto', resume, k: _, ...rest } = options
   if (sparse) {
     throw badOption('k', 'auto', `finding the number of clusters requires dense rows, and ${name} is sparse; give k.`)

@@ -8,12 +8,12 @@ import { matrix } from '../core/matrix.ts'
 import { createRandom } from '../core/random.ts'
 import type { Device, RunControl } from '../device/contract.ts'
 import { isTuned, keepSpeed } from '../vectors/tuning.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { roundSeconds } from './method-choice.ts'
-import type { ClusterOptions } from './options.ts'
 import type { ClusterStep } from './run-once.ts'
 
 /** The loop of cluster.ts, which measures by this file. */
-export type Steps = (vectors: VectorInput, options: ClusterOptions) => AsyncGenerator<ClusterStep, unknown>
+export type Steps = (vectors: VectorInput, options: AnyClusterOptions) => AsyncGenerator<ClusterStep, unknown>
 
 const COLUMNS = 64
 const POINTS_PER_CLUSTER = 32
@@ -48,7 +48,7 @@ async function shortestRound(
   rows: number,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const options: ClusterOptions = {
+  const options: AnyClusterOptions = {
     method: 'closures-sharp',
     k: rows / POINTS_PER_CLUSTER,
     iterations: ROUNDS,

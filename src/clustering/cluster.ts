@@ -1,6 +1,7 @@
 /** The two ways in: `cluster` for the result, `clusterSteps` for the same loop step by step. */
 import { CentroidalError } from '../core/errors.ts'
 import { isMatrix, requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { finished } from '../core/rounds.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import type { ClusterModel } from '../models/model.ts'
 import { acquireDevices } from '../vectors/device-choice.ts'
@@ -8,9 +9,10 @@ import { effectivePoints, requireDistinct } from '../vectors/distinct.ts'
 import { inspectVectors, largestInFrame, widenFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { automaticOptions, certaintyOf } from './automatic.ts'
+import type { AnyClusterOptions, ClusterOptions } from './cluster-options.ts'
 import { jointSpeed } from './method-choice.ts'
 import { resolveOnDevices } from './method-on-device.ts'
-import { type ClusterOptions, readOptions, requireSparseOptions, resolveOptions } from './options.ts'
+import { readOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { roundingError } from './resolution.ts'
 import { bestBefore, checkResume, restartsLeft } from './resume.ts'
@@ -32,11 +34,7 @@ import { requireWidths } from './width-limits.ts'
  * ```
  */
 export async function cluster(vectors: VectorInput, options: ClusterOptions): Promise<ClusterModel> {
-  const steps = clusterSteps(vectors, options)
-  for (;;) {
-    const step = await steps.next()
-    if (step.done) return step.value
-  }
+  return finished(clusterSteps(vectors, options))
 }
 
 /**
@@ -67,7 +65,7 @@ export async function* clusterSteps(
 /** `k: 'auto'`: see automatic.ts. */
 async function* stepsWithoutCount(
   source: VectorSource,
-  given: ClusterOptions,
+  given: AnyClusterOptions,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
   // Wrong options are refused before a device is opened.
   automaticOptions(given, source)
@@ -83,7 +81,7 @@ async function* stepsWithoutCount(
     const model = yield* stepsWithCount(source, { ...options, devices }, reason)
     if (options.signal?.aborted) return model
     const { signal, onProgress, weights, checkpoint: _, onIteration: __, resume: ___, start: ____, ...same } = options
-    const told = onProgress && (() => onProgress('checking the number of clusters', 0))
+    const told = onProgress && (() => onProgress(0, 'checking the number of clusters'))
     try {
       const certainty = await certaintyOf(model, source, {
         weights,
@@ -111,7 +109,7 @@ async function* stepsWithoutCount(
 
 async function* stepsWithCount(
   source: VectorSource,
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   reason?: string,
 ): AsyncGenerator<ClusterStep, ClusterModel> {
   const { rows, cols, sparse, shards } = source
@@ -122,7 +120,7 @@ async function* stepsWithCount(
   requireSparseOptions(source, checked)
   const began = performance.now()
   const { onProgress } = options
-  const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
+  const watch = { signal: options.signal, onProgress: (share: number) => onProgress?.(share, 'checking the vectors') }
   const inspected = await inspectVectors(source, checked.metric, watch)
   const { start } = checked
   const frame =
@@ -142,7 +140,7 @@ async function* stepsWithCount(
       separate: source.shards !== undefined,
       owned: options.on && new Set(),
       pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
-      watch: { signal: options.signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
+      watch: { signal: options.signal, onProgress: (share) => onProgress?.(share, 'loading the vectors') },
     })
     const { resume } = options
     const evidence =

@@ -1,14 +1,15 @@
 /** The choice of `method: 'auto'` once the devices are open, by their speed. */
 import type { Device } from '../device/contract.ts'
 import { ensureClosuresMeasured, type Steps } from './closures-speed.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { chooseMethod, dependsOnSpeed, jointSpeed } from './method-choice.ts'
 import { methodTask, type Shape } from './method-task.ts'
-import { type ClusterOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { type ResolvedOptions, resolveOptions } from './options.ts'
 
 /** `resolved`: the same options, checked before there was a device. It is the result if the device does not matter. */
 export async function resolveOnDevices(
   resolved: ResolvedOptions,
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   shape: Shape,
   devices: readonly Device[],
   steps: Steps,
@@ -20,7 +21,7 @@ export async function resolveOnDevices(
   if (!chooseMethod(task, speed()).cheap) {
     const { signal, onProgress } = options
     for (const device of devices) {
-      await ensureClosuresMeasured(device, steps, { signal, onProgress: () => onProgress?.('measuring the device', 0) })
+      await ensureClosuresMeasured(device, steps, { signal, onProgress: () => onProgress?.(0, 'measuring the device') })
     }
   }
   return resolveOptions(options, shape, speed())

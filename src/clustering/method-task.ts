@@ -1,8 +1,8 @@
 /** From options and shape to the choice of `method: 'auto'`. */
 import { assumedSpeed, type DeviceSpeed } from '../device/speed.ts'
 import type { ClusterModel } from '../models/model.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { chooseMethod, type MethodChoice, type Task } from './method-choice.ts'
-import type { ClusterOptions } from './options.ts'
 import { METHODS, type MethodName } from './presets.ts'
 
 /** Of the vectors. */
@@ -20,7 +20,7 @@ export const UNKNOWN_SPEED = /* @__PURE__ */ assumedSpeed('cpu', 2)
 const AUTOMATIC: readonly string[] = ['lloyd', 'closures-sharp'] satisfies MethodName[]
 
 /** What `auto` chooses a method for. Undefined if there is nothing to choose. */
-export function methodTask(options: ClusterOptions, { rows, cols, sparse = false }: Shape): Task | undefined {
+export function methodTask(options: AnyClusterOptions, { rows, cols, sparse = false }: Shape): Task | undefined {
   const { method = 'auto', k, resume } = options
   if (method !== 'auto' || typeof k !== 'number' || (resume && keptChoice(resume))) return undefined
   const has = (of: MethodName, name: string): boolean => METHODS[of].options.some((option) => option.name === name)
@@ -31,7 +31,7 @@ export function methodTask(options: ClusterOptions, { rows, cols, sparse = false
 
 /** `speed`: of the device, once it is open. */
 export function automaticMethod(
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   shape: Shape,
   speed: DeviceSpeed = UNKNOWN_SPEED,
 ): MethodChoice | undefined {

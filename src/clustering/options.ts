@@ -1,9 +1,10 @@
-/** What a caller may ask of a clustering, with the defaults and why they are what they are. */
+/** Options of a clustering, checked, with every default filled in. */
+
 import {
-  abortSignal,
   callback,
   choice,
   flag,
+  type Given,
   numberList,
   type OptionChecks,
   optionsOf,
@@ -11,115 +12,21 @@ import {
   whole,
 } from '../core/arguments.ts'
 import { badArgument, badOption, CentroidalError, show } from '../core/errors.ts'
-import { denseMatrix, isMatrix, type Matrix, type VectorSource } from '../core/matrix.ts'
-import type { Device } from '../device/contract.ts'
-import type { DeviceOptions } from '../device/open.ts'
+import { denseMatrix, isMatrix, isWideMatrix, type Matrix, toMatrix, type VectorSource } from '../core/matrix.ts'
 import type { DeviceSpeed } from '../device/speed.ts'
 import { type ClusterModel, clusterModel } from '../models/model.ts'
-import type { IterationStats } from '../models/stats.ts'
-import { deviceChoice } from '../vectors/device-choice.ts'
 import type { ShardChoice } from '../vectors/layout.ts'
 import { checkWeights, type PointWeights, weightedRows } from '../vectors/point-weights.ts'
+import { WORK_CHECKS } from '../vectors/work-options.ts'
+import type { AnyClusterOptions, StartChoice } from './cluster-options.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import { automaticMethod, type Shape } from './method-task.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import { relocationChoice } from './relocation/option.ts'
-import type { Machines } from './remote-owners.ts'
 import type { StartName } from './run-state.ts'
 import { checkMachines, checkShards, deviceChoices, requireDivisible, shardChoice } from './shard-options.ts'
 
-/** What can be asked of a clustering. Options of single methods are in {@link MethodOptions}. */
-export interface ClusterOptions extends MethodOptions {
-  /**
-   * Number of clusters, which has to be given. `auto`: the library finds it, by `egm` for few vectors and `agm` for many,
-   * and checks it by runs on halves of the vectors (`facts.certainty` of the model). Methods that find it themselves take
-   * no number.
-   */
-  readonly k?: number | 'auto'
-  /**
-   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes no
-   * noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose rounds
-   * do not cost more with more clusters. It goes by the speed of the device, `info.speed`, so another device may choose
-   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method.
-   */
-  readonly method?: 'auto' | MethodName
-  /** Same seed, same device, same result, bit for bit. Default 0, so that a run repeats without being told to. */
-  readonly seed?: number
-  /** Most rounds. Default 100: Lloyd on real data has long flattened out by then. */
-  readonly iterations?: number
-  /** Stop when a round lowers the distortion by less than this share of it. Default 0.0001: what is to be gained after that is hardly seen in the clusters; 0 runs on until nothing moves. */
-  readonly tolerance?: number
-  /** Stop after the first round that ends later than this many seconds. Default: no limit, so that a run repeats on a slower machine. */
-  readonly seconds?: number
-  /** Runs from different starts, of which the best is kept. Default 1, as each costs as much as the first. */
-  readonly restarts?: number
-  /**
-   * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (greedy k-means++, on a sample of
-   * at least 16,384 points and 20 for each cluster), `parallel` (k-means||, the same idea in few passes over all points),
-   * `tree` (cells of a partition tree), `sample` (a clustering of a sample by the same method: up to 64 points for each
-   * cluster and a quarter of all at most; for closures and closures-sharp a quarter of all, if that is large enough to begin
-   * from a sample itself), `hkm` (leaves of a tree of small k-means), `bisecting` (the same, always in two), or a
-   * matrix of centres. If the matrix has fewer than k rows, the other centres are chosen by greedy k-means++ in addition to
-   * these. Methods that find the number of clusters begin with `all` points, with a number of centres, or with
-   * given ones. Default `auto`: what suits the method (closures and
-   * closures-sharp begin from a sample if there are at least 131,072 points and 192 for each cluster), else greedy k-means++ on a sample that takes less than a fifth of the
-   * run, or k-means|| if that sample would be too small.
-   */
-  readonly start?: StartChoice
-  /** `cosine` brings vectors and centres to length one. Default `euclidean`, which leaves vectors as they are. */
-  readonly metric?: 'euclidean' | 'cosine'
-  /** A weight for each point, 0 or more: it counts as so many points at its place. Default: all 1. */
-  readonly weights?: ArrayLike<number>
-  /**
-   * What becomes of a cluster that lost all its points. `farthest` (default) gives it the point
-   * farthest from its centre, which never raises the distortion; `keep` leaves it empty where it was.
-   */
-  readonly empty?: 'farthest' | 'keep'
-  /**
-   * Leave poor local optima: when progress slows, and before the run ends, two clusters that are close to each other are
-   * merged and one that holds several groups is split instead, wherever that lowers the distortion. Default true for the
-   * methods that can (lloyd, sharp, closures, closures-sharp, akm, rakm), except where the centres to start from are given:
-   * there the result is that of the plain method, and for shards of more than a billion numbers, because the leading process
-   * reads all vectors for it.
-   */
-  readonly relocate?: boolean
-  /** An open device (stays open), or which one to open or share. Default `auto`: a hardware GPU where there is one, else all cores. */
-  readonly device?: Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu'
-  /**
-   * Several devices that work at the same time, each on some of the shards: open ones, or what to open. Instead of `device`.
-   * Devices of one kind give the same result as one of them, bit for bit, if `shards` is the same. Default: one device.
-   */
-  readonly devices?: readonly (Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu')[]
-  /**
-   * Into how many shards the vectors are cut, or the number of vectors of each. A shard is a fixed range of rows that one
-   * device owns; which device that is never changes the result. Default: as many as the memory of the device requires, mostly
-   * one; with several devices at least 16.
-   */
-  readonly shards?: number | readonly number[]
-  /**
-   * Other machines that do the work: what {@link connect} returned. The vectors must be those of a manifest of shards
-   * ({@link openShards}). The result is that of a run in this process over the same shards, bit for bit, on devices of the
-   * same kind. `device` is used here for the small part of the work that is not divided. Default: this process works alone.
-   */
-  readonly on?: Machines
-  /** Stops the run; what was reached so far is the result. Default: none. */
-  readonly signal?: AbortSignal
-  /** Called after every round. Default: nobody is told. */
-  readonly onIteration?: (stats: IterationStats) => void
-  /** Called while something takes long: what it is, and the share that is done. Default: nobody is told. */
-  readonly onProgress?: (phase: string, share: number) => void
-  /** Called with the state so far every `every` rounds, for example to save it. Default: none, as reading it takes time. */
-  readonly checkpoint?: { readonly every: number; save(model: ClusterModel): Promise<void> | void }
-  /**
-   * A model to go on from: centres, labels and the count of rounds are taken over. With the same vectors, options and device
-   * the result is that of a run that was not interrupted, bit for bit; a run that had converged returns at once. A checkpoint
-   * goes on with the restart it was taken in and those after it. Default: none.
-   */
-  readonly resume?: ClusterModel
-}
-
-/** Where centres begin: by name, by a number of points (egm, agm), or given. */
-export type StartChoice = StartName | 'all' | number | Matrix
+type ResolvedStart = StartName | 'all' | number | Matrix
 
 /** Options with every default filled in. */
 export interface ResolvedOptions extends PointWeights {
@@ -133,7 +40,7 @@ export interface ResolvedOptions extends PointWeights {
   readonly tolerance: number
   readonly seconds: number
   readonly restarts: number
-  readonly start: StartChoice
+  readonly start: ResolvedStart
   readonly metric: 'euclidean' | 'cosine'
   readonly empty: 'farthest' | 'keep'
   readonly relocate: boolean
@@ -174,7 +81,7 @@ const MOST_ITERATIONS = 1_000_000_000
 const MOST_RESTARTS = 10_000
 
 /** Options of every method. Those of single methods are in the tables of {@link METHODS}. */
-const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
+const CHECKS: OptionChecks<Omit<AnyClusterOptions, keyof MethodOptions>> = {
   k: anything,
   method: (value, thing) => methodName(value, thing),
   seed: whole(0),
@@ -182,18 +89,16 @@ const CHECKS: OptionChecks<Omit<ClusterOptions, keyof MethodOptions>> = {
   tolerance: real(0),
   seconds: real(0),
   restarts: whole(1, MOST_RESTARTS),
-  start: anything,
+  start: (value, thing) => givenStart(value, thing),
   metric: choice(['euclidean', 'cosine']),
   weights: numberList,
   empty: choice(['farthest', 'keep']),
   relocate: flag,
-  device: deviceChoice,
+  ...WORK_CHECKS,
   devices: deviceChoices,
   shards: checkShards,
   on: checkMachines,
-  signal: abortSignal,
   onIteration: callback,
-  onProgress: callback,
   checkpoint: (value, thing) => checkCheckpoint(value, thing),
   resume: clusterModel,
 }
@@ -204,11 +109,17 @@ function anything<T>(value: unknown, thing: string): T {
   return value as T
 }
 
+/** Centres as a matrix, whatever they were given as. */
+function givenStart(value: unknown, thing: string): ResolvedStart {
+  if (Array.isArray(value) || isWideMatrix(value)) return toMatrix(value, 'the given centres')
+  return anything(value, thing)
+}
+
 function methodName(value: unknown, thing: string): 'auto' | MethodName {
   return choice(['auto', ...(Object.keys(METHODS) as MethodName[])])(value, thing)
 }
 
-function checkCheckpoint(value: unknown, thing: string): NonNullable<ClusterOptions['checkpoint']> {
+function checkCheckpoint(value: unknown, thing: string): NonNullable<AnyClusterOptions['checkpoint']> {
   if (typeof value !== 'object' || value === null) {
     throw badArgument(thing, value, 'give an object with every and save.')
   }
@@ -219,16 +130,16 @@ function checkCheckpoint(value: unknown, thing: string): NonNullable<ClusterOpti
 }
 
 /** What a caller gave to `cluster`: known options only, each read once. */
-export function readOptions(options: unknown): ClusterOptions {
+export function readOptions(options: unknown): AnyClusterOptions {
   const ofMethods = Object.values(METHODS).flatMap((method) => method.options.map(({ name }) => [name, anything]))
-  return optionsOf<ClusterOptions>('cluster', options, {
+  return optionsOf<AnyClusterOptions>('cluster', options, {
     ...CHECKS,
     ...(Object.fromEntries(ofMethods) as OptionChecks<MethodOptions>),
   })
 }
 
 /** `speed`: of the device, once it is open. */
-export function resolveOptions(options: ClusterOptions, shape: Shape, speed?: DeviceSpeed): ResolvedOptions {
+export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?: DeviceSpeed): ResolvedOptions {
   const { rows, cols, shards } = shape
   const method = options.method ?? CLUSTER_DEFAULTS.method
   const finds = method !== 'auto' && METHODS[method].findsCount === true
@@ -243,7 +154,10 @@ export function resolveOptions(options: ClusterOptions, shape: Shape, speed?: De
   checkNames(options, name)
   if (options.weights && METHODS[name].weights === false)
     throw badOption('weights', options.weights, `${name} takes none.`)
-  const { seed, iterations, tolerance, seconds, restarts, metric, empty } = { ...CLUSTER_DEFAULTS, ...options }
+  const { seed, iterations, tolerance, seconds, restarts, metric, empty } = {
+    ...CLUSTER_DEFAULTS,
+    ...(options as Given<AnyClusterOptions>),
+  }
   return {
     k,
     method: name,
@@ -269,18 +183,24 @@ export function requireSparseOptions(source: VectorSource, { method, start }: Re
   if (!METHODS[method].sparse) {
     const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].sparse)
     const takers = names.length > 1 ? `these do: ${names.join(', ')}` : `${names[0]} does`
-    throw badOption('method', method, `it does not take sparse rows, and ${source.name} holds such; ${takers}.`)
+    throw badOption('method', method, `it does not take sparse rows, and ${source.name} is sparse; ${takers}.`)
   }
   if (start === 'tree') {
     throw badOption(
       'start',
       start,
-      `it does not take sparse rows, and ${source.name} holds such; give random, kpp or parallel.`,
+      `it does not take sparse rows, and ${source.name} is sparse; give random, kpp or parallel.`,
     )
   }
 }
 
-function checkCount(k: ClusterOptions['k'], rows: number): number {
+function checkCount(k: AnyClusterOptions['k'], rows: number): number {
+  if (k === undefined) {
+    throw new CentroidalError(
+      'bad-option',
+      "Option k is missing: give the number of clusters, as in { k: 8 }, or { k: 'auto' } to have it found.",
+    )
+  }
   if (typeof k !== 'number' || !Number.isInteger(k) || k < 1)
     throw badOption('k', k, "give a whole number of clusters, at least 1, or 'auto'.")
   if (k > rows) throw badOption('k', k, `there are only ${rows} vectors; give at most that many clusters.`)
@@ -288,7 +208,7 @@ function checkCount(k: ClusterOptions['k'], rows: number): number {
 }
 
 /** Components to begin with, for methods that find how many there are. */
-function firstCount(options: ClusterOptions, method: MethodName, rows: number): number {
+function firstCount(options: AnyClusterOptions, method: MethodName, rows: number): number {
   const { k, start, resume } = options
   if (k !== undefined) {
     throw badOption('k', k, `${method} finds the number of clusters: leave k out, start says how many it begins with.`)
@@ -309,7 +229,7 @@ function firstCount(options: ClusterOptions, method: MethodName, rows: number): 
 }
 
 /** Refuses options that belong to another method. */
-function checkNames(options: ClusterOptions, method: MethodName): void {
+function checkNames(options: AnyClusterOptions, method: MethodName): void {
   for (const [name, value] of Object.entries(options)) {
     if (Object.hasOwn(CHECKS, name)) continue
     const takes = (of: MethodName): boolean => METHODS[of].options.some((option) => option.name === name)
@@ -320,9 +240,9 @@ function checkNames(options: ClusterOptions, method: MethodName): void {
   }
 }
 
-function checkStart(start: StartChoice, k: number, cols: number, finds: boolean): StartChoice {
+function checkStart(start: StartChoice, k: number, cols: number, finds: boolean): ResolvedStart {
   // What else these take was looked at when components were counted.
-  if (finds && !isMatrix(start)) return start
+  if (finds && !isMatrix(start)) return start as ResolvedStart
   if (typeof start === 'string') return choice<StartName | 'all'>(START_NAMES)(start, 'option start')
   if (!isMatrix(start)) throw badOption('start', start, `give ${START_NAMES.join(', ')}, or a matrix of centres.`)
   denseMatrix(start, 'option start')

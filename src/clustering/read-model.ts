@@ -50,6 +50,7 @@ export async function readModel(
     k,
     rows: points.rows,
     cols: points.cols,
+    ...(weights && { weight: state.totalWeight / state.weightScale }),
     seed: resolved.seed,
     options: {
       ...plain,
@@ -75,7 +76,7 @@ export async function readModel(
   )
 }
 
-export async function centersOf(state: RunState): Promise<Matrix> {
+export async function centersOf(state: RunState): Promise<Matrix<Float32Array>> {
   const { points, k } = state
   return matrix(outOfFrame(await readCenters(state), points.cols, points.frame), k, points.cols)
 }

@@ -1,6 +1,7 @@
 /** One start, run to its end: the rounds of the loop, with what the caller asked to be told and to be kept of them. */
 import { badOption } from '../core/errors.ts'
 import { isMatrix, type Matrix } from '../core/matrix.ts'
+import { finished } from '../core/rounds.ts'
 import { stream } from '../core/streams.ts'
 import type { Mixture } from '../models/mixture.ts'
 import type { ClusterModel } from '../models/model.ts'
@@ -8,9 +9,9 @@ import { mixtureOf } from '../models/responsibilities.ts'
 import type { IterationStats, StopReason } from '../models/stats.ts'
 import { type Frame, intoFrame } from '../vectors/frame.ts'
 import type { PointStore } from '../vectors/points.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { iterate } from './loop.ts'
 import { type Crew, rehearseRounds, updateFromLabels } from './members.ts'
-import type { ClusterOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts'
 import type { Machines, RowValues, RunDescription } from './remote-owners.ts'
@@ -29,8 +30,8 @@ const ROUNDS_AFTER_SAMPLE = 4
 
 /** A round, with access to what stands after it; valid until the next step. */
 export interface ClusterStep extends IterationStats {
-  /** k x d, in the input's units. */
-  centers(): Promise<Matrix>
+  /** k x d, as in {@link ClusterModel}. */
+  centers(): Promise<Matrix<Float32Array>>
   /** The cluster of each point. */
   labels(): Promise<Uint32Array>
   /** Standard deviations of the components, where the clusters are those of a mixture. */
@@ -63,7 +64,7 @@ export interface Attempt {
 export async function* runOnce(
   points: PointStore,
   resolved: RunOptions,
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   { restart, from, best, start, mixture }: Attempt,
   began: number,
 ): AsyncGenerator<ClusterStep, ClusterModel | undefined> {
@@ -82,7 +83,7 @@ export async function* runOnce(
   }
   const control = {
     signal: options.signal,
-    onProgress: options.onProgress && ((share: number) => options.onProgress?.(`round ${stats.length + 1}`, share)),
+    onProgress: options.onProgress && ((share: number) => options.onProgress?.(share, `round ${stats.length + 1}`)),
   }
   const { seed, settings, weightScale, treeUse } = resolved
   const evidence = resolved.evidence ?? totalWeight / weightScale
@@ -198,7 +199,7 @@ function takeOver(state: RunState, from: ClusterModel): void {
 async function prepare(
   crew: Crew,
   resolved: RunOptions,
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   attempt: Pick<Attempt, 'restart' | 'start' | 'mixture'>,
   began: number,
 ): Promise<boolean> {
@@ -233,13 +234,13 @@ async function prepare(
 async function firstState(
   state: RunState,
   resolved: RunOptions,
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   restart: number,
   began: number,
 ): Promise<Start> {
   const { start, method, seed, weights, iterations, relocate } = resolved
   const random = stream(seed, 'seeding', restart)
-  const onProgress = (share: number): void => options.onProgress?.('choosing the first centres', share)
+  const onProgress = (share: number): void => options.onProgress?.(share, 'choosing the first centres')
   if (isMatrix(start)) {
     const given = givenCenters(start, state.points.frame)
     return {
@@ -272,15 +273,15 @@ async function firstState(
 async function clusterSample(
   { points, weights }: SampledPoints,
   resolved: RunOptions,
-  options: ClusterOptions,
+  options: AnyClusterOptions,
   restart: number,
   began: number,
 ): Promise<ClusterModel | undefined> {
   const { signal, onProgress } = options
-  const told: ClusterOptions = {
+  const told: AnyClusterOptions = {
     k: resolved.k,
     ...(signal && { signal }),
-    ...(onProgress && { onProgress: (_, share) => onProgress('clustering a sample', share) }),
+    ...(onProgress && { onProgress: (share: number) => onProgress(share, 'clustering a sample') }),
   }
   const again = METHODS[resolved.method].start === 'tree' && samplesPay(points.rows, resolved.k)
   const run: RunOptions = {
@@ -290,11 +291,7 @@ async function clusterSample(
     roundingError: 0,
     iterations: again ? ROUNDS_AFTER_SAMPLE : Math.max(resolved.iterations, ROUNDS_OF_SAMPLE),
   }
-  const steps = runOnce(points, run, told, { restart, from: undefined, best: undefined }, began)
-  for (;;) {
-    const step = await steps.next()
-    if (step.done) return step.value
-  }
+  return finished(runOnce(points, run, told, { restart, from: undefined, best: undefined }, began))
 }
 
 function givenCenters(start: Matrix, frame: Frame): Float32Array {

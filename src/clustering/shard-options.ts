@@ -3,14 +3,14 @@ import { whole } from '../core/arguments.ts'
 import { badArgument, badOption } from '../core/errors.ts'
 import { deviceChoice } from '../vectors/device-choice.ts'
 import type { ShardChoice } from '../vectors/layout.ts'
-import type { ClusterOptions } from './options.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import type { Machines } from './remote-owners.ts'
 
 /** Shards of equal size where several devices share the work and nothing else is said: enough to deal them out evenly. */
 const SHARDS_OF_SEVERAL = 16
 const MOST_SHARDS = 1_000_000
 
-export function deviceChoices(value: unknown, thing: string): NonNullable<ClusterOptions['devices']> {
+export function deviceChoices(value: unknown, thing: string): NonNullable<AnyClusterOptions['devices']> {
   if (!Array.isArray(value) || value.length === 0) {
     throw badArgument(thing, value, 'give a list of one or more devices.')
   }
@@ -37,7 +37,10 @@ export function checkMachines(value: unknown, thing: string): Machines {
 }
 
 /** What other machines cannot do yet is refused before anything begins. */
-export function requireDivisible({ devices, weights, k }: ClusterOptions, shards: readonly number[] | undefined): void {
+export function requireDivisible(
+  { devices, weights, k }: AnyClusterOptions,
+  shards: readonly number[] | undefined,
+): void {
   if (shards === undefined) {
     throw badOption('on', 'other machines', 'they work on shards: give what openShards() returned instead of vectors.')
   }
@@ -50,7 +53,7 @@ export function requireDivisible({ devices, weights, k }: ClusterOptions, shards
 
 /** A run that is resumed keeps its shards. */
 export function shardChoice(
-  { shards, devices, resume }: ClusterOptions,
+  { shards, devices, resume }: AnyClusterOptions,
   given: readonly number[] | undefined,
 ): ShardChoice | undefined {
   if (given !== undefined) {

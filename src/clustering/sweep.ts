@@ -7,6 +7,7 @@
  */
 import { badArgument, CentroidalError, show } from '../core/errors.ts'
 import { requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { finished } from '../core/rounds.ts'
 import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { adjustedRandIndex } from '../metrics/partition.ts'
@@ -16,9 +17,10 @@ import { requireDistinct } from '../vectors/distinct.ts'
 import { inspectVectors, largestInFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { clusterSteps } from './cluster.ts'
+import type { AnyClusterOptions } from './cluster-options.ts'
 import { resolveOnDevices } from './method-on-device.ts'
 import type { Shape } from './method-task.ts'
-import { type ClusterOptions, type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
+import { type ResolvedOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
 import type { RunOptions } from './read-model.ts'
 import { roundingError } from './resolution.ts'
@@ -50,11 +52,7 @@ import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
  * ```
  */
 export async function sweep(vectors: VectorInput, options: SweepOptions): Promise<SweepResult> {
-  const steps = sweepSteps(vectors, options)
-  for (;;) {
-    const step = await steps.next()
-    if (step.done) return step.value
-  }
+  return finished(sweepSteps(vectors, options))
 }
 
 /**
@@ -79,7 +77,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
   requireCounts(counts, source.rows, source.name)
   const checked = resolveRuns(source, asked)
   // Next to the clusterings this takes no time.
-  const watch = (phase: string) => ({ signal, onProgress: () => onProgress?.(phase, 0) })
+  const watch = (phase: string) => ({ signal, onProgress: () => onProgress?.(0, phase) })
   const found = await inspectVectors(source, metric, watch('checking the vectors'))
   await requireDistinct(source, Math.max(2, counts[counts.length - 1]), found.frame, { signal })
   signal?.throwIfAborted()
@@ -123,7 +121,7 @@ function resolveRuns(
 }
 
 interface ResolvedRun {
-  readonly options: ClusterOptions
+  readonly options: AnyClusterOptions
   readonly run: ResolvedOptions
   readonly hard: ResolvedOptions | undefined
 }
@@ -134,7 +132,7 @@ async function resolveRunsOn(
   runs: readonly ResolvedRun[],
   source: VectorSource,
 ): Promise<ResolvedRun[]> {
-  const resolve = (run: ResolvedOptions, options: ClusterOptions): Promise<ResolvedOptions> =>
+  const resolve = (run: ResolvedOptions, options: AnyClusterOptions): Promise<ResolvedOptions> =>
     resolveOnDevices(run, options, shapeOf(source), [device], clusterSteps)
   const found: ResolvedRun[] = []
   for (const { options, run, hard } of runs) {

@@ -1,6 +1,8 @@
 /** Measuring a device: the fastest forms of its kernels, and the speeds that `auto` chooses by. */
+
 import { abortSignal, callback, flag, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badArgument } from '../core/errors.ts'
+import type { OnProgress } from '../core/progress.ts'
 import type { Device } from '../device/contract.ts'
 import { isDevice } from '../device/is-device.ts'
 import { openDevice } from '../device/open.ts'
@@ -13,13 +15,13 @@ import { clusterSteps } from './cluster.ts'
 /** What can be asked of {@link tune}. */
 export interface TuneOptions {
   /** An open device. Default: a WebGPU device is opened, a hardware GPU where there is one, else a software adapter. */
-  readonly device?: Device
+  readonly device?: Device | undefined
   /** Also times forms that round differently from the default ones, to be looked at: they are never taken. Default false. */
-  readonly all?: boolean
+  readonly all?: boolean | undefined
   /** Stops the measurement: the call then rejects with the reason of the signal. Optional. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called now and then with the share that is done, 0 to 1. Optional. */
-  readonly onProgress?: (share: number) => void
+  readonly onProgress?: OnProgress | undefined
 }
 
 /** What {@link tune} measured. */

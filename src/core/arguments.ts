@@ -3,12 +3,15 @@
  * errors; it returns the value with its type, or throws a CentroidalError that names the thing, the value and the cure.
  */
 import { badArgument, CentroidalError, capital, show } from './errors.ts'
-import { nearestName } from './nearest-name.ts'
+import { meantName } from './nearest-name.ts'
 
 export type Check<T> = (value: unknown, thing: string) => T
 
 /** One check for each option of an interface. A name that is missing or unknown does not compile. */
 export type OptionChecks<T> = { readonly [K in keyof T]-?: Check<Exclude<T[K], undefined>> }
+
+/** Options as `optionsOf` returns them: what is there is not undefined. */
+export type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
 /**
  * The options a caller gave to `where`, checked. Every option is read once, into a new object, so that what was checked
@@ -19,13 +22,13 @@ export function optionsOf<T extends object>(
   given: unknown,
   checks: OptionChecks<T>,
   required: readonly (keyof T & string)[] = [],
-): T {
+): Given<T> {
   const options = recordOf(given === undefined ? {} : given, `the options of ${where}`)
   return checkedOptions(where, options, checks, required, 'option ')
 }
 
 /** Options inside an option, such as `limits.workgroups`. */
-export function optionGroup<T extends object>(checks: OptionChecks<T>): Check<T> {
+export function optionGroup<T extends object>(checks: OptionChecks<T>): Check<Given<T>> {
   return (value, thing) => checkedOptions(thing, recordOf(value, thing), checks, [], `${thing}.`)
 }
 
@@ -35,24 +38,24 @@ function checkedOptions<T extends object>(
   checks: OptionChecks<T>,
   required: readonly (keyof T & string)[],
   prefix: string,
-): T {
+): Given<T> {
   const names = Object.keys(checks) as (keyof T & string)[]
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(checks, name)) continue
     const value = options[name]
     if (value !== undefined) throw badArgument(prefix + shortName(name), value, unknownCure(name, where, names))
   }
-  const found: Partial<T> = {}
+  const found: Partial<Given<T>> = {}
   for (const name of names) {
     const value = options[name]
     if (value === undefined && !required.includes(name)) continue
-    found[name] = checks[name](value, prefix + name) as T[typeof name]
+    found[name] = checks[name](value, prefix + name) as Given<T>[typeof name]
   }
-  return found as T
+  return found as Given<T>
 }
 
 function unknownCure(name: string, where: string, names: readonly string[]): string {
-  const near = nearestName(name, names)
+  const near = meantName(name, names)
   const instead = near === undefined ? `${where} takes ${names.join(', ')}.` : `did you mean ${near}?`
   return `there is no such option; ${instead}`
 }

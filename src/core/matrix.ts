@@ -3,9 +3,10 @@
  * Bytes stay bytes; nothing is widened until a kernel needs it.
  */
 
-import { badData, checkShape, isBigIntArray } from './arguments.ts'
+import { badData, checkShape, numberList } from './arguments.ts'
+import { allocated, castAdvice, checkedRow, shapeOfRows } from './array-rows.ts'
 import { checkedSource, trustedSource } from './checked-source.ts'
-import { CentroidalError, capital, show } from './errors.ts'
+import { capital, show } from './errors.ts'
 import { Narrowing } from './narrowing.ts'
 import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.ts'
 
@@ -14,15 +15,31 @@ export type ElementType = 'f32' | 'u8'
 /** Numbers of vectors, row after row. */
 export type VectorData = Float32Array | Uint8Array
 
-/** Dense vectors with their shape; {@link matrix} checks that it fits. */
-export interface Matrix {
+/**
+ * Dense vectors with their shape; {@link matrix} checks that it fits. `T` is the array that holds the numbers: results that
+ * are always floats, such as the centres of a model, are a `Matrix<Float32Array>`.
+ */
+export interface Matrix<T extends VectorData = VectorData> {
   /** Vectors. */
   readonly rows: number
   /** Dimensions of a vector. */
   readonly cols: number
   /** rows x cols, row-major, no padding. */
-  readonly data: VectorData
+  readonly data: T
 }
+
+/** Numbers in 64 bits or in an array, with their shape. They are clustered by all their digits. */
+export interface WideMatrix {
+  /** Vectors. */
+  readonly rows: number
+  /** Dimensions of a vector. */
+  readonly cols: number
+  /** rows x cols, row-major, no padding. */
+  readonly data: Float64Array | readonly number[]
+}
+
+/** One vector. */
+export type Vector = readonly number[] | Float32Array | Float64Array | Uint8Array
 
 /** Found when the vectors were last read as a whole. All of them are finite. */
 export interface KnownVectors {
@@ -77,16 +94,11 @@ export function readWide(source: VectorSource, start: number, end: number): Prom
 }
 
 /** What the public functions take. */
-export type VectorInput =
-  | Matrix
-  | SparseMatrix
-  | VectorSource
-  | readonly (readonly number[])[]
-  | readonly Float32Array[]
-  | readonly Float64Array[]
+export type VectorInput = Matrix | WideMatrix | SparseMatrix | VectorSource | readonly Vector[]
 
 /**
- * Numbers and their shape, checked. Nothing is copied.
+ * Numbers and their shape, checked. A Float32Array or a Uint8Array is not copied. A Float64Array or a plain array becomes a
+ * Float32Array; where that would lose differences between rows, `{ data, rows, cols }` can be clustered as it is.
  *
  * @example
  * ```ts
@@ -95,19 +107,82 @@ export type VectorInput =
  * const vectors = matrix(new Float32Array([0, 0, 1, 1, 9, 9]), 3, 2)
  * vectors.rows // => 3
  * vectors.cols // => 2
+ * matrix([[1, 2], [3, 4]]).data // => [1, 2, 3, 4]
  * ```
  */
-export function matrix(data: VectorData, rows: number, cols: number): Matrix {
+export function matrix<T extends VectorData | Float64Array | readonly number[] | readonly Vector[]>(
+  data: T,
+  ...shape: T extends readonly Vector[] ? [] : [rows: number, cols: number]
+): Matrix<T extends VectorData ? T : Float32Array>
+export function matrix(data: unknown, ...shape: readonly [] | readonly [rows: number, cols: number]): Matrix {
+  const [rows, cols] = shape
+  if (rows === undefined && cols === undefined && Array.isArray(data)) return matrixOfRows(data, 'the matrix')
+  return shapedMatrix(data, rows as number, cols as number)
+}
+
+function shapedMatrix(data: unknown, rows: number, cols: number): Matrix {
+  const wide = isWideData(data)
+  checkMatrixShape(data, wide || isVectorData(data), rows, cols)
+  if (!wide) return { rows, cols, data: data as VectorData }
+  const narrowing = new Narrowing(cols)
+  narrowing.add(checkedNumbers(data, 'the matrix'))
+  if (narrowing.loses) throw narrowing.refusal('the matrix')
+  return { rows, cols, data: Float32Array.from(data) }
+}
+
+/** Vectors in memory as a Matrix; `thing` names them in errors. */
+export function toMatrix(input: unknown, thing: string): Matrix {
+  if (Array.isArray(input)) return matrixOfRows(input, thing)
+  return isWideMatrix(input) ? shapedMatrix(input.data, input.rows, input.cols) : denseMatrix(input, thing)
+}
+
+function matrixOfRows(input: readonly unknown[], thing: string): Matrix<Float32Array> {
+  const { rows, cols } = shapeOfRows(input, thing)
+  const data = allocated(rows.length, cols, thing)
+  for (let i = 0; i < rows.length; i++) data.set(checkedRow(rows[i], i, cols, thing), i * cols)
+  return { rows: rows.length, cols, data }
+}
+
+/**
+ * The rows of a matrix as arrays of numbers, for programs that work with those.
+ *
+ * @example
+ * ```ts
+ * import { cluster, toArrays } from 'centroidal'
+ *
+ * const model = await cluster([[0, 1], [0, 3], [8, 9]], { k: 2 })
+ * toArrays(model.centers).sort() // => [[0, 2], [8, 9]]
+ * ```
+ */
+export function toArrays(vectors: Matrix): number[][] {
+  const { rows, cols, data } = denseMatrix(vectors, 'the vectors')
+  return Array.from({ length: rows }, (_, row) => Array.from(data.subarray(row * cols, (row + 1) * cols)))
+}
+
+function checkMatrixShape(data: unknown, fits: boolean, rows: number, cols: number): void {
   checkShape(rows, cols, 'matrix')
-  if (!isVectorData(data))
-    throw badData(`The data of the matrix is ${show(data)}: give a Float32Array or a Uint8Array.`)
-  if (data.length !== rows * cols) {
-    throw new CentroidalError(
-      'bad-data',
-      `${data.length} numbers do not make ${rows} rows of ${cols} columns (${rows * cols} needed).`,
+  if (!fits) {
+    throw badData(
+      `The data of the matrix is ${show(data)}: give a Float32Array, a Uint8Array, a Float64Array or an array of numbers${castAdvice(data)}.`,
     )
   }
-  return { rows, cols, data }
+  const { length } = data as VectorData
+  if (length === rows * cols) return
+  throw badData(`${length} numbers do not make ${rows} rows of ${cols} columns (${rows * cols} needed).`)
+}
+
+function isWideData(value: unknown): value is Float64Array | readonly number[] {
+  return value instanceof Float64Array || Array.isArray(value)
+}
+
+export function isWideMatrix(value: unknown): value is WideMatrix {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return isWideData((value as WideMatrix).data) && 'rows' in value && 'cols' in value
+}
+
+/** Holes, null and text would become 0 or NaN. */
+function checkedNumbers(data: Float64Array | readonly number[], thing: string): ArrayLike<number> {
+  return data instanceof Float64Array ? data : numberList(data, `the data of ${thing}`)
 }
 
 function isVectorData(value: unknown): value is VectorData {
@@ -121,7 +196,7 @@ export function denseMatrix(value: unknown, thing: string): Matrix {
       `${capital(thing)} is ${show(value)}: give a Matrix, such as matrix(data, rows, cols) with a Float32Array or a Uint8Array.`,
     )
   }
-  return matrix(value.data, value.rows, value.cols)
+  return shapedMatrix(value.data, value.rows, value.cols)
 }
 
 export function elementType(data: VectorData): ElementType {
@@ -134,6 +209,12 @@ export function elementBytes(type: ElementType): number {
 
 export function isMatrix(value: unknown): value is Matrix {
   return typeof value === 'object' && value !== null && isVectorData((value as Matrix).data)
+}
+
+/** One vector, and not a set of them. */
+export function isNumberList(value: unknown): value is Vector {
+  if (Array.isArray(value)) return typeof value[0] === 'number'
+  return ArrayBuffer.isView(value) && !(value instanceof DataView)
 }
 
 export function isSource(value: unknown): value is VectorSource {
@@ -149,6 +230,7 @@ export function rowsOf(m: Matrix, start: number, end: number): VectorData {
 export function toSource(input: VectorInput, name = 'the input'): VectorSource {
   if (isSource(input)) return checkedSource(input, name)
   if (isSparse(input)) return sparseSource(sparseMatrix(input, input.rows, input.cols, name), name)
+  if (isWideMatrix(input)) return wideSource(input, name)
   if (!isMatrix(input)) return rowsSource(input, name)
   const m = matrix(input.data, input.rows, input.cols)
   return matrixSource(m, name)
@@ -194,79 +276,40 @@ function rowsSource(input: unknown, name: string): VectorSource {
   }
   const source = matrixSource({ rows: rows.length, cols, data }, name)
   if (!narrowing.loses) return source
-  return trustedSource({
-    ...source,
-    async read() {
-      throw narrowing.refusal(name)
-    },
-    async read64(start, end) {
-      const wide = new Float64Array((end - start) * cols)
-      for (let i = start; i < end; i++) wide.set(rows[i] as ArrayLike<number>, (i - start) * cols)
-      return wide
-    },
+  return refusingSource(source, narrowing, (start, end) => {
+    const wide = new Float64Array((end - start) * cols)
+    for (let i = start; i < end; i++) wide.set(rows[i] as ArrayLike<number>, (i - start) * cols)
+    return wide
   })
 }
 
-function shapeOfRows(input: unknown, name: string): { rows: readonly unknown[]; cols: number } {
-  if (!Array.isArray(input)) {
-    throw badData(
-      `${capital(name)} is ${shown(input)}: give a Matrix ({ data, rows, cols }), a SparseMatrix, an array of arrays of numbers, or a source with read(start, end).`,
-    )
-  }
-  if (input.length === 0) throw badData(`${capital(name)} is empty: give at least one row of at least one number.`)
-  const [first] = input
-  if (typeof first === 'number') {
-    throw badData(
-      `${capital(name)} is an array of ${input.length} numbers: give an array of arrays, one for each vector, such as [[1, 2], [3, 4]], or matrix(data, rows, cols).`,
-    )
-  }
-  const cols = rowLength(first, 0, name)
-  if (cols === 0) throw badData(`Row 0 of ${name} is empty: give at least one number in each row.`)
-  return { rows: input, cols }
+/** Numbers in 64 bits, of a shape. */
+function wideSource({ data, rows, cols }: WideMatrix, name: string): VectorSource {
+  checkMatrixShape(data, true, rows, cols)
+  const values = checkedNumbers(data, name)
+  const narrow = allocated(rows, cols, name)
+  narrow.set(values)
+  const narrowing = new Narrowing(cols)
+  narrowing.add(values)
+  const source = matrixSource({ rows, cols, data: narrow }, name)
+  if (!narrowing.loses) return source
+  const wide = Float64Array.from(values)
+  return refusingSource(source, narrowing, (start, end) => wide.subarray(start * cols, end * cols))
 }
 
-/** Says what is wrong with an object that looks like a matrix. */
-function shown(input: unknown): string {
-  if (ArrayBuffer.isView(input)) return `${show(input)} without a shape`
-  const data = typeof input === 'object' && input !== null ? (input as { data?: unknown }).data : undefined
-  if (data === undefined) return show(input)
-  const cure = data instanceof Float64Array ? ', and its data must be a Float32Array or a Uint8Array' : ''
-  return `an object whose data is ${show(data)}${cure}`
-}
-
-function rowLength(row: unknown, i: number, name: string): number {
-  if (Array.isArray(row)) return row.length
-  if (ArrayBuffer.isView(row) && !(row instanceof DataView) && !isBigIntArray(row)) {
-    return (row as Float32Array).length
-  }
-  throw badData(`Row ${i} of ${name} is ${show(row)}: give an array of numbers.`)
-}
-
-/** Text, null and holes would become 0 or NaN in a typed array without a word. */
-function checkedRow(row: unknown, i: number, cols: number, name: string): ArrayLike<number> {
-  const length = rowLength(row, i, name)
-  if (length !== cols) {
-    throw badData(`Row ${i} of ${name} has ${length} numbers, row 0 has ${cols}: all rows need the same length.`)
-  }
-  if (ArrayBuffer.isView(row)) return row as Float32Array
-  const values = row as readonly unknown[]
-  for (let j = 0; j < cols; j++) {
-    if (typeof values[j] === 'number') continue
-    throw badData(`Row ${i} of ${name} holds ${show(values[j])} in column ${j}: give a number, or remove the row.`)
-  }
-  return values as readonly number[]
-}
-
-function allocated(rows: number, cols: number, name: string): Float32Array {
-  try {
-    return new Float32Array(rows * cols)
-  } catch (cause) {
-    throw new CentroidalError(
-      'out-of-memory',
-      `${capital(name)} has ${rows} x ${cols} numbers, more than can be allocated: give fewer rows, or a source.`,
-      { cause },
-    )
-  }
+/** Rows that 32-bit floats cannot tell apart are read in 64 bits, or not at all. */
+function refusingSource(
+  source: VectorSource,
+  narrowing: Narrowing,
+  read64: (start: number, end: number) => Float64Array,
+): VectorSource {
+  return trustedSource({
+    ...source,
+    async read() {
+      throw narrowing.refusal(source.name)
+    },
+    read64: async (start, end) => read64(start, end),
+  })
 }
 
 /** The whole source in memory. */

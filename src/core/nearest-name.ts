@@ -44,3 +44,51 @@ function editDistance(a: string, b: string): number {
   }
   return last[b.length]
 }
+
+/** What other libraries call an option, in small letters without underscores, and what it may be called here. */
+const FAMILIAR: Readonly<Record<string, readonly string[]>> = {
+  clusters: ['k'],
+  nclusters: ['k'],
+  numclusters: ['k'],
+  numberofclusters: ['k'],
+  centroids: ['k'],
+  ncentroids: ['k'],
+  k: ['m', 'nearest', 'top', 'count'],
+  topk: ['m', 'nearest', 'top'],
+  limit: ['m', 'nearest', 'top', 'count'],
+  neighbors: ['m', 'nearest'],
+  nneighbors: ['m', 'nearest'],
+  nprobe: ['probe'],
+  nprobes: ['probe'],
+  maxiter: ['iterations'],
+  maxiters: ['iterations'],
+  maxiterations: ['iterations'],
+  niter: ['iterations'],
+  epochs: ['iterations'],
+  ninit: ['restarts'],
+  nredo: ['restarts'],
+  randomstate: ['seed'],
+  init: ['start'],
+  initialization: ['start'],
+  centers: ['start'],
+  initialcenters: ['start'],
+  tol: ['tolerance'],
+  distance: ['metric'],
+  distancefunction: ['metric'],
+  similarity: ['metric'],
+  space: ['metric'],
+  sampleweight: ['weights'],
+  sampleweights: ['weights'],
+  nthreads: ['threads'],
+  njobs: ['threads'],
+  subquantizers: ['m'],
+  nbits: ['codewords'],
+  verbose: ['onIteration', 'onProgress'],
+}
+
+/** The option that a caller who knows other libraries means by a name, or the nearest one. */
+export function meantName(typed: string, names: readonly string[]): string | undefined {
+  const plain = typed.toLowerCase().replace(/[_-]/g, '')
+  const familiar = Object.hasOwn(FAMILIAR, plain) ? FAMILIAR[plain] : []
+  return familiar.find((name) => names.includes(name)) ?? nearestName(typed, names)
+}

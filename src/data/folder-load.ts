@@ -11,6 +11,7 @@ import { path as requirePath } from '../core/arguments.ts'
 import type { ByteSource } from '../core/bytes.ts'
 import { checksumOf } from '../core/checksum.ts'
 import { CentroidalError, show } from '../core/errors.ts'
+import { openPacked } from './packed-folder.ts'
 import { isSealed, type JsonFile, type Listing, listingOf, parsedJson, type SavedFile } from './sealed-json.ts'
 
 /** What a folder must be. */
@@ -49,9 +50,10 @@ const PAUSE = 2
 
 type Files = ReadonlyMap<string, Uint8Array>
 
-export async function loadFolder(path: string, kind: FolderKind): Promise<SavedFolder> {
-  requirePath(path, 'the folder')
-  const { files, json } = await readSave(path, kind, (name) => isWanted(kind, name))
+export async function loadFolder(from: string | Blob, kind: FolderKind): Promise<SavedFolder> {
+  const packed = from instanceof Blob ? await openPacked(from) : undefined
+  const path = packed?.name ?? requirePath(from, 'the folder')
+  const { files, json } = await readSave(path, kind, (name) => isWanted(kind, name), packed?.open)
   return savedFolder(path, kind, json, files, '')
 }
 
@@ -85,19 +87,23 @@ function isWanted(kind: FolderKind, name: string): boolean {
   return name.endsWith('.npy') && kind.arrays(name.slice(0, -4))
 }
 
+/** Opens a file of a folder or of an archive. */
+type Opener = (name: string) => Promise<ByteSource>
+
 async function readSave(
   path: string,
   kind: FolderKind | AnyKind,
   wanted: (name: string) => boolean,
+  open: Opener = (name) => platform.openBytes(`${path}/${name}`),
 ): Promise<{ files: Files; json: Uint8Array }> {
   let last: Uint8Array | undefined
   for (let attempt = 0; ; attempt++) {
-    const json = await readWhole(await platform.openBytes(`${path}/${kind.json}`))
+    const json = await readWhole(await open(kind.json))
     const same = last !== undefined && sameBytes(last, json)
     const listing = checkedListing(path, kind, json)
     const listed = listing.files.filter(({ name }) => wanted(name))
     // At rest nothing is staged, so at first nobody asks for what is not there: a page would have to ask a server.
-    const found = await readFiles(path, listing, listed, attempt > 0)
+    const found = await readFiles(path, open, listing, listed, attempt > 0)
     if (!(found instanceof CentroidalError)) return { files: found, json }
     if ((same && attempt > 1) || attempt >= MOST_ATTEMPTS) throw found
     last = json
@@ -108,6 +114,7 @@ async function readSave(
 /** All are opened before any is read: files are replaced, never changed, so an open one stays as it is. */
 async function readFiles(
   path: string,
+  open: Opener,
   { staging }: Listing,
   listed: readonly SavedFile[],
   mayBeStaged: boolean,
@@ -115,8 +122,8 @@ async function readFiles(
   const sources: ByteSource[] = []
   try {
     for (const { name } of listed) {
-      const staged = mayBeStaged ? await opened(path, `${staging}/${name}`) : undefined
-      const source = isSource(staged) ? staged : await opened(path, name)
+      const staged = mayBeStaged ? await opened(path, open, `${staging}/${name}`) : undefined
+      const source = isSource(staged) ? staged : await opened(path, open, name)
       if (!isSource(source)) return source
       sources.push(source)
     }
@@ -134,9 +141,9 @@ async function readFiles(
   }
 }
 
-async function opened(path: string, name: string): Promise<ByteSource | CentroidalError> {
+async function opened(path: string, open: Opener, name: string): Promise<ByteSource | CentroidalError> {
   try {
-    return await platform.openBytes(`${path}/${name}`)
+    return await open(name)
   } catch (error) {
     if (!(error instanceof CentroidalError) || error.code !== 'bad-file') throw error
     return (error.cause as { code?: string })?.code === 'ENOENT' ? damaged(path, name, 'is missing') : error

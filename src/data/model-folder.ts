@@ -37,7 +37,7 @@ export interface ModelMixture {
 export interface LoadedModel {
   readonly facts: LoadedFacts
   readonly frame: SavedFrame
-  readonly centers: Matrix
+  readonly centers: Matrix<Float32Array>
   readonly labels: Uint32Array
   readonly frameCenters: Float32Array | undefined
   readonly tree: Uint32Array | undefined
@@ -88,6 +88,7 @@ const runFacts = {
   k: COUNT,
   rows: COUNT,
   cols: COUNT,
+  weight: optional(real(0)),
   seed: SEED,
   options: shownOptions,
   device: deviceFacts,

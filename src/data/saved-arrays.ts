@@ -36,6 +36,16 @@ const TYPE_NAMES: Readonly<Record<StoredType, string>> = {
 export async function savedMatrix(
   saved: SavedFolder,
   name: string,
+  shape: { rows: number; cols: number; type?: 'f32' },
+): Promise<Matrix<Float32Array>>
+export async function savedMatrix(
+  saved: SavedFolder,
+  name: string,
+  shape: { rows: number; cols: number; type: 'u8' },
+): Promise<Matrix<Uint8Array>>
+export async function savedMatrix(
+  saved: SavedFolder,
+  name: string,
   { rows, cols, type = 'f32' }: { rows: number; cols: number; type?: 'f32' | 'u8' },
 ): Promise<Matrix> {
   const found = await savedArray(saved, name)

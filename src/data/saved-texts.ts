@@ -11,7 +11,7 @@ export interface SaveOptions {
    * Further text files for the folder, by name, such as `{ 'notes.txt': 'the first try' }`. They are saved and replaced
    * together with the rest; {@link readSavedText} reads them. Default: none.
    */
-  readonly files?: Readonly<Record<string, string>>
+  readonly files?: Readonly<Record<string, string>> | undefined
 }
 
 const SAVE_CHECKS: OptionChecks<SaveOptions> = { files: textFiles }

@@ -1,5 +1,5 @@
 /** Made-up vectors whose clusters are known. */
-import { flag, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
+import { flag, type Given, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import type { Matrix } from '../core/matrix.ts'
 import type { Random } from '../core/random.ts'
@@ -14,21 +14,21 @@ export interface BlobsOptions {
   /** Blobs, of equal size. */
   readonly clusters: number
   /** Standard deviation of every coordinate around its center. Default 1. */
-  readonly spread?: number
+  readonly spread?: number | undefined
   /** Same seed, same vectors. Default 0. */
-  readonly seed?: number
+  readonly seed?: number | undefined
   /** Centers so far apart that every row is nearest to its own. Default false: they lie anywhere and blobs may overlap. */
-  readonly separated?: boolean
+  readonly separated?: boolean | undefined
 }
 
 /** Vectors around known centers. */
 export interface Blobs {
   /** In random order. */
-  readonly vectors: Matrix
+  readonly vectors: Matrix<Float32Array>
   /** Which center each row was drawn around. */
   readonly labels: Uint32Array
   /** What the vectors were drawn around. */
-  readonly centers: Matrix
+  readonly centers: Matrix<Float32Array>
 }
 
 /** Centers that need not be separated lie between minus and plus this. */
@@ -86,7 +86,7 @@ export function blobs(options: BlobsOptions): Blobs {
   }
 }
 
-function make({ rows, cols, clusters, spread, seed, separated }: Required<BlobsOptions>): Blobs {
+function make({ rows, cols, clusters, spread, seed, separated }: Required<Given<BlobsOptions>>): Blobs {
   const random = createRandom(seed)
   const place = separated ? latticeCenters : scatteredCenters
   const centers = place(random.fork(0), clusters, cols, spread)

@@ -1,10 +1,12 @@
 /** Vectors and labels into files, in pieces, by the extension of the name. */
+
 import { platform } from '#platform'
 import { callback, flag, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
 import type { ByteSink } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { toSource } from '../core/matrix.ts'
+import type { OnProgress } from '../core/progress.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
 import { convertInto } from './convert.ts'
 import type { Format, SparseFormat } from './formats.ts'
@@ -16,10 +18,10 @@ import { allocate, rowsPerPiece } from './table.ts'
 
 /** What can be asked when vectors are written. */
 export interface WriteOptions {
-  /** Called after every piece. Optional. */
-  readonly onProgress?: (rowsDone: number, rows: number) => void
+  /** Called after every piece with the share that is written. Optional. */
+  readonly onProgress?: OnProgress | undefined
   /** Rounds numbers of 64 bits to 32-bit floats. Default: they are written in 64 bits, or refused if the format has none. */
-  readonly float32?: boolean
+  readonly float32?: boolean | undefined
 }
 
 const CHECKS: OptionChecks<WriteOptions> = { onProgress: callback, float32: flag }
@@ -136,7 +138,7 @@ export async function stageVectors(
 async function stageSparse(
   location: string,
   format: SparseFormat,
-  { sparse, rows, name }: VectorSource,
+  { sparse, name }: VectorSource,
   { onProgress }: WriteOptions,
   open: OpenSink,
 ): Promise<ByteSink> {
@@ -149,7 +151,7 @@ async function stageSparse(
   const sink = await openSink(location, open)
   try {
     await sink.write(format.bytes(sparse))
-    onProgress?.(rows, rows)
+    onProgress?.(1)
     return sink
   } catch (error) {
     await sink.abort()
@@ -241,7 +243,7 @@ async function stageRows(
       const end = Math.min(row + step, rows)
       const data = await input.read(row, end)
       await sink.write(encoder.encode(asStored(data, input, stored, row, cols)))
-      onProgress?.(end, rows)
+      onProgress?.(end / rows)
     }
     return sink
   } catch (error) {

@@ -12,6 +12,7 @@
  *   together with what comes next, as far as that is not much and nothing has to be read in between.
  * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
  */
+import type { OnProgress } from '../core/progress.ts'
 import type { KernelForms, TiledKernel } from './forms.ts'
 import type { DeviceSpeed } from './speed.ts'
 
@@ -177,7 +178,7 @@ export interface RunControl {
   /** Stops between slices of work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined
   /** Called now and then with the share of this work that is done, 0 to 1. Default: nobody is told. */
-  readonly onProgress?: ((share: number) => void) | undefined
+  readonly onProgress?: OnProgress | undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Opening a device: what there is, which one is taken, and why. */
 import { platform } from '#platform'
-import { choice, flag, type OptionChecks, optionGroup, optionsOf, real, whole } from '../core/arguments.ts'
+import { choice, flag, type Given, type OptionChecks, optionGroup, optionsOf, real, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { GpuEntry } from '../platform/contract.ts'
 import type { Device, DeviceInfo, DeviceLimits } from './contract.ts'
@@ -18,32 +18,32 @@ export interface DeviceOptions {
    * else the CPU device (a software adapter is many times slower than WebAssembly). `webgpu` takes any adapter, software
    * too; `cpu` the CPU device. Default `auto`.
    */
-  readonly kind?: 'auto' | 'webgpu' | 'cpu'
+  readonly kind?: 'auto' | 'webgpu' | 'cpu' | undefined
   /** Threads of the CPU device. Default: as many as the machine runs at once. */
-  readonly threads?: number
+  readonly threads?: number | undefined
   /**
    * Vectors of more bytes than this are streamed through the device, part by part (see `limits.partBytes`), instead of kept on
    * it. Results never depend on it. Default: half of the memory that the machine, or the container the process runs in,
    * has left for the process; at most 3 GiB on the CPU device and 2 GiB on a software adapter. A hardware GPU does not
    * tell its memory: 2 GiB.
    */
-  readonly memoryBytes?: number
+  readonly memoryBytes?: number | undefined
   /** For trying out how work is cut: limits below the device's own. Default: those. */
-  readonly limits?: Partial<DeviceLimits>
+  readonly limits?: Partial<DeviceLimits> | undefined
   /** For comparing kernels: tiles in workgroup memory or none. Default: the faster ones, on most software adapters mostly none. */
-  readonly tiled?: boolean
+  readonly tiled?: boolean | undefined
   /**
    * False: nothing is measured, and what {@link tune} found is not used: kernels of a WebGPU device keep their default forms,
    * and `auto` assumes the usual speed of the kind of device. Default true.
    */
-  readonly tune?: boolean
+  readonly tune?: boolean | undefined
   /**
    * The speed that `method: 'auto'` assumes for this device, in GFLOP/s of exact assignment (see `info.speed`), instead of the
    * measured or usual one. Give the same number on several machines for the same choice of method. Default: none.
    */
-  readonly gflops?: number
+  readonly gflops?: number | undefined
   /** For trying out the CPU device as a page without cross-origin isolation has it: false. Default: shared where it can be. */
-  readonly shared?: boolean
+  readonly shared?: boolean | undefined
 }
 
 /** The kinds of devices that can be asked for. */
@@ -81,7 +81,9 @@ export function openForSharing(options: DeviceOptions): Promise<Device> {
   return open(options, { grows: true })
 }
 
-async function open(asked: DeviceOptions, threads: { readonly grows?: boolean } = {}): Promise<Device> {
+async function open(given: DeviceOptions, threads: { readonly grows?: boolean } = {}): Promise<Device> {
+  // Checked options have no name whose value is undefined.
+  const asked = given as Given<DeviceOptions>
   const { kind = 'auto' } = asked
   const openCpu = async (reason?: string): Promise<Device> =>
     withTuning(await openCpuDevice({ ...asked, ...threads, ...(reason === undefined ? {} : { reason }) }), asked)

@@ -27,25 +27,25 @@ import { VERSION } from './version.ts'
 /** Options of {@link connect}. */
 export interface ConnectOptions {
   /** Seconds after which a run whose coordinator is gone is removed from the store. Default 300. */
-  readonly expire?: number
+  readonly expire?: number | undefined
   /** Seconds after which a worker that does not answer loses its shards. Default 15; all processes should have the same. */
-  readonly lock?: number
+  readonly lock?: number | undefined
   /** Seconds for which a store that cannot be reached is tried again. Default: 5 when connecting, 60 later. */
-  readonly wait?: number
+  readonly wait?: number | undefined
   /**
    * Bytes of commands that are kept in the store for workers that take over shards. Beyond, workers write the labels of their
    * shards to the store, and older commands are removed. Default: 32 MiB, or as many as all labels take.
    */
-  readonly history?: number
+  readonly history?: number | undefined
   /**
    * Sums of more numbers than this (clusters times dimensions) are added up by workers, in ranges of so many numbers; smaller
    * ones by this process. Default 262,144.
    */
-  readonly reduce?: number
+  readonly reduce?: number | undefined
   /** Called when workers join, leave, fail or refuse shards. Optional. */
-  readonly onEvent?: (event: ClusterEvent) => void
+  readonly onEvent?: ((event: ClusterEvent) => void) | undefined
   /** Called after every round with the bytes that went through the store. Optional. */
-  readonly onTraffic?: (traffic: RoundTraffic) => void
+  readonly onTraffic?: ((traffic: RoundTraffic) => void) | undefined
 }
 
 /** Workers behind a store: what {@link connect} returns. */

@@ -2,11 +2,13 @@
  * A manifest of shards: which rows of which files make up a data set, in which order, with checksums. It is a JSON file. Files
  * are named relative to the folder of the manifest, or as objects in S3 (s3://bucket/key).
  */
+
 import { platform } from '#platform'
 import { abortSignal, callback, path as checkPath, optionsOf, whole as wholeOption } from '../core/arguments.ts'
 import { Checksum } from '../core/checksum.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import { elementBytes, type VectorData, type VectorSource } from '../core/matrix.ts'
+import type { OnProgress } from '../core/progress.ts'
 import {
   choice,
   list,
@@ -93,11 +95,11 @@ const checkManifest = record({
 /** Options of {@link writeShards}. */
 export interface ShardingOptions {
   /** Most vectors of a shard. Default: as many as take 256 MiB. */
-  readonly rows?: number
+  readonly rows?: number | undefined
   /** Stops it. Default: none. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called with the share that is done. Optional. */
-  readonly onProgress?: (share: number) => void
+  readonly onProgress?: OnProgress | undefined
 }
 
 /**

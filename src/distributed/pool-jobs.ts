@@ -1,7 +1,9 @@
 /** Work over shards on other machines that is no clustering: see shard-jobs.ts. */
+
 import { abortSignal, callback, optionsOf } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorData, VectorSource } from '../core/matrix.ts'
+import type { OnProgress } from '../core/progress.ts'
 import { sampleRows } from '../core/sampled-source.ts'
 import { ClusterModel } from '../models/model.ts'
 import type { Quantizer } from '../quantize/quantizer.ts'
@@ -17,11 +19,11 @@ import { VERSION } from './version.ts'
 /** Options of work over shards. */
 export interface ShardWorkOptions {
   /** Files are named by their shard and this, such as part-0.labels.npy. Default: labels, or codes. */
-  readonly suffix?: string
+  readonly suffix?: string | undefined
   /** Stops the work. Default: none. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called with the share that is done. Optional. */
-  readonly onProgress?: (share: number) => void
+  readonly onProgress?: OnProgress | undefined
 }
 
 export interface JobContext {

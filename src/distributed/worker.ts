@@ -19,23 +19,23 @@ import { VERSION } from './version.ts'
 import { deviceText, type WorkerContext, WorkerRun } from './worker-run.ts'
 
 /** Options of {@link work}. */
-export interface WorkOptions {
+export interface WorkerOptions {
   /** Folders, or places in S3, that shards may be read from. Default: the current folder. */
-  readonly data?: readonly string[]
+  readonly data?: readonly string[] | undefined
   /** Device to compute on. Default `auto`. */
   readonly device?: DeviceChoice
   /** Name in reports. Default: host and process. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Seconds after which a run whose coordinator is gone is removed. Default 300. */
-  readonly expire?: number
+  readonly expire?: number | undefined
   /** Seconds after which a worker that does not answer loses its shards. Default 15. */
-  readonly lock?: number
+  readonly lock?: number | undefined
   /** Seconds for which a store that cannot be reached is tried again; then it ends with an error. Default 60. */
-  readonly wait?: number
+  readonly wait?: number | undefined
   /** Leaves when it is aborted: shards go to others at once. Default: works until the process ends. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called with what happens, in a line. Optional. */
-  readonly onEvent?: (text: string) => void
+  readonly onEvent?: ((text: string) => void) | undefined
 }
 
 /** A worker that holds its share asks for more only after this time. */
@@ -66,8 +66,8 @@ const IDLE_RUN = 15
  * typeof workUntilTerminated // => 'function'
  * ```
  */
-export async function work(url: string, options: WorkOptions = {}): Promise<void> {
-  const asked = optionsOf<WorkOptions>('work', options, {
+export async function work(url: string, options: WorkerOptions = {}): Promise<void> {
+  const asked = optionsOf<WorkerOptions>('work', options, {
     data: (value, thing) => pathList(value, thing),
     device: deviceChoice,
     name: (value, thing) => workerName(value, thing),

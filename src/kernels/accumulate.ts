@@ -128,12 +128,15 @@ export interface AccumulateWorkspace {
   readonly partials: DeviceBuffer
   readonly partialTotals: DeviceBuffer
   /** Only the GPU sorts in passes. */
-  readonly sort?: {
-    readonly keys: readonly [DeviceBuffer, DeviceBuffer]
-    readonly values: DeviceBuffer
-    readonly digits: DeviceBuffer
-    readonly scan: DeviceBuffer
-  }
+  readonly sort?: SortWorkspace
+}
+
+/** Memory for sorting n keys with their values on a GPU. */
+export interface SortWorkspace {
+  readonly keys: readonly [DeviceBuffer, DeviceBuffer]
+  readonly values: DeviceBuffer
+  readonly digits: DeviceBuffer
+  readonly scan: DeviceBuffer
 }
 
 export function createAccumulateWorkspace(
@@ -145,7 +148,6 @@ export function createAccumulateWorkspace(
   sparse = false,
 ): AccumulateWorkspace {
   const pieces = sparse ? 1 : mostPieces(n)
-  const runs = Math.ceil(n / RUN)
   const common = {
     order: scope.allocate(n * 4, 'points by cluster'),
     tables: scope.allocate(2 * tableBytes(k), 'cluster ranges'),
@@ -153,14 +155,17 @@ export function createAccumulateWorkspace(
     partialTotals: scope.allocate(pieces * 4, 'partial weights'),
   }
   if (device.info.kind === 'cpu') return common
+  return { ...common, sort: createSortWorkspace(scope, n, k + 1) }
+}
+
+/** `scanned`: values whose prefix sums are made besides. */
+export function createSortWorkspace(scope: BufferScope, n: number, scanned = 0): SortWorkspace {
+  const runs = Math.ceil(n / RUN)
   return {
-    ...common,
-    sort: {
-      keys: [scope.allocate(n * 4, 'sort keys'), scope.allocate(n * 4, 'sort keys')],
-      values: scope.allocate(n * 4, 'sort values'),
-      digits: scope.allocate(DIGITS * runs * 4, 'sort digits'),
-      scan: scope.allocate(scanWorkspaceBytes(Math.max(DIGITS * runs, k + 1)), 'sort scan'),
-    },
+    keys: [scope.allocate(n * 4, 'sort keys'), scope.allocate(n * 4, 'sort keys')],
+    values: scope.allocate(n * 4, 'sort values'),
+    digits: scope.allocate(DIGITS * runs * 4, 'sort digits'),
+    scan: scope.allocate(scanWorkspaceBytes(Math.max(DIGITS * runs, scanned)), 'sort scan'),
   }
 }
 
@@ -236,30 +241,55 @@ export function* sortPasses(gpu: GpuTarget, sorting: LabelSort): Generator<Compu
   const { from, count: n, labels, k, workspace } = sorting
   const sort = workspace.sort
   if (sort === undefined) throw new Error('The workspace was made for another device')
-  const { tiled } = gpu
-  // Without any labels one empty run still writes the ranges.
-  const runs = Math.max(1, Math.ceil(n / (tiled ? SORT_TILE : RUN)))
-  const grid = { items: runs, perGroup: tiled ? 1 : THREADS, operations: n * 8 }
   // Points without a cluster get key k and end up behind all others.
   const passes = Math.ceil(Math.log2(k + 1) / 8) || 1
+  const sorted = { n, none: k, firstPoint: from, passes, sort, order: workspace.order }
+  const keys = yield* radixPasses(gpu, { ...sorted, keys: labels })
+  const { offsets, pieces } = sortedTables(sorting)
+  yield clusterRanges.pass(gpu, { n, k, sortedKeys: keys, offsets, pieces }, { items: k + 1, operations: k * 64 })
+  yield* prefixSums(gpu, pieces.target, k + 1, sort.scan)
+}
+
+/** What a radix sort is given. */
+export interface RadixSort {
+  readonly n: number
+  /** u32 [n], from number `firstPoint` on where there are no values. */
+  readonly keys: DeviceBuffer
+  /** u32 [n]. Default: the numbers from `firstPoint` on; larger keys than `none` then count as `none`. */
+  readonly values?: DeviceBuffer
+  readonly none: number
+  readonly firstPoint: number
+  /** Times 8 bits of the keys. */
+  readonly passes: number
+  readonly sort: SortWorkspace
+  /** u32 [n], the values by key. */
+  readonly order: DeviceBuffer
+}
+
+/** Stable, 8 bits a pass. Keys and values that are given stay as they are; the sorted keys are returned. */
+export function* radixPasses(
+  gpu: GpuTarget,
+  { n, none, firstPoint, passes, sort, order, ...given }: RadixSort,
+): Generator<ComputePass, DeviceBuffer> {
+  const { tiled } = gpu
+  // Without any keys one empty run still writes the tables.
+  const runs = Math.max(1, Math.ceil(n / (tiled ? SORT_TILE : RUN)))
+  const grid = { items: runs, perGroup: tiled ? 1 : THREADS, operations: n * 8 }
   const digits = elements(sort.digits, DIGITS * runs)
-  let keys = labels
-  let values: DeviceBuffer | undefined
+  let { keys, values } = given
   for (let pass = 0; pass < passes; pass++) {
-    const first = pass === 0
-    const params = { n, runs, shift: pass * 8, none: k, firstPoint: from, keys, counts: digits }
-    const sortedKeys = sort.keys[pass % 2]
-    const sortedValues = (passes - pass) % 2 === 1 ? workspace.order : sort.values
-    yield (tiled ? countTiles(first) : sortCount(first)).pass(gpu, params, grid)
+    const numbered = values === undefined
+    const params = { n, runs, shift: pass * 8, none, firstPoint, keys, counts: digits }
+    const sortedKeys: DeviceBuffer = sort.keys[pass % 2]
+    const sortedValues = (passes - pass) % 2 === 1 ? order : sort.values
+    yield (tiled ? countTiles(numbered) : sortCount(numbered)).pass(gpu, params, grid)
     yield* prefixSums(gpu, slice(sort.digits, 0, DIGITS * runs * 4), DIGITS * runs, sort.scan)
-    const scatter = tiled ? scatterTiles(first) : sortScatter(first)
+    const scatter = tiled ? scatterTiles(numbered) : sortScatter(numbered)
     yield scatter.pass(gpu, { ...params, sortedKeys, sortedValues, values }, grid)
     keys = sortedKeys
     values = sortedValues
   }
-  const { offsets, pieces } = sortedTables(sorting)
-  yield clusterRanges.pass(gpu, { n, k, sortedKeys: keys, offsets, pieces }, { items: k + 1, operations: k * 64 })
-  yield* prefixSums(gpu, pieces.target, k + 1, sort.scan)
+  return keys
 }
 
 /** More values than this are scanned by many workgroups, in several passes. */

@@ -60,7 +60,7 @@ function* distancesPasses(
   const type = denseType(points)
   const shaders = {
     products: [tileShift, distancesProductsShader(type), distancesTilesShader(type, true)],
-    tiles: [distancesTilesShader(type)],
+    tiles: [distancesTilesShader(type, false)],
   }
   const form = distanceForm('distances', gpu, { rows: points.rows, width: k, stride: points.stride, shaders })
   const perRow = 3 * k * points.stride
@@ -94,7 +94,7 @@ function* distancesPasses(
         marked: (more, options) => distancesTilesShader(type, true).pass(gpu, { ...args, ...more }, options),
       })
     } else if (form === 'tiles') {
-      yield distancesTilesShader(type).pass(gpu, args, { items: tiles, perGroup: 1, operations })
+      yield distancesTilesShader(type, false).pass(gpu, args, { items: tiles, perGroup: 1, operations })
     } else {
       yield distancesShader(type).pass(gpu, args, { items: rows * Math.ceil(k / 4), operations })
     }

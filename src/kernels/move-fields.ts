@@ -3,7 +3,7 @@
  * dense and for sparse rows have in common, and their values.
  */
 import { AMONG, TURN_FACTOR } from '../../shaders/move-gains.ts'
-import { LEAST_GAIN } from '../../shaders/prices.ts'
+import { LEAST_GAIN, LEAST_LEFT, MORE_THAN_POINT } from '../../shaders/prices.ts'
 import { type BufferScope, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { DOMAIN_FIELDS, domainValues } from './around.ts'
@@ -19,6 +19,8 @@ export const moveConstants = new SharedConstants({
   AMONG_ALL: { type: 'u32', value: AMONG.all },
   TURN_FACTOR: { type: 'u32', value: TURN_FACTOR },
   LEAST_GAIN: { type: 'f64', value: LEAST_GAIN },
+  LEAST_LEFT: { type: 'f64', value: LEAST_LEFT },
+  MORE_THAN_POINT: { type: 'f64', value: MORE_THAN_POINT },
   MOVE_WORDS: { type: 'u32', value: MOVE_WORDS },
 })
 

@@ -8,7 +8,9 @@
  */
 
 import { NODE_WORDS, principalDirectionsShader } from '../../shaders/partition-tree.ts'
-import { nodeOwners, splitNodes } from '../../shaders/split-nodes.ts'
+import { principalDirectionsTiled } from '../../shaders/partition-tree-tiled.ts'
+import { countTiles, scanWhole, scatterTiles } from '../../shaders/sort-tiled.ts'
+import { nodeKeys, nodeOwners, projectionKeys, splitNodes } from '../../shaders/split-nodes.ts'
 import type {
   BufferScope,
   ComputePass,
@@ -19,6 +21,7 @@ import type {
   GpuTarget,
 } from '../device/contract.ts'
 import { type Elements, elements, mayWrite, reads, writes } from '../device/fields.ts'
+import { createSortWorkspace, radixPasses, type SortWorkspace } from './accumulate.ts'
 import { DENSE_VECTORS, declareFunction, SharedConstants, VECTOR_FIELDS } from './declared-function.ts'
 import { project, projectPasses } from './project.ts'
 import { allocateRows, type DeviceRows, denseType, rowBytesOf } from './rows.ts'
@@ -94,13 +97,25 @@ interface GpuGrowWorkspace {
   readonly nodeOf: DeviceBuffer
   /** u32 [n], members on their way from one order to the next. */
   readonly moved: DeviceBuffer
+  /** Nodes from so many points on are split by sorting. */
+  readonly sortedFrom: number
+  readonly sort?: { readonly order: DeviceBuffer; readonly buffers: SortWorkspace }
 }
+
+/**
+ * Nodes from so many points on are split by a sort of all points, which fills a GPU: one workgroup that selects among a
+ * million points alone takes some 30 ms by estimate, the sort about 1 ms.
+ */
+const SORTED_FROM = 2 ** 17
+/** One pass of the sort tells so many nodes apart. */
+const MOST_SORTED = 256
 
 export function createGrowWorkspace(
   device: Device,
   scope: BufferScope,
   points: DeviceRows,
   widestLevel: number,
+  sortedFrom = SORTED_FROM,
 ): GrowWorkspace {
   const cpu = device.info.kind === 'cpu'
   const along = scope.allocate(points.rows * (cpu ? 8 : 4), 'points along directions')
@@ -108,7 +123,11 @@ export function createGrowWorkspace(
   const directions = allocateRows(scope, widestLevel, points.cols, 'f32', 'tree directions')
   const notes = scope.allocate(widestLevel * points.stride * 8, 'tree sums')
   const nodeOf = scope.allocate(points.rows * 4, 'tree node of each point')
-  return { along, gpu: { directions, notes, nodeOf, moved: scope.allocate(points.rows * 4, 'points by node') } }
+  const moved = scope.allocate(points.rows * 4, 'points by node')
+  const gpu = { directions, notes, nodeOf, moved, sortedFrom }
+  if (!device.tiled || points.rows < sortedFrom) return { along, gpu }
+  const order = scope.allocate(points.rows * 4, 'points along directions, in order')
+  return { along, gpu: { ...gpu, sort: { order, buffers: createSortWorkspace(scope, points.rows) } } }
 }
 
 /** Splits every node of a level: members end up ordered around each node's split. */
@@ -208,7 +227,9 @@ async function growOnGpu(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace):
 function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace): ComputePass {
   const { points, members, nodes, table, sample, steps, seed } = args
   const count = nodesIn(table)
-  return principalDirectionsShader(denseType(points)).pass(
+  const tiled = principalDirectionsTiled(denseType(points))
+  const perNode = target.tiled && target.usable(tiled)
+  return (perNode ? tiled : principalDirectionsShader(denseType(points))).pass(
     target,
     {
       x: points.buffer,
@@ -222,7 +243,11 @@ function directionsPass(target: GpuTarget, args: GrowArgs, gpu: GpuGrowWorkspace
       steps,
       seed,
     },
-    { items: count, operations: count * sample * points.stride * (steps * 6 + 2) },
+    {
+      items: count,
+      ...(perNode ? { perGroup: 1 } : {}),
+      operations: count * sample * points.stride * (steps * 6 + 2),
+    },
   )
 }
 
@@ -243,15 +268,59 @@ function splitOnDevice(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace): P
       )
       yield directionsPass(target, args, gpu)
       yield* projectPasses(target, { points, directions, nodes: nodeOf, out: along })
-      yield splitNodes.pass(
-        target,
-        { along, nodes, members, moved, count },
-        { items: count, perGroup: 1, operations: n * 64 },
-      )
+      if (!isSorted(target, args, gpu)) {
+        const split = { along, nodes, members, moved, count }
+        yield splitNodes.pass(target, split, { items: count, perGroup: 1, operations: n * 64 })
+      } else yield* sortNodes(target, args, gpu)
     },
     cpu: () => [],
   })
 }
+
+/** Whether to sort: for few large nodes that all points belong to. */
+function isSorted(target: GpuTarget, { points, table }: GrowArgs, { sort, sortedFrom }: GpuGrowWorkspace): boolean {
+  if (sort === undefined || !target.tiled || nodesIn(table) > MOST_SORTED) return false
+  let [inside, largest] = [0, 0]
+  for (let node = 0; node < table.length; node += NODE_WORDS) {
+    const size = table[node + 1] - table[node]
+    inside += size
+    largest = Math.max(largest, size)
+  }
+  if (inside < points.rows || largest < sortedFrom) return false
+  return [
+    projectionKeys,
+    nodeKeys,
+    scanWhole,
+    ...[true, false].flatMap((first) => [countTiles(first), scatterTiles(first)]),
+  ].every((shader) => target.usable(shader))
+}
+
+/** Members by node, in each node by projection, then by number. */
+function* sortNodes(
+  target: GpuTarget,
+  { points, members, workspace }: GrowArgs,
+  gpu: GpuGrowWorkspace,
+): Generator<ComputePass> {
+  const { order, buffers: sort } = gpu.sort as NonNullable<GpuGrowWorkspace['sort']>
+  const count = points.rows
+  const keys = gpu.moved
+  const size = { items: count, operations: count * 8 }
+  yield projectionKeys.pass(target, { along: workspace.along, keys, count }, size)
+  yield* radixPasses(target, { n: count, keys, none: ALL_KEYS, firstPoint: 0, passes: 4, sort, order })
+  yield nodeKeys.pass(target, { owners: gpu.nodeOf, order, keys, count }, size)
+  yield* radixPasses(target, {
+    n: count,
+    keys,
+    values: order,
+    none: ALL_KEYS,
+    firstPoint: 0,
+    passes: 1,
+    sort,
+    order: members,
+  })
+}
+
+const ALL_KEYS = 0xffffffff
 
 /** Afterwards everything before `rank` comes before everything from it on, by projection, then by number. */
 export function selectRank(members: Uint32Array, along: Float32Array, from: number, to: number, rank: number): void {

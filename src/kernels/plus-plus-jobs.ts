@@ -1,4 +1,5 @@
 /** What a run of plus-plus holds, and its jobs for the CPU: see plus-plus.ts. */
+import { FARTHEST } from '../../shaders/pieces.ts'
 import { PLUS_BLOCK, STATE } from '../../shaders/plus-plus.ts'
 import type { CpuJob, CpuMemory, DeviceBuffer } from '../device/contract.ts'
 import { elements, mayRead, mayWrite, reads, writes } from '../device/fields.ts'
@@ -20,6 +21,7 @@ const PHASE = {
 } as const
 
 export const plusPlusConstants = new SharedConstants({
+  FAR: { type: 'f32', value: FARTHEST },
   PLUS_BLOCK: { type: 'u32', value: PLUS_BLOCK },
   PLUS_BEGIN: { type: 'u32', value: PHASE.begin },
   PLUS_CHOOSE: { type: 'u32', value: PHASE.choose },

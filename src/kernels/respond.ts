@@ -180,7 +180,7 @@ function formOf(gpu: GpuTarget, { points, centers, m }: RespondAllArgs): Distanc
   const lists = listRanksShader(listCapacityOn(gpu, m))
   const shaders = {
     products: [tileShift, rankProductsShader(type), rankTilesShader(type, true), lists],
-    tiles: [rankTilesShader(type), lists],
+    tiles: [rankTilesShader(type, false), lists],
   }
   const shape = { rows: points.rows, width: centers.rows, stride: points.stride }
   return distanceForm('respond', gpu, { ...shape, shaders })
@@ -250,7 +250,7 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
           products: (more, options) => rankProductsShader(type).pass(gpu, { ...ranking, ...more }, options),
           marked: (more, options) => rankTilesShader(type, true).pass(gpu, { ...ranking, ...more }, options),
         })
-      } else yield rankTilesShader(type).pass(gpu, ranking, { items: tiles, perGroup: 1, operations })
+      } else yield rankTilesShader(type, false).pass(gpu, ranking, { items: tiles, perGroup: 1, operations })
       yield listRanksShader(listCapacityOn(gpu, m)).pass(
         gpu,
         { ranks: ranked, best, logs, evidence, ...these, m, merge: start > 0 },

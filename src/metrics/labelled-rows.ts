@@ -1,8 +1,8 @@
 /** Vectors and the cluster of each, checked, as every score of a clustering needs them; and the means of the clusters. */
-import { badData, numberList, WHOLE_NUMBER } from '../core/arguments.ts'
+import { badData } from '../core/arguments.ts'
 import { toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import type { Pace } from './pace.ts'
-import { type Labels, renumber } from './partition.ts'
+import { type Labels, labelList, renumber } from './partition.ts'
 import { DenseRows } from './scored-dense.ts'
 import { type Means, numbersFor, type ScoredRows } from './scored-rows.ts'
 import { sparseRows } from './scored-sparse.ts'
@@ -18,7 +18,7 @@ export interface LabelledRows {
 /** Refuses labels that no score is defined for: a single cluster, or a cluster for every row. */
 export function labelledRows(vectors: VectorInput, labels: Labels): LabelledRows {
   const source = toSource(vectors, 'the vectors')
-  numberList(labels, 'the labels', WHOLE_NUMBER)
+  labelList(labels, 'the labels')
   if (labels.length !== source.rows) {
     throw badData(`There are ${source.rows} vectors and ${labels.length} labels: give one label for each vector.`)
   }

@@ -1,9 +1,9 @@
 /** How well two labelings of the same rows agree. Which number a label has never matters, only who shares it. */
 import { numberList, WHOLE_NUMBER } from '../core/arguments.ts'
-import { CentroidalError } from '../core/errors.ts'
+import { CentroidalError, show } from '../core/errors.ts'
 
-/** A label for each row. Which number a label has never matters, only who shares it. */
-export type Labels = ArrayLike<number>
+/** A label for each row: whole numbers, or names. Which number or name it is never matters, only who shares it. */
+export type Labels = ArrayLike<number> | readonly string[]
 
 /** How often label i of one labeling met label j of the other; only pairs that occur. */
 export interface Contingency {
@@ -21,8 +21,8 @@ export interface Contingency {
 const LARGEST_TABLE = 1 << 22
 
 export function contingency(a: Labels, b: Labels): Contingency {
-  numberList(a, 'the first labeling', WHOLE_NUMBER)
-  numberList(b, 'the second labeling', WHOLE_NUMBER)
+  labelList(a, 'the first labeling')
+  labelList(b, 'the second labeling')
   if (a.length !== b.length) {
     throw new CentroidalError(
       'bad-data',
@@ -43,13 +43,21 @@ export function contingency(a: Labels, b: Labels): Contingency {
   }
 }
 
+/** Whole numbers or names; both at once are refused. */
+export function labelList(labels: unknown, thing: string): Labels {
+  if (!Array.isArray(labels) || typeof labels[0] !== 'string') return numberList(labels, thing, WHOLE_NUMBER)
+  const at = labels.findIndex((label) => typeof label !== 'string')
+  if (at < 0) return labels
+  throw new CentroidalError('bad-data', `Entry ${at} of ${thing} is ${show(labels[at])}: give names or whole numbers.`)
+}
+
 /** Labels as 0, 1, 2... in order of appearance. */
 export function renumber(labels: Labels): { indices: Uint32Array; counts: Float64Array } {
   if (labels instanceof Uint32Array) {
     const most = labels.reduce((largest, label) => Math.max(largest, label), 0)
     if (most < labels.length) return renumberSmall(labels, most)
   }
-  const known = new Map<number, number>()
+  const known = new Map<number | string, number>()
   const counts: number[] = []
   const indices = new Uint32Array(labels.length)
   for (let i = 0; i < labels.length; i++) {
@@ -134,7 +142,7 @@ function shannon(counts: Float64Array, total: number): number {
  * ```ts
  * import { adjustedRandIndex } from 'centroidal'
  *
- * adjustedRandIndex([0, 0, 1, 1], [5, 5, 3, 3]) // => 1
+ * adjustedRandIndex([0, 0, 1, 1], ['cat', 'cat', 'dog', 'dog']) // => 1
  * adjustedRandIndex([0, 0, 1, 1], [0, 0, 1, 2]) // => 0.571
  * ```
  */

@@ -26,15 +26,8 @@ export interface NeighborLists {
  * ```
  */
 export function recallAt(found: NeighborLists, truth: NeighborLists, r: number): number {
-  const foundData = checkedLists(found, 'the lists found')
-  const truthData = checkedLists(truth, 'the true lists')
+  const { foundData, truthData } = checkedPair(found, truth)
   whole(1)(r, 'r')
-  if (found.rows !== truth.rows || found.rows === 0) {
-    throw new CentroidalError(
-      'bad-data',
-      `There are lists for ${found.rows} queries and the truth about ${truth.rows}: give both for the same queries.`,
-    )
-  }
   let hits = 0
   for (let i = 0; i < found.rows; i++) {
     const nearest = truthData[i * truth.cols]
@@ -46,6 +39,49 @@ export function recallAt(found: NeighborLists, truth: NeighborLists, r: number):
     }
   }
   return hits / found.rows
+}
+
+/**
+ * n-recall\@n: the share of the n true nearest neighbours that are among the first n found, over all queries. Benchmarks of
+ * approximate search call it recall too; {@link recallAt} looks for the nearest one only.
+ *
+ * @example
+ * ```ts
+ * import { overlapAt } from 'centroidal'
+ *
+ * const found = { rows: 1, cols: 3, data: [4, 7, 1] }
+ * const truth = { rows: 1, cols: 3, data: [7, 4, 9] }
+ * overlapAt(found, truth, 2) // => 1
+ * overlapAt(found, truth, 3) // => 0.667
+ * ```
+ */
+export function overlapAt(found: NeighborLists, truth: NeighborLists, n: number): number {
+  const { foundData, truthData } = checkedPair(found, truth)
+  whole(1)(n, 'n')
+  if (n > truth.cols) {
+    throw badData(`The true lists have ${truth.cols} neighbours each: give n at most that, not ${n}.`)
+  }
+  let hits = 0
+  for (let i = 0; i < found.rows; i++) {
+    const wanted = new Set<number>()
+    for (let j = 0; j < n; j++) wanted.add(truthData[i * truth.cols + j])
+    // A number that was found twice counts once.
+    for (let j = 0; j < Math.min(n, found.cols); j++) if (wanted.delete(foundData[i * found.cols + j])) hits++
+  }
+  return hits / (found.rows * n)
+}
+
+function checkedPair(
+  found: NeighborLists,
+  truth: NeighborLists,
+): { foundData: ArrayLike<number>; truthData: ArrayLike<number> } {
+  const foundData = checkedLists(found, 'the lists found')
+  const truthData = checkedLists(truth, 'the true lists')
+  if (found.rows === truth.rows && found.rows > 0) return { foundData, truthData }
+  throw new CentroidalError(
+    'bad-data',
+    `There are lists for ${found.rows} queries and the truth about ${truth.rows}: give both for the same queries.`,
+  )
 }
 
 function checkedLists(lists: NeighborLists, thing: string): ArrayLike<number> {

@@ -1,10 +1,10 @@
 /** Means of the clusters of labelled vectors, and how far the vectors lie from them. */
-import { badData, numberList, WHOLE_NUMBER } from '../core/arguments.ts'
+import { badData } from '../core/arguments.ts'
 import { toSource, type VectorInput } from '../core/matrix.ts'
 import { betweenMeans } from './cluster-scores.ts'
 import { type LabelledRows, meansOf, scoredRows } from './labelled-rows.ts'
 import { Pace } from './pace.ts'
-import { type Labels, renumber } from './partition.ts'
+import { type Labels, labelList, renumber } from './partition.ts'
 import type { Means } from './scored-rows.ts'
 import type { ScoreOptions } from './silhouette.ts'
 
@@ -30,7 +30,7 @@ export async function scatterSums(
   watch: ScoreOptions = {},
 ): Promise<ScatterSums> {
   const source = toSource(vectors, 'the vectors')
-  numberList(labels, 'the labels', WHOLE_NUMBER)
+  labelList(labels, 'the labels')
   if (labels.length !== source.rows) {
     throw badData(`There are ${source.rows} vectors and ${labels.length} labels: give one label for each vector.`)
   }

@@ -1,6 +1,8 @@
 /** The silhouette of a clustering: exactly, from all pairs of rows, or simplified, from the means of the clusters. */
+
 import { abortSignal, callback, choice, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import type { VectorInput } from '../core/matrix.ts'
+import type { OnProgress } from '../core/progress.ts'
 import { type LabelledRows, labelledRows, meansOf, scoredRows } from './labelled-rows.ts'
 import { Pace } from './pace.ts'
 import type { Labels } from './partition.ts'
@@ -12,7 +14,7 @@ export interface ScoreOptions {
   /** Stops the work: the call then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /** Called now and then with the share that is done, 0 to 1. */
-  readonly onProgress?: ((share: number) => void) | undefined
+  readonly onProgress?: OnProgress | undefined
 }
 
 /** What {@link silhouette} takes besides vectors and labels. */

@@ -1,19 +1,34 @@
 /** The result of a clustering: centres, labels, how it came about; predicts, and is saved as a folder. */
-import { abortSignal, callback, flag, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
+
+import { flag, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
-import { type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import {
+  isNumberList,
+  type Matrix,
+  matrix,
+  toSource,
+  type Vector,
+  type VectorInput,
+  type VectorSource,
+} from '../core/matrix.ts'
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
+import { packedFolder } from '../data/packed-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { Device, DeviceInfo } from '../device/contract.ts'
-import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { withDevice } from '../vectors/device-choice.ts'
 import type { Frame } from '../vectors/frame.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { CountCertainty } from './certainty.ts'
 import { predictClusters } from './predict.ts'
+import type { Prediction, Responsibilities } from './prediction.ts'
 import { predictShares } from './responsibilities.ts'
 import type { ResumeArrays } from './resume-arrays.ts'
 import type { IterationStats, StopReason } from './stats.ts'
+import { type ClusterSummary, readSummaryOptions, type SummaryOptions, summariesOf } from './summaries.ts'
+import { centerDistances } from './transform.ts'
+import { requireUpdatable, updatedParts } from './update.ts'
 
 /** The format version in model.json; folders of other versions are refused. */
 export const MODEL_VERSION = 2
@@ -33,6 +48,8 @@ export interface ModelFacts {
   readonly rows: number
   /** Their dimensions. */
   readonly cols: number
+  /** Sum of the weights of the vectors, where they have some. Models saved by earlier versions lack it. */
+  readonly weight?: number | undefined
   /** What the random numbers began with. */
   readonly seed: number
   /** Options that were given or chosen, as plain values. */
@@ -72,40 +89,14 @@ export interface ResumeState {
 }
 
 /** What can be asked when vectors are assigned to the clusters of a model. */
-export interface PredictOptions {
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
-  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
-  readonly signal?: AbortSignal
-  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
-  readonly onProgress?: (share: number) => void
+export interface PredictOptions extends WorkOptions {
   /** Descend the model's tree instead of looking at every centre. Default: where there is one (hkm, bisecting that was not refined) and the vectors are dense. */
-  readonly descend?: boolean
+  readonly descend?: boolean | undefined
 }
 
 const CHECKS: OptionChecks<PredictOptions> = {
-  device: deviceChoice,
-  signal: abortSignal,
-  onProgress: callback,
+  ...WORK_CHECKS,
   descend: flag,
-}
-
-/** Clusters of vectors, and how far their centres are. */
-export interface Prediction {
-  /** The cluster of each vector. */
-  readonly labels: Uint32Array
-  /** Squared distance to the centre, in the input's units. Squares above 3.4028235e38, the largest float, become that. */
-  readonly distances: Float32Array
-}
-
-/** How vectors are shared among the components of a mixture. */
-export interface Responsibilities {
-  /** Components of each vector, the most responsible first: n x r. */
-  readonly components: Uint32Array
-  /** What part of the vector each of them has: n x r. */
-  readonly shares: Float32Array
-  /** Log of the density of the mixture at each vector. */
-  readonly logLikelihoods: Float32Array
 }
 
 /**
@@ -120,14 +111,19 @@ export interface Responsibilities {
  * model.sizes // => [100, 100]
  * const { labels, distances } = await model.assign(vectors)
  * labels[0] === model.labels[0] // => true
+ * await model.predict(vectors.data.subarray(0, 4)) === labels[0] // => true
+ * const [first] = await model.nearestMembers(vectors, 5)
+ * first?.length // => 5
+ * const more = await model.update(blobs({ rows: 50, cols: 4, clusters: 2 }).vectors)
+ * more.labels.length // => 250
  * await model.save('blobs.model')
  * const again = await loadModel('blobs.model')
  * again.distortion === model.distortion // => true
  * ```
  */
 export class ClusterModel {
-  /** k x d, in the input's units. */
-  readonly centers: Matrix
+  /** k x d, in the input's units; for cosine of length one, as vectors were brought to it. */
+  readonly centers: Matrix<Float32Array>
   /** The cluster of each point, as it stood after the last round. */
   readonly labels: Uint32Array
   /** How it came about: what model.json says. */
@@ -149,7 +145,7 @@ export class ClusterModel {
 
   /** @internal `cluster` and `loadModel` make models. */
   constructor(
-    centers: Matrix,
+    centers: Matrix<Float32Array>,
     labels: Uint32Array,
     facts: ModelFacts,
     state: ClusterModel['state'],
@@ -179,6 +175,14 @@ export class ClusterModel {
     return this.facts.iterations[this.facts.iterations.length - 1]?.distortion ?? Number.NaN
   }
 
+  /**
+   * Sum of squared distances of the points to the centres of their labels, each times its weight, as of the last round: what
+   * scikit-learn calls inertia. It is the distortion times the number of points, or the sum of their weights.
+   */
+  get inertia(): number {
+    return this.distortion * (this.facts.weight ?? this.facts.rows)
+  }
+
   /** Points of each cluster. */
   get sizes(): Uint32Array {
     const sizes = new Uint32Array(this.centers.rows)
@@ -186,9 +190,18 @@ export class ClusterModel {
     return sizes
   }
 
-  /** The cluster of each vector: of the nearest centre, where the tree leads if there is one; for mixtures the likeliest. */
-  async predict(input: VectorInput, options: PredictOptions = {}): Promise<Uint32Array> {
-    return (await this.assign(input, options)).labels
+  /**
+   * The cluster of each vector: of the nearest centre, where the tree leads if there is one; for mixtures the likeliest. Of a
+   * single vector, such as `[1, 2]`, it is a number.
+   */
+  async predict<Input extends VectorInput | Vector>(
+    input: Input,
+    options: PredictOptions = {},
+  ): Promise<Input extends Vector ? number : Uint32Array> {
+    type Found = Input extends Vector ? number : Uint32Array
+    if (!isNumberList(input)) return (await this.assign(input as VectorInput, options)).labels as Found
+    const { labels } = await this.assign([input], options)
+    return labels[0] as Found
   }
 
   /** The cluster of each vector, and how far its centre is. */
@@ -196,6 +209,52 @@ export class ClusterModel {
     const asked = optionsOf('assign', options, CHECKS)
     const source = this.#source(input)
     return withDevice(asked.device, [source], (device: Device) => predictClusters(device, source, this, asked))
+  }
+
+  /**
+   * The distance of each vector to every centre, n x k and not squared: vectors in k new columns. For cosine, vectors and
+   * centres have length one.
+   */
+  async transform(input: VectorInput, options: WorkOptions = {}): Promise<Matrix<Float32Array>> {
+    const asked = optionsOf('transform', options, WORK_CHECKS)
+    const source = this.#source(input)
+    return withDevice(asked.device, [source], (device: Device) => centerDistances(device, source, this, asked))
+  }
+
+  /**
+   * The clusters at a glance, for vectors such as those they were made of: sizes, spread, and the vectors nearest to each
+   * centre, by name where there are names.
+   */
+  async summaries(input: VectorInput, options: SummaryOptions = {}): Promise<ClusterSummary[]> {
+    const source = this.#source(input)
+    const { count, names, ...work } = await readSummaryOptions(options, source)
+    return summariesOf(await this.assign(source, work), this.centers.rows, { count, names })
+  }
+
+  /**
+   * The `count` vectors nearest to the centre of each cluster, nearest first: row numbers of `input`. {@link ClusterModel.summaries} has
+   * their distances and names too.
+   */
+  async nearestMembers(input: VectorInput, count: number, options: WorkOptions = {}): Promise<Uint32Array[]> {
+    const work = optionsOf('nearestMembers', options, WORK_CHECKS)
+    const summaries = await this.summaries(input, { ...work, count })
+    return summaries.map(({ members }) => Uint32Array.from(members, ({ row }) => row))
+  }
+
+  /**
+   * A model of the vectors so far and these, for streams: every new vector moves the centre it is nearest to towards itself,
+   * so that a centre stays the mean of the vectors it was given (`partial_fit` of scikit-learn). The new vectors' labels are
+   * added to those there are, which do not change. A new vector weighs 1. This model stays as it is.
+   */
+  async update(input: VectorInput, options: WorkOptions = {}): Promise<ClusterModel> {
+    requireUpdatable(this)
+    const asked = optionsOf('update', options, WORK_CHECKS)
+    const source = this.#source(input)
+    const began = performance.now()
+    const assigned = await this.assign(source, { ...asked, descend: false })
+    const parts = await updatedParts(this, source, assigned, (performance.now() - began) / 1000)
+    const { centers, labels, facts, inner } = parts
+    return new ClusterModel(centers, labels, facts, { centers: inner, frame: this.state.frame })
   }
 
   /** The `r` components of a mixture that answer most for each vector, and their shares; all shares of a vector add up to 1. */
@@ -221,6 +280,14 @@ export class ClusterModel {
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     await saveFolder(folder, this.folderContents(), options)
+  }
+
+  /**
+   * The files that {@link ClusterModel.save} writes, in one zip archive. For pages, which have no folders: hand it out as a
+   * download, and give the file to {@link loadModel}.
+   */
+  toBytes(): Uint8Array<ArrayBuffer> {
+    return packedFolder(this.folderContents())
   }
 
   #resumeContents(): Pick<ModelContents, 'resume' | 'resumeState'> {
@@ -255,7 +322,7 @@ export class ClusterModel {
 export const clusterModel = instance(ClusterModel, 'give a model from cluster() or loadModel().')
 
 /**
- * Loads what {@link ClusterModel.save} or `centroidal cluster --out` wrote.
+ * Loads what {@link ClusterModel.save} or `centroidal cluster --out` wrote; or {@link ClusterModel.toBytes}, as a Blob or a File.
  *
  * @example
  * ```ts
@@ -267,9 +334,13 @@ export const clusterModel = instance(ClusterModel, 'give a model from cluster() 
  * model.centers.rows // => 3
  * const labels = await model.predict(vectors)
  * labels.length // => 100
+ *
+ * // In a page: a file to download, and to be chosen again.
+ * const copy = await loadModel(new Blob([model.toBytes()]))
+ * copy.distortion === model.distortion // => true
  * ```
  */
-export async function loadModel(folder: string): Promise<ClusterModel> {
+export async function loadModel(folder: string | Blob): Promise<ClusterModel> {
   return modelFrom(await loadFolder(folder, MODEL_KIND))
 }
 

@@ -9,7 +9,8 @@ import { searchableTree } from '../trees/label-tree.ts'
 import { type Frame, frameOfNew, squaresOutOfFrame } from '../vectors/frame.ts'
 import { exactNearest, nearestInFrame } from '../vectors/nearest.ts'
 import { PointStore } from '../vectors/points.ts'
-import type { ClusterModel, Prediction, PredictOptions } from './model.ts'
+import type { ClusterModel, PredictOptions } from './model.ts'
+import type { Prediction } from './prediction.ts'
 import { predictShares } from './responsibilities.ts'
 
 export async function predictClusters(

@@ -8,7 +8,8 @@ import { sharesOfLists } from '../kernels/shares.ts'
 import { frameOfNew, squaresOutOfFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import type { Mixture } from './mixture.ts'
-import type { ClusterModel, Responsibilities } from './model.ts'
+import type { ClusterModel } from './model.ts'
+import type { Responsibilities } from './prediction.ts'
 import { logScales } from './scales.ts'
 
 export interface PredictedShares extends Responsibilities {

@@ -79,9 +79,21 @@ function remember(fingerprint: string, adapter: Answer): void {
   }
 }
 
+/** The package that brings WebGPU to Node. It is optional, because it takes 132 MB. */
+export const DAWN = 'webgpu'
+
+export function hasDawn(): boolean {
+  try {
+    createRequire(import.meta.url).resolve(DAWN)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Asks for an adapter in a child process. A crash, and silence for too long, are no answer. */
 function lookInChild(): Promise<Answer> {
-  const module = createRequire(import.meta.url).resolve('webgpu')
+  const module = createRequire(import.meta.url).resolve(DAWN)
   const script = `
     const { create } = await import(${JSON.stringify(pathToFileURL(module).href)})
     const adapter = await create([]).requestAdapter({ powerPreference: 'high-performance' })

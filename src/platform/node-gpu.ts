@@ -9,13 +9,14 @@
 import { join } from 'node:path'
 import type { GpuEntry } from './contract.ts'
 import { hasGpu } from './gpu-drivers.ts'
-import { keepLoaded, probeSystemDriver, type SystemDriver } from './gpu-probe.ts'
+import { DAWN, hasDawn, keepLoaded, probeSystemDriver, type SystemDriver } from './gpu-probe.ts'
 import { calmPolling } from './node-gpu-polling.ts'
 import { unpackSoftwareDriver } from './swiftshader.ts'
 
 type Dawn = { create(flags: string[]): GPU; globals: object }
 type Found = { entry?: GpuEntry; whyNot?: string }
 
+const NO_DAWN = 'WebGPU in Node needs the package webgpu, which is not installed (npm install webgpu)'
 const SYSTEM = 'the system driver'
 const SWIFTSHADER = 'SwiftShader from @sparticuz/chromium'
 
@@ -47,14 +48,24 @@ function processGpu(): ProcessGpu {
   return holder[key]
 }
 
+/** Bundlers leave it alone: it is installed by those who want it. */
+const importDawn = (name: string): Promise<unknown> =>
+  import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name)
+
+function missesDawn(error: unknown): boolean {
+  return (error as { code?: string }).code === 'ERR_MODULE_NOT_FOUND'
+}
+
 async function findInTurn(known: ProcessGpu, software: boolean): Promise<Found> {
+  if (!hasDawn()) return { whyNot: NO_DAWN }
   known.system ??= await probeSystemDriver()
   const { adapter, whyNot } = known.system
   if (!software && adapter !== 'hardware' && adapter !== 'unknown') return { whyNot }
   let dawn: Dawn
   try {
-    dawn = (await import('webgpu')) as unknown as Dawn
+    dawn = (await importDawn(DAWN)) as unknown as Dawn
   } catch (error) {
+    if (missesDawn(error)) return { whyNot: NO_DAWN }
     return { whyNot: `the package webgpu did not load (${String((error as Error)?.message ?? error).split('\n')[0]})` }
   }
   Object.assign(globalThis, dawn.globals)

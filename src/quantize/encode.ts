@@ -53,7 +53,7 @@ export async function* projectedPieces(
 }
 
 export interface Encoded {
-  readonly codes: Matrix
+  readonly codes: Matrix<Uint8Array>
   /** Sum of squared distances to what the codes stand for, in the input's units; 0 unless asked for. */
   readonly error: number
 }
@@ -159,7 +159,7 @@ export async function decodeCodes(
   codes: Matrix,
   codec: Codec,
   { signal, onProgress }: Watching = {},
-): Promise<Matrix> {
+): Promise<Matrix<Float32Array>> {
   const { cols, ranges, rotation, offset, frame } = codec
   const s = ranges[ranges.length - 1]
   const shape = { m: ranges.length - 1, codewords: codec.codewords }

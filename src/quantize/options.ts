@@ -1,8 +1,8 @@
 /** What a caller may ask of a quantizer, with the defaults and why they are what they are. */
 
-import { abortSignal, callback, choice, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
+import { callback, choice, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
 import { badArgument, badOption, CentroidalError } from '../core/errors.ts'
-import { type DeviceChoice, deviceChoice } from '../vectors/device-choice.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { QuantizerStats } from './stats.ts'
 import type { TrainingMachines } from './trainer.ts'
 
@@ -21,44 +21,43 @@ export type QuantizerType = 'pq' | 'ok' | 'ck' | 'itq'
 export type SubspaceOrder = 'natural' | 'structured' | 'random' | 'principal'
 
 /** What can be asked of a quantizer. */
-export interface QuantizerOptions {
+export interface QuantizerOptions extends WorkOptions {
   /** Which kind, which has to be given. */
   readonly type: QuantizerType
   /** Subspaces, and so codes of a vector; for `ok` and `itq` the number of bits. Default 8, or 64 bits. */
-  readonly m?: number
+  readonly m?: number | undefined
   /** Codewords of a subspace. Default 256: one byte a code. `ok` and `itq` always have 2. */
-  readonly codewords?: number
+  readonly codewords?: number | undefined
   /**
    * How the dimensions are dealt to the subspaces. Default `natural`, because neighbours often belong together, as in
    * SIFT; `principal` where the rank is below the number of dimensions, as only it can choose some.
    */
-  readonly order?: SubspaceOrder
+  readonly order?: SubspaceOrder | undefined
   /** Dimensions that are kept. Default all; `ok` and `itq` keep one for each bit. */
-  readonly rank?: number
+  readonly rank?: number | undefined
   /** Most rounds. Default 100; most runs end sooner by the tolerance. */
-  readonly iterations?: number
+  readonly iterations?: number | undefined
   /** Stop when a round lowers the distortion by less than this share of it. Default 0.00001; 0 uses up the rounds. */
-  readonly tolerance?: number
+  readonly tolerance?: number | undefined
   /** Same seed, same device, same result, bit for bit. Default 0. */
-  readonly seed?: number
+  readonly seed?: number | undefined
   /**
    * Learn from this many vectors, drawn by the seed. Default: 256 for each codeword of a subspace, and at least 65,536: more
    * hardly make a quantizer better. Give the number of vectors to learn from all.
    */
-  readonly sample?: number
+  readonly sample?: number | undefined
   /**
    * Other machines that own the vectors, from `connect`: they encode and sum up their shards in every round. Requires vectors
    * from `openShards`. Default: this process alone.
    */
-  readonly on?: TrainingMachines
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
-  /** Stops the training; what was reached so far is the result. Default: none. */
+  readonly on?: TrainingMachines | undefined
+  /**
+   * Stops the training after the current round; what was reached so far is the result. Before the first round has ended, the
+   * promise is rejected with the signal's reason. Default: none.
+   */
   readonly signal?: AbortSignal | undefined
   /** Called after every round. Default: nobody is told. */
   readonly onIteration?: ((stats: QuantizerStats) => void) | undefined
-  /** Called while something takes long: what it is, and the share that is done. Default: nobody is told. */
-  readonly onProgress?: ((phase: string, share: number) => void) | undefined
 }
 
 /** Options with every default filled in. */
@@ -125,10 +124,8 @@ const CHECKS: OptionChecks<QuantizerOptions> = {
   seed: whole(0),
   sample: whole(1),
   on: trainingMachines,
-  device: deviceChoice,
-  signal: abortSignal,
+  ...WORK_CHECKS,
   onIteration: callback,
-  onProgress: callback,
 }
 
 /** What a caller gave to `trainQuantizer`: known options only, each read once. */

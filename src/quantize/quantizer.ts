@@ -1,15 +1,17 @@
 /** A trained quantizer: vectors to codes and back, search among codes, and a folder to keep it in. */
 
-import { abortSignal, callback, instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
+import { instance, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, matrix, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import { packedFolder } from '../data/packed-folder.ts'
 import { quantizerFolder, quantizerKind, readQuantizerFolder } from '../data/quantizer-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
 import type { DeviceInfo } from '../device/contract.ts'
 import { bookStride } from '../kernels/encode.ts'
-import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { withDevice } from '../vectors/device-choice.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { Codec } from './codec.ts'
 import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
 import { decodeCodes, encodeVectors } from './encode.ts'
@@ -37,20 +39,9 @@ export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iteratio
 }
 
 /** What can be asked when vectors are encoded or codes decoded. */
-export interface CodingOptions {
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
-  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
-  readonly signal?: AbortSignal | undefined
-  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
-  readonly onProgress?: ((share: number) => void) | undefined
-}
+export type CodingOptions = WorkOptions
 
-export const CODING_CHECKS: OptionChecks<CodingOptions> = {
-  device: deviceChoice,
-  signal: abortSignal,
-  onProgress: callback,
-}
+export const CODING_CHECKS: OptionChecks<CodingOptions> = WORK_CHECKS
 
 /**
  * A trained quantizer: vectors to codes of a few bytes and back, and search among codes. {@link trainQuantizer} makes one.
@@ -92,7 +83,7 @@ export class Quantizer {
   }
 
   /** Codes of vectors: a matrix of bytes, one row a vector. */
-  async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix> {
+  async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix<Uint8Array>> {
     const asked = optionsOf('encode', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors to encode')
     const { codes } = await withDevice(asked.device, [source], (device) =>
@@ -102,7 +93,7 @@ export class Quantizer {
   }
 
   /** The vectors that codes stand for. */
-  async decode(codes: Matrix, options: CodingOptions = {}): Promise<Matrix> {
+  async decode(codes: Matrix, options: CodingOptions = {}): Promise<Matrix<Float32Array>> {
     const asked = optionsOf('decode', options, CODING_CHECKS)
     const known = denseMatrix(codes, 'the codes')
     requireKnownCodes(known, this.facts)
@@ -152,11 +143,16 @@ export class Quantizer {
   }
 
   /**
-   * Writes books.npy, rotation.npy, offset.npy and model.json into a folder, which is made if needed. An earlier save
-   * there is replaced as a whole.
+   * Writes books.npy and model.json into a folder, which is made if needed; also rotation.npy and offset.npy where vectors are
+   * turned and shifted: `ok`, `ck`, `itq`, and orders `random` and `principal`. An earlier save there is replaced as a whole.
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     await saveFolder(folder, this.folderContents(), options)
+  }
+
+  /** The files that `save` writes, in one zip archive: for pages, which have no folders. `loadQuantizer` takes it as a Blob. */
+  toBytes(): Uint8Array<ArrayBuffer> {
+    return packedFolder(this.folderContents())
   }
 
   /** @internal What `save` writes. */
@@ -193,7 +189,7 @@ export class Quantizer {
 export const trainedQuantizer = instance(Quantizer, 'give a quantizer from trainQuantizer() or loadQuantizer().')
 
 /**
- * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote.
+ * Loads what {@link Quantizer.save} or `centroidal quantize --out` wrote; or {@link Quantizer.toBytes}, as a Blob or a File.
  *
  * @example
  * ```ts
@@ -205,7 +201,7 @@ export const trainedQuantizer = instance(Quantizer, 'give a quantizer from train
  * quantizer.codeBytes // => 1
  * ```
  */
-export async function loadQuantizer(folder: string): Promise<Quantizer> {
+export async function loadQuantizer(folder: string | Blob): Promise<Quantizer> {
   return quantizerFrom(await loadFolder(folder, QUANTIZER_KIND))
 }
 

@@ -7,7 +7,7 @@
  * distances between corners of a cube. A byte of codes is one look-up, so single bits cost an eighth.
  */
 
-import { abortSignal, callback, choice, type OptionChecks, whole } from '../core/arguments.ts'
+import { choice, type OptionChecks, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
@@ -15,7 +15,7 @@ import { cutRows } from '../device/plan.ts'
 import { bookStride, codeStride } from '../kernels/encode.ts'
 import { allocateRows, writeRows } from '../kernels/rows.ts'
 import { codeLayout, mergeRanked, type ScanTask, scanCodes, tableBytes } from '../kernels/scan-codes.ts'
-import { type DeviceChoice, deviceChoice } from '../vectors/device-choice.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import { type Codec, DeviceCodec } from './codec.ts'
 import { paddedCodes, unpackCodes } from './codes.ts'
 import { encodeVectors, leftOver, projectedPieces, wordsOf } from './encode.ts'
@@ -39,25 +39,17 @@ export type CodeDistance = 'asymmetric' | 'symmetric' | 'hamming'
 export const CODE_DISTANCES: readonly CodeDistance[] = ['asymmetric', 'symmetric', 'hamming']
 
 /** What can be asked of a search among codes. */
-export interface CodeSearchOptions {
+export interface CodeSearchOptions extends WorkOptions {
   /** How many to find for each query. Default 10. */
-  readonly nearest?: number
+  readonly nearest?: number | undefined
   /** How to measure. Default `asymmetric`, the most accurate. `hamming` is for the bits of `ok` and `itq`. */
-  readonly distance?: CodeDistance
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
-  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
-  readonly signal?: AbortSignal | undefined
-  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
-  readonly onProgress?: ((share: number) => void) | undefined
+  readonly distance?: CodeDistance | undefined
 }
 
 export const SEARCH_CHECKS: OptionChecks<CodeSearchOptions> = {
   nearest: whole(1, MOST_RESULTS),
   distance: choice(CODE_DISTANCES),
-  device: deviceChoice,
-  signal: abortSignal,
-  onProgress: callback,
+  ...WORK_CHECKS,
 }
 
 /** Queries at a time: their lists and tables must fit. */

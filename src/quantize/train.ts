@@ -54,7 +54,7 @@ export async function trainQuantizer(vectors: VectorInput, options: QuantizerOpt
   const seed = options.seed ?? QUANTIZER_DEFAULTS.seed
   const source = sampledSource(given, sample, seed)
   const resolved = resolveQuantizerOptions(options, source.rows, source.cols)
-  const watch = { signal, onProgress: (share: number) => onProgress?.('checking the vectors', share) }
+  const watch = { signal, onProgress: (share: number) => onProgress?.(share, 'checking the vectors') }
   const inspection = await inspectVectors(source, 'euclidean', watch)
   const { frame } = inspection
   const { device, release } = await acquireDevice(options.device, [source])
@@ -66,7 +66,7 @@ export async function trainQuantizer(vectors: VectorInput, options: QuantizerOpt
       mostRows: partRows(device, source.cols, resolved),
       ...(source.shards ? { shards: source.shards, separate: true } : {}),
       ...(on ? { owned: new Set<number>() } : {}),
-      watch: { signal, onProgress: (share) => onProgress?.('loading the vectors', share) },
+      watch: { signal, onProgress: (share) => onProgress?.(share, 'loading the vectors') },
     })
     const { type, codewords, order } = resolved
     const shape: TrainingShape = {
@@ -109,7 +109,7 @@ async function run(
   const began = performance.now()
   const { mean, scatter } = await trainer.moments()
   signal?.throwIfAborted()
-  onProgress?.('choosing the first codewords', 0)
+  onProgress?.(0, 'choosing the first codewords')
   const ranges = evenRanges(rank, m)
   const first = await firstDirections(points, trainer, mean, resolved, stream(seed, 'directions'))
   const samples = await Samples.draw(points, codewords, stream(seed, 'samples'))
@@ -152,7 +152,7 @@ async function run(
       const step: QuantizerStats = { iteration, distortion: objective * unscale, seconds, rotationSeconds }
       stats.push(step)
       onIteration?.(step)
-      onProgress?.(`round ${iteration}`, iteration / iterations)
+      onProgress?.(iteration / iterations, `round ${iteration}`)
     }
     const stopped = next.value as QuantizerStop
     const natural = type === 'pq' && first.natural
@@ -190,7 +190,7 @@ async function oneRound(
   try {
     return await rounds.run({
       signal,
-      onProgress: (share) => onProgress?.(`round ${iteration}`, (iteration - 1 + share) / iterations),
+      onProgress: (share) => onProgress?.((iteration - 1 + share) / iterations, `round ${iteration}`),
     })
   } catch (error) {
     if (signal?.aborted && iteration > 1) return 'aborted'

@@ -19,13 +19,13 @@ const KIND = imageKind(INDEX_VERSION, MODEL_KIND)
 /** What can be asked when images are added to an index. */
 export interface IndexOptions extends WordOptions {
   /** Images that may have no vectors: they are counted and listed, and never found. Default: none. */
-  readonly ids?: ArrayLike<number>
+  readonly ids?: ArrayLike<number> | undefined
 }
 
 /** What can be asked of a query. */
 export interface QueryOptions extends SoftWordOptions {
   /** Most images in a ranking. Default: all that share a word with the query. */
-  readonly top?: number
+  readonly top?: number | undefined
 }
 
 const INDEX_CHECKS: OptionChecks<IndexOptions> = { ...WORD_CHECKS, ids: numberList }

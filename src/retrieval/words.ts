@@ -1,25 +1,19 @@
 /** Descriptors to words: the cluster of each, or the m nearest centres with a share of each. */
 
-import { abortSignal, callback, type OptionChecks, whole } from '../core/arguments.ts'
+import { type OptionChecks, whole } from '../core/arguments.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import { matrix, type VectorSource } from '../core/matrix.ts'
 import type { Device } from '../device/contract.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import type { ClusterModel } from '../models/model.ts'
-import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { withDevice } from '../vectors/device-choice.ts'
 import { frameOfNew } from '../vectors/frame.ts'
 import { exactNearest, type NearestResult, nearestInFrame } from '../vectors/nearest.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import { type Bag, hardBag, type RowsByImage, softBag } from './bags.ts'
 
 /** What can be asked when descriptors become words. */
-export interface WordOptions {
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
-  /** Stops the work; the promise is then rejected with the signal's reason. Default: none. */
-  readonly signal?: AbortSignal
-  /** Called now and then with the share that is done, 0 to 1. Default: nobody is told. */
-  readonly onProgress?: (share: number) => void
-}
+export type WordOptions = WorkOptions
 
 /** The same, where a descriptor may have several words. */
 export interface SoftWordOptions extends WordOptions {
@@ -27,20 +21,16 @@ export interface SoftWordOptions extends WordOptions {
    * Words for each descriptor. Default 1, the model's own choice, which is fastest; more take that many nearest centres,
    * each with a share that falls with its distance.
    */
-  readonly words?: number
+  readonly words?: number | undefined
   /**
    * How fast shares fall: a centre at squared distance d gets exp(-d / (2 sigma^2)). In units of the vectors (of
    * length one for cosine). Default: half the root of the model's distortion, which is how far a descriptor is from its
    * centre; wider, and the third word counts almost as much as the first.
    */
-  readonly sigma?: number
+  readonly sigma?: number | undefined
 }
 
-export const WORD_CHECKS: OptionChecks<WordOptions> = {
-  device: deviceChoice,
-  signal: abortSignal,
-  onProgress: callback,
-}
+export const WORD_CHECKS: OptionChecks<WordOptions> = WORK_CHECKS
 
 export const SOFT_WORD_CHECKS: OptionChecks<SoftWordOptions> = {
   ...WORD_CHECKS,

@@ -31,15 +31,15 @@ const KIND = codeKind('code index', INDEX_VERSION, { quantizer: QUANTIZER_KIND }
 /** What can be asked when vectors are added to an index. */
 export interface AddOptions extends CodingOptions {
   /** Numbers of the vectors, all different. Default: one more than the highest so far, and so on. */
-  readonly ids?: ArrayLike<number>
+  readonly ids?: ArrayLike<number> | undefined
 }
 
 /** What can be asked of a search in an index of codes. */
 export interface IndexSearchOptions extends CodeSearchOptions {
   /** The vectors that were added, where id i is row i: candidates are measured exactly and sorted anew. Default: none. */
-  readonly rerank?: VectorInput
+  readonly rerank?: VectorInput | undefined
   /** Candidates to measure exactly. Default: ten times `nearest`. */
-  readonly candidates?: number
+  readonly candidates?: number | undefined
 }
 
 export const ADD_CHECKS: OptionChecks<AddOptions> = { ...CODING_CHECKS, ids: numberList }

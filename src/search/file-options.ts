@@ -19,15 +19,15 @@ export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distanc
    * Candidates are measured exactly and sorted anew: by the vectors that were added, where id i is row i, or with true by the
    * bytes that the file keeps. Default: neither.
    */
-  readonly rerank?: VectorInput | true
+  readonly rerank?: VectorInput | true | undefined
   /** Clusters a query looks into. Default 8: more find more, and take as much longer. */
-  readonly probe?: number
+  readonly probe?: number | undefined
   /** How to measure. Default `asymmetric`, the most accurate. */
-  readonly distance?: 'asymmetric' | 'symmetric'
+  readonly distance?: 'asymmetric' | 'symmetric' | undefined
   /** Nothing farther than this is found, so that there may be fewer than `nearest`. Default: no limit. */
-  readonly within?: number
+  readonly within?: number | undefined
   /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
-  readonly where?: IdFilter
+  readonly where?: IdFilter | undefined
 }
 
 /** Vectors as an inverted file holds them. */
@@ -39,7 +39,7 @@ export interface FileContent {
   /** The cluster of each. */
   readonly lists: Uint32Array
   /** Their bytes, where the file keeps them. */
-  readonly kept?: Matrix
+  readonly kept?: Matrix | undefined
 }
 
 /** What can be asked of an inverted file. */
@@ -48,9 +48,9 @@ export interface FileOptions {
    * How nearness is measured: by `euclidean` squared distances, by `cosine` (one less the cosine), or by the `inner-product` (with
    * the other sign). Default: as the model was made; `inner-product` takes a Euclidean model.
    */
-  readonly metric?: SearchMetric
+  readonly metric?: SearchMetric | undefined
   /** What the bytes of vectors stand for that are kept for re-ranking; the train method finds it. Default: none are kept. */
-  readonly scale?: ByteScale
+  readonly scale?: ByteScale | undefined
 }
 
 export const FILE_CHECKS: OptionChecks<FileOptions> = { metric: choice(SEARCH_METRICS), scale: byteScale }
@@ -61,7 +61,7 @@ export interface InvertedFileOptions extends Pick<FileOptions, 'metric'>, Quanti
    * `bytes`: the file keeps every vector in a byte for each number, for `rerank: true`. Vectors of bytes are kept as they are,
    * others rounded between the least and the largest value of each column. Default: nothing is kept.
    */
-  readonly keep?: 'bytes'
+  readonly keep?: 'bytes' | undefined
 }
 
 export const TRAIN_CHECKS: OptionChecks<Pick<InvertedFileOptions, 'metric' | 'keep'>> = {

@@ -1,33 +1,37 @@
 /** Exact search: the m nearest of a set of vectors, by looking at all of them. */
 
-import { abortSignal, callback, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
+import { choice, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
 import { CentroidalError } from '../core/errors.ts'
-import { denseMatrix, type Matrix, toSource, type VectorInput } from '../core/matrix.ts'
-import type { RunControl } from '../device/contract.ts'
+import { type Matrix, matrix, readAll, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
-import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
-import { chooseFrame } from '../vectors/frame.ts'
-import { exactNearest } from '../vectors/nearest.ts'
+import { NO_LABEL } from '../kernels/assign-lists.ts'
+import { withDevice } from '../vectors/device-choice.ts'
+import { chooseFrame, chunks, LARGEST_FLOAT } from '../vectors/frame.ts'
+import { exactNearest, type NearestResult } from '../vectors/nearest.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 
-/** How nearness is measured; see {@link FileOptions}. */
+/** How nearness is measured; see {@link NeighborOptions}. */
 export type SearchMetric = 'euclidean' | 'cosine' | 'inner-product'
+
+/** What can be asked of an exact search. */
+export interface NeighborOptions extends WorkOptions {
+  /** How many to find for each vector, at most 256. Default 1. */
+  readonly m?: number | undefined
+  /**
+   * How nearness is measured. Default `euclidean`; its distances are squared. `cosine`: distances are 1 - cosine similarity,
+   * from 0 (the same direction) to 2. `inner-product`: the largest inner products come first, and distances are the inner
+   * products with the other sign, so that smaller is nearer there too.
+   */
+  readonly metric?: SearchMetric | undefined
+}
 
 /** All there are, for programs that offer a choice. */
 export const SEARCH_METRICS: readonly SearchMetric[] = ['euclidean', 'cosine', 'inner-product']
 
-/** What can be asked of an exact search. */
-export interface NeighborOptions extends RunControl {
-  /** How many to find for each vector. Default 1. */
-  readonly m?: number
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
-}
-
 const CHECKS: OptionChecks<NeighborOptions> = {
   m: whole(1, MOST_NEAREST),
-  device: deviceChoice,
-  signal: abortSignal,
-  onProgress: callback,
+  metric: choice(SEARCH_METRICS),
+  ...WORK_CHECKS,
 }
 
 /** The nearest of each vector. */
@@ -36,7 +40,7 @@ export interface Neighbors {
   readonly m: number
   /** n x m, best first; 0xffffffff where there are fewer than m. Ties go to the lowest number. */
   readonly labels: Uint32Array
-  /** n x m squared distances. */
+  /** n x m distances, by the metric: squared where it is `euclidean`. */
   readonly distances: Float32Array
 }
 
@@ -51,22 +55,105 @@ export interface Neighbors {
  * const { labels, distances } = await nearest([[4, 4]], among, { m: 2 })
  * labels // => [2, 1]
  * distances // => [2, 18]
+ *
+ * // Embeddings are compared by their direction.
+ * const alike = await nearest([[4, 0]], [[1, 1], [9, 1]], { metric: 'cosine' })
+ * alike.labels // => [1]
  * ```
  */
-export async function nearest(vectors: VectorInput, among: Matrix, options: NeighborOptions = {}): Promise<Neighbors> {
-  const { m = 1, device: choice, ...rest } = optionsOf('nearest', options, CHECKS)
+export async function nearest(
+  vectors: VectorInput,
+  among: VectorInput,
+  options: NeighborOptions = {},
+): Promise<Neighbors> {
+  const { m = 1, metric = 'euclidean', device: choice, ...rest } = optionsOf('nearest', options, CHECKS)
   const source = toSource(vectors)
-  denseMatrix(among, 'the vectors to search')
-  if (source.cols !== among.cols) {
+  const searched = toSource(among, 'the vectors to search')
+  if (source.cols !== searched.cols) {
     throw new CentroidalError(
       'bad-data',
-      `${source.name} has ${source.cols} columns and the vectors to search ${among.cols}: give the same number.`,
+      `${source.name} has ${source.cols} columns and the vectors to search ${searched.cols}: give the same number.`,
     )
   }
-  const frame = await chooseFrame(source, 'euclidean')
-  await chooseFrame(toSource(among, 'the vectors to search'), 'euclidean')
-  const found = await withDevice(choice, [source, among], (device) =>
-    exactNearest(device, source, among, frame, m, rest),
-  )
+  if (metric === 'inner-product') return largestProducts(source, searched, { ...rest, m, device: choice })
+  const frame = await chooseFrame(source, metric)
+  await chooseFrame(searched, metric)
+  const rows = await readAll(searched)
+  const found = await withDevice(choice, [source, rows], (device) => exactNearest(device, source, rows, frame, m, rest))
+  // Between vectors of length one, half the squared distance is 1 - cosine.
+  if (metric === 'cosine') for (let i = 0; i < found.distances.length; i++) found.distances[i] /= 2
   return { m, ...found }
+}
+
+/**
+ * The largest inner products, as nearest neighbours: with a further column that brings all rows of `among` to the same
+ * length, and is 0 in queries, the squared distance is a constant of the query minus twice the inner product. Products of
+ * what was found are computed again without that column, and decide the order.
+ */
+async function largestProducts(
+  source: VectorSource,
+  among: VectorSource,
+  { m, device: choice, ...control }: NeighborOptions & { readonly m: number },
+): Promise<Neighbors> {
+  const { cols } = source
+  await chooseFrame(source, 'euclidean')
+  await chooseFrame(among, 'euclidean')
+  const rows = await readAll(among)
+  const lengthened = withColumn(rows.data, cols, lengtheners(rows))
+  const wide = matrix(lengthened, rows.rows, cols + 1)
+  const queries: VectorSource = {
+    rows: source.rows,
+    cols: cols + 1,
+    type: 'f32',
+    name: source.name,
+    read: async (start, end) => withColumn(await source.read(start, end), cols),
+  }
+  const found = await withDevice(choice, [queries, wide], async (device) => {
+    // A shift would change inner products.
+    const frame = { ...(await chooseFrame(queries, 'euclidean')), shift: undefined }
+    return exactNearest(device, queries, wide, frame, m, control)
+  })
+  await orderByProducts(found, source, rows, m)
+  return { m, ...found }
+}
+
+/** What each row lacks in squared length to the longest one, as a number to add in a further column. */
+function lengtheners({ rows, cols, data }: Matrix): Float32Array {
+  const squares = new Float64Array(rows)
+  for (let row = 0; row < rows; row++) {
+    for (let j = 0; j < cols; j++) squares[row] += data[row * cols + j] ** 2
+  }
+  const most = squares.reduce((largest, square) => Math.max(largest, square), 0)
+  return Float32Array.from(squares, (square) => Math.sqrt(most - square))
+}
+
+function withColumn(data: ArrayLike<number>, cols: number, last?: Float32Array): Float32Array<ArrayBuffer> {
+  const rows = data.length / cols
+  const out = new Float32Array(rows * (cols + 1))
+  for (let row = 0; row < rows; row++) {
+    for (let j = 0; j < cols; j++) out[row * (cols + 1) + j] = data[row * cols + j]
+    if (last) out[row * (cols + 1) + cols] = last[row]
+  }
+  return out
+}
+
+async function orderByProducts(found: NearestResult, source: VectorSource, among: Matrix, m: number): Promise<void> {
+  const { labels, distances } = found
+  const { cols } = among
+  for await (const { first, data } of chunks(source)) {
+    for (let row = 0; row * cols < data.length; row++) {
+      const at = (first + row) * m
+      const products = Array.from(labels.subarray(at, at + m), (label) => {
+        let sum = 0
+        if (label !== NO_LABEL)
+          for (let j = 0; j < cols; j++) sum += data[row * cols + j] * among.data[label * cols + j]
+        return { label, distance: label === NO_LABEL ? Number.POSITIVE_INFINITY : -sum }
+      })
+      products.sort((a, b) => a.distance - b.distance || a.label - b.label)
+      products.forEach(({ label, distance }, i) => {
+        labels[at + i] = label
+        distances[at + i] = Math.max(-LARGEST_FLOAT, Math.min(LARGEST_FLOAT, distance))
+      })
+    }
+  }
 }

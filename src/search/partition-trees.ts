@@ -6,20 +6,19 @@ import { toSource, type VectorInput } from '../core/matrix.ts'
 import { streamSeed } from '../core/streams.ts'
 import { BufferScope } from '../device/contract.ts'
 import { growTree } from '../trees/partition-tree.ts'
-import { type DeviceChoice, deviceChoice, withDevice } from '../vectors/device-choice.ts'
+import { withDevice } from '../vectors/device-choice.ts'
 import { chooseFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
+import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 
 /** What trees to grow. */
-export interface PartitionTreeOptions {
+export interface PartitionTreeOptions extends WorkOptions {
   /** How many trees, at most 1000. Default 1. */
-  readonly trees?: number
+  readonly trees?: number | undefined
   /** Most points of a leaf. Default 10. */
-  readonly leafSize?: number
+  readonly leafSize?: number | undefined
   /** Same seed, same device, same trees. Default 0. */
-  readonly seed?: number
-  /** An open device (stays open), or which one to open or share. Default `auto`. */
-  readonly device?: DeviceChoice
+  readonly seed?: number | undefined
 }
 
 /** Trees of one call: their leaves are kept in memory. */
@@ -29,7 +28,7 @@ const CHECKS: OptionChecks<PartitionTreeOptions> = {
   trees: whole(1, MOST_TREES),
   leafSize: whole(1),
   seed: whole(0),
-  device: deviceChoice,
+  ...WORK_CHECKS,
 }
 
 /** Leaf i holds members[offsets[i]] to members[offsets[i + 1] - 1]. */
@@ -57,7 +56,14 @@ export interface TreeLeaves {
  * ```
  */
 export async function partitionTrees(vectors: VectorInput, options: PartitionTreeOptions = {}): Promise<TreeLeaves[]> {
-  const { trees = 1, leafSize = 10, seed = 0, device: choice } = optionsOf('partitionTrees', options, CHECKS)
+  const {
+    trees = 1,
+    leafSize = 10,
+    seed = 0,
+    device: choice,
+    signal,
+    onProgress,
+  } = optionsOf('partitionTrees', options, CHECKS)
   const source = toSource(vectors)
   const frame = await chooseFrame(source, 'euclidean')
   return withDevice(choice, [source], async (device) => {
@@ -73,12 +79,14 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
       const rows = await points.sketch(points.parts[0])
       const grown: TreeLeaves[] = []
       for (let t = 0; t < trees; t++) {
+        signal?.throwIfAborted()
         const began = performance.now()
         const tree = await growTree(device, scope, rows, leafSize, streamSeed(seed, 'trees', t))
         const members = new Uint32Array(await device.read(tree.members)).slice(0, source.rows)
         const offsets = new Uint32Array(await device.read(tree.offsets)).slice(0, tree.leaves + 1)
         grown.push({ members, offsets, seconds: (performance.now() - began) / 1000 })
         scope.free()
+        onProgress?.((t + 1) / trees)
       }
       return grown
     } finally {

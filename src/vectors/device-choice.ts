@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Which device a call works on: one that it was given, which stays open; one that it shares with other calls; or, for large
  * inputs, one of its own.
@@ -23,6 +24,12 @@ export type DeviceChoice = Device | DeviceOptions | 'auto' | 'webgpu' | 'cpu' | 
 
 /** The devices that the calls of this process share. */
 export const sharedDevices = /* @__PURE__ */ new SharedDevices((options) => openTuned(options, openForSharing))
+
+/** A device that its caller opened. */
+export interface OwnDevice extends Device {
+  /** Closes it at the end of a block: `await using device = await openDevice()`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
 
 /** What a caller gave as `device`. */
 export function deviceChoice(value: unknown, thing: string): Exclude<DeviceChoice, undefined> {
@@ -55,7 +62,7 @@ export async function acquireDevice(choice: DeviceChoice, inputs: readonly Sized
 }
 
 /**
- * Opens a device of your own, to decide yourself when it is closed; close() it afterwards. Calls that are given none share
+ * Opens a device of your own, to decide yourself when it is closed; close() it afterwards, or declare it with `await using`. Calls that are given none share
  * one that the library opens and closes.
  *
  * @example
@@ -73,8 +80,9 @@ export async function acquireDevice(choice: DeviceChoice, inputs: readonly Sized
  * device.info.kind // => 'cpu'
  * ```
  */
-export function openDevice(options: DeviceOptions = {}): Promise<Device> {
-  return openTuned(options, openPlainDevice)
+export function openDevice(options: DeviceOptions = {}): Promise<OwnDevice> {
+  // The devices of both kinds have that method.
+  return openTuned(options, openPlainDevice) as Promise<OwnDevice>
 }
 
 /** A hardware GPU is measured when it is first used, and `auto` chooses between it and the CPU device after that. */

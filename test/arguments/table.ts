@@ -6,7 +6,6 @@ import type {
   DeviceOptions,
   NeighborOptions,
   PartitionTreeOptions,
-  PredictOptions,
   ScoreOptions,
   SilhouetteOptions,
   WriteOptions,
@@ -15,26 +14,14 @@ import * as library from '../../src/index.ts'
 import { clusterCall } from './cluster-calls.ts'
 import type { Fixtures } from './fixtures.ts'
 import { machineCalls } from './machine-calls.ts'
-import {
-  argument,
-  type Call,
-  ENDLESS,
-  folder,
-  HUGE,
-  missing,
-  type OptionsOf,
-  optional,
-  options,
-  saveOptions,
-  WATCH,
-} from './places.ts'
+import { modelCalls } from './model-calls.ts'
+import { argument, type Call, ENDLESS, HUGE, missing, type OptionsOf, optional, options, WATCH } from './places.ts'
 import { searchCalls } from './search-calls.ts'
 import { sweepCalls } from './sweep-calls.ts'
 import { TAKEN } from './values.ts'
 
 export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 'constant' | 'internal'>> {
-  const { device, vectors, images, model, mixture } = f
-  const predict = options<PredictOptions>({ device }, { ...WATCH, descend: 'flag' })
+  const { device, vectors, images, model } = f
   const limits: OptionsOf<DeviceLimits> = {
     bufferBytes: 'whole',
     bindingBytes: 'whole',
@@ -68,15 +55,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
       },
     ],
     ...sweepCalls(f),
-    ClusterModel: [
-      { call: (v, o) => model.predict(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },
-      { call: (v, o) => model.assign(v, o), arguments: [argument('vectors', 'vectors', vectors), predict] },
-      {
-        call: (v, r, o) => mixture.responsibilities(v, r, o),
-        arguments: [argument('vectors', 'vectors', vectors), argument('r', 'none', 2), predict],
-      },
-      { call: (path, o) => model.save(path, o), arguments: [folder, saveOptions] },
-    ],
+    ...modelCalls(f),
     readSavedText: [
       {
         call: async (path, name) => {
@@ -284,6 +263,16 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [argument('query', 'none', 0, { also: ['zero'] }), argument('images', 'whole numbers', [0, 1])],
       },
     ],
+    overlapAt: [
+      {
+        call: (a, b, n) => library.overlapAt(a, b, n),
+        arguments: [
+          argument('found', 'none', { rows: 1, cols: 1, data: [1] }),
+          argument('truth', 'none', { rows: 1, cols: 1, data: [1] }),
+          argument('n', 'none', 1),
+        ],
+      },
+    ],
     recallAt: [
       {
         call: (a, b, r) => library.recallAt(a, b, r),
@@ -309,7 +298,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
         arguments: [
           argument('vectors', 'vectors', vectors),
           argument('among', 'vectors', model.centers),
-          options<NeighborOptions>({ device }, { ...WATCH, m: 'none' }),
+          options<NeighborOptions>({ device }, { ...WATCH, m: 'none', metric: 'none' }),
         ],
       },
     ],
@@ -320,7 +309,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
           argument('vectors', 'vectors', vectors),
           options<PartitionTreeOptions>(
             { device },
-            { trees: 'none', leafSize: 'whole', seed: 'whole or zero', device: 'device' },
+            { ...WATCH, trees: 'none', leafSize: 'whole', seed: 'whole or zero' },
           ),
         ],
       },
@@ -340,7 +329,8 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
 }
 
 function labelings(call: (a: ArrayLike<number>, b: ArrayLike<number>) => number): Call {
-  return { call, arguments: [argument('labels', 'none', [0, 1]), argument('truth', 'none', [1, 1])] }
+  const names = { also: ['array of text'] }
+  return { call, arguments: [argument('labels', 'none', [0, 1], names), argument('truth', 'none', [1, 1], names)] }
 }
 
 function rankings(call: typeof library.nsScore): Call {

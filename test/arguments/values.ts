@@ -155,7 +155,7 @@ export const WRONG_VECTORS: Readonly<Record<string, () => unknown>> = {
   'rows of text': () => ['ab', 'cd'],
   'a row of bigints': () => [[1, 2], new BigInt64Array(2)],
   'empty rows': () => [[], []],
-  'data of doubles': () => ({ data: new Float64Array(4), rows: 2, cols: 2 }),
+  'data of 16-bit integers': () => ({ data: new Int16Array(4), rows: 2, cols: 2 }),
   'data of the wrong length': () => ({ data: new Float32Array(5), rows: 2, cols: 2 }),
   'detached data': () => ({ data: detached(), rows: 2, cols: 2 }),
   'no columns': () => ({ data: new Float32Array(0), rows: 2, cols: 0 }),

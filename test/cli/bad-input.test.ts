@@ -60,7 +60,10 @@ describe('options', () => {
     [['-k', '601'], /k is 601: there are only 600 vectors/],
     [[], /^Option -k is missing/],
     [['-k'], /^Option -k <count> needs a value/],
-    [['-k', '3', '--itterations', '5'], /^There is no option --itterations: did you mean --iterations\?$/],
+    [
+      ['-k', '3', '--itterations', '5'],
+      /^There is no option --itterations: did you mean --iterations\? centroidal cluster --help lists all\.$/,
+    ],
     [['-k', '3', '--method', 'loyd'], /^Option --method is "loyd": did you mean lloyd\?$/],
     [['-k', '3', '--device', 'gpu'], /did you mean webgpu\?$/],
     [['-k', '3', '--tolerance', 'small'], /^Option --tolerance is "small": give a number/],
@@ -83,7 +86,7 @@ describe('options', () => {
   test('classes of other vectors', async () => {
     await writeFile(path('few.csv'), '1\n2\n')
     const sentence = await clusterRefusal(vectors(), '-k', '3', '--truth', path('few.csv'))
-    expect(sentence).toMatch(/few\.csv" holds 2 numbers: give one for each of the 600 vectors/)
+    expect(sentence).toMatch(/few\.csv" holds 2 classes: give one for each of the 600 vectors/)
   })
 
   test('--device webgpu where there is none', async () => {

@@ -24,6 +24,7 @@ const COMMANDS = [
   'encode',
   'decode',
   'search',
+  'nearest',
   'vocabulary',
   'index',
   'query',

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bestOverlaps } from '../../src/clustering/automatic.ts'
 import {
+  type AnyClusterOptions,
   blobs,
   CentroidalError,
   type ClusterOptions,
@@ -24,8 +25,8 @@ beforeAll(async () => {
 })
 afterAll(() => device.close())
 
-async function refused(vectors: Parameters<typeof cluster>[0], options: ClusterOptions): Promise<string> {
-  const error = await cluster(vectors, { device, ...options }).catch((reason: unknown) => reason)
+async function refused(vectors: Parameters<typeof cluster>[0], options: AnyClusterOptions): Promise<string> {
+  const error = await cluster(vectors, { device, ...options } as ClusterOptions).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(CentroidalError)
   return (error as Error).message
 }
@@ -109,7 +110,7 @@ describe('separated clusters', () => {
       k: 'auto',
       device,
       signal: stop.signal,
-      onProgress: (phase) => {
+      onProgress: (_, phase = '') => {
         phases.push(phase)
         if (phase === 'checking the number of clusters') stop.abort()
       },

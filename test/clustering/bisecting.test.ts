@@ -1,6 +1,7 @@
 /** What must hold for bisecting k-means on every device. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
+  type AnyClusterOptions,
   type ClusterModel,
   type ClusterOptions,
   cluster,
@@ -38,8 +39,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       device = await openDevice(deviceOptions)
     })
     afterAll(() => device.close())
-    const run = (vectors: Matrix, options: ClusterOptions): Promise<ClusterModel> =>
-      cluster(vectors, { device, method: 'bisecting', tolerance: 0, ...options })
+    const run = (vectors: Matrix, options: AnyClusterOptions): Promise<ClusterModel> =>
+      cluster(vectors, { device, method: 'bisecting', tolerance: 0, ...options } as ClusterOptions)
 
     test.each([
       ['lloyd', 'size'],
@@ -134,7 +135,7 @@ test('plain is above Lloyd, refined below plain, and moves end below means', asy
   const ends = new Map<string, number>()
   for (const seed of [1, 2, 3]) {
     const vectors = normal(1200, 6, seed)
-    const kinds: Record<string, ClusterOptions> = {
+    const kinds: Record<string, AnyClusterOptions> = {
       lloyd: { k: 40, seed, method: 'lloyd', iterations: 60 },
       plain: { k: 40, seed },
       refined: { k: 40, seed, refine: true, iterations: 60 },
@@ -142,7 +143,7 @@ test('plain is above Lloyd, refined below plain, and moves end below means', asy
       'refined #': { k: 40, seed, inner: 'sharp', refine: true, iterations: 60 },
     }
     for (const [kind, options] of Object.entries(kinds)) {
-      const run: ClusterOptions = { method: 'bisecting', tolerance: 0, device: 'cpu', ...options }
+      const run = { method: 'bisecting', tolerance: 0, device: 'cpu', ...options } as ClusterOptions
       const { distortion: end } = await cluster(vectors, run)
       ends.set(kind, (ends.get(kind) ?? 0) + end / 3)
     }

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
+  type AnyClusterOptions,
   type ClusterModel,
   type ClusterOptions,
   cluster,
@@ -22,8 +23,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       device = await openDevice(deviceOptions)
     })
     afterAll(() => device.close())
-    const run = (vectors: Matrix, options: ClusterOptions): Promise<ClusterModel> =>
-      cluster(vectors, { device, method: 'closures', tolerance: 0, ...options })
+    const run = (vectors: Matrix, options: AnyClusterOptions): Promise<ClusterModel> =>
+      cluster(vectors, { device, method: 'closures', tolerance: 0, ...options } as ClusterOptions)
 
     test('the objective never rises and is that of labels and centres; no cluster is lost', async () => {
       const cases = fc.asyncProperty(

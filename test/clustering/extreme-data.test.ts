@@ -1,7 +1,7 @@
 /** Data of extreme kinds through every method: results are finite, and what they claim is true in 64 bits. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { cluster } from '../../src/clustering/cluster.ts'
-import type { ClusterOptions } from '../../src/clustering/options.ts'
+import type { ClusterOptions } from '../../src/clustering/cluster-options.ts'
 import { METHODS, type MethodName } from '../../src/clustering/presets.ts'
 import { createRandom } from '../../src/core/random.ts'
 import type { Device } from '../../src/device/contract.ts'

@@ -1,6 +1,14 @@
 /** Every bad option is one sentence that names it, its value and what would do. */
 import { expect, test } from 'vitest'
-import { CentroidalError, type ClusterOptions, cluster, type VectorInput } from '../../src/index.ts'
+import {
+  CentroidalError,
+  type ClusterOptions,
+  cluster,
+  METHODS,
+  type MethodName,
+  type OptionOfMethod,
+  type VectorInput,
+} from '../../src/index.ts'
 
 const vectors = [
   [1, 2],
@@ -78,4 +86,27 @@ test.each(bad)('%s', async (_name, input, options, message) => {
   const run = cluster(input, { device: 'cpu', ...options } as unknown as ClusterOptions)
   await expect(run).rejects.toThrow(message)
   await expect(run).rejects.toBeInstanceOf(CentroidalError)
+})
+
+/** The compiler compares these with the type, the test with the tables of the methods. */
+const OPTIONS: { readonly [Method in MethodName]: readonly OptionOfMethod[Method][] } = {
+  lloyd: [],
+  akm: ['index', 'trees', 'branching', 'checks', 'precision'],
+  rakm: ['index', 'trees', 'branching', 'checks', 'precision', 'keep', 'reseed', 'probe'],
+  hkm: ['branching', 'nodeRounds'],
+  closures: ['leafSize', 'trees', 'neighborhoods', 'visits', 'growth'],
+  'closures-sharp': ['leafSize', 'trees', 'neighborhoods', 'visits', 'growth', 'batch', 'fast'],
+  sharp: ['batch', 'fast', 'nearest'],
+  canopy: ['canopyRadius'],
+  minibatch: ['batch'],
+  lvq: ['batch', 'rate'],
+  egm: ['criterion', 'lambda', 'tau', 'sigma', 'floor', 'prior'],
+  agm: ['criterion', 'lambda', 'tau', 'memory', 'checks', 'index', 'trees', 'branching', 'sigma', 'floor', 'prior'],
+  gmm: ['sigma', 'floor', 'prior'],
+  bisecting: ['inner', 'queue', 'nodeRounds', 'refine', 'batch'],
+}
+
+test.each(Object.keys(METHODS) as MethodName[])('the types of the options fit the table of %s', (method) => {
+  const table = METHODS[method].options.map(({ name }) => name)
+  expect([...OPTIONS[method]].sort()).toEqual([...table].sort())
 })

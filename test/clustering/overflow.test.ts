@@ -1,7 +1,8 @@
 /** Options and weights that would overflow 32-bit arithmetic are scaled, or refused with the largest value that works. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cluster } from '../../src/clustering/cluster.ts'
-import { type ClusterOptions, readOptions, resolveOptions } from '../../src/clustering/options.ts'
+import type { ClusterOptions } from '../../src/clustering/cluster-options.ts'
+import { readOptions, resolveOptions } from '../../src/clustering/options.ts'
 import { METHODS, type MethodName } from '../../src/clustering/presets.ts'
 import { CentroidalError } from '../../src/core/errors.ts'
 import { matrix } from '../../src/core/matrix.ts'

@@ -169,7 +169,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         start: 'kpp',
         device,
         signal: stop.signal,
-        onProgress: (phase) => phase === 'choosing the first centres' && stop.abort(new Error('no more')),
+        onProgress: (_, phase) => phase === 'choosing the first centres' && stop.abort(new Error('no more')),
       })
       await expect(run).rejects.toThrow('no more')
     })

@@ -257,7 +257,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         ...given,
         iterations: 30,
         signal: controller.signal,
-        onProgress: (phase) => phase === 'round 4' && controller.abort(),
+        onProgress: (_, phase) => phase === 'round 4' && controller.abort(),
       })
       expect(model.facts.stopped).toBe('aborted')
       expect(model.facts.iterations).toHaveLength(3)

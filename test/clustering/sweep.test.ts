@@ -163,7 +163,7 @@ describe('a sweep', () => {
     const told: number[] = []
     const shares: number[] = []
     const phases = new Set<string>()
-    const onProgress = (phase: string, share: number): void => {
+    const onProgress = (share: number, phase = ''): void => {
       phases.add(phase)
       shares.push(share)
     }

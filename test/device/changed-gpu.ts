@@ -1,5 +1,6 @@
 /** WebGPU devices on real adapters that do less than they are asked to: they refuse shaders, or execute nothing. */
 import { platform } from '#platform'
+import { executeNothing, replaceMethod } from '../../bench/gpu/idle.ts'
 import type { Device } from '../../src/device/contract.ts'
 import { openWebGpuDevice, type WebGpuDeviceOptions } from '../../src/device/webgpu/device.ts'
 
@@ -21,16 +22,10 @@ async function openChanged(change: (gpu: GPUDevice) => void, options: WebGpuDevi
   return openWebGpuDevice({ ...entry, adapter: changed as unknown as GPUAdapter }, options)
 }
 
-/** Replaces a method of one object. */
-function replace<T extends object, K extends keyof T>(object: T, name: K, make: (original: T[K]) => T[K]): void {
-  const original = (object[name] as (...args: unknown[]) => unknown).bind(object) as T[K]
-  Object.defineProperty(object, name, { value: make(original), configurable: true })
-}
-
 /** The driver rejects shaders by name. */
 export function openRefusing(refused: (shader: string) => boolean, options: WebGpuDeviceOptions): Promise<Device> {
   return openChanged((gpu) => {
-    replace(
+    replaceMethod(
       gpu,
       'createShaderModule',
       (create) => (descriptor) =>
@@ -40,8 +35,6 @@ export function openRefusing(refused: (shader: string) => boolean, options: WebG
 }
 
 const REFUSED = 'this driver knows better'
-const NOTHING = '@compute @workgroup_size(1) fn main() {}'
-
 /**
  * Everything happens as on a GPU, except that dispatches do nothing: memory stays as the host wrote it. Shaders are refused
  * by name.
@@ -50,26 +43,5 @@ export function openIdle(
   options: WebGpuDeviceOptions,
   refused: (shader: string) => boolean = () => false,
 ): Promise<Device> {
-  return openChanged((gpu) => {
-    // Shaders that never run need not be compiled.
-    replace(gpu, 'createShaderModule', (create) => (descriptor) => {
-      return create({ ...descriptor, code: refused(descriptor.label ?? '') ? REFUSED : NOTHING })
-    })
-    replace(
-      gpu,
-      'createComputePipelineAsync',
-      (create) =>
-        ({ layout, compute: { module } }) =>
-          create({ layout, compute: { module } }),
-    )
-    replace(gpu, 'createCommandEncoder', (create) => (descriptor) => {
-      const encoder = create(descriptor)
-      replace(encoder, 'beginComputePass', (begin) => (passDescriptor) => {
-        const pass = begin(passDescriptor)
-        replace(pass, 'dispatchWorkgroups', () => () => undefined)
-        return pass
-      })
-      return encoder
-    })
-  }, options)
+  return openChanged((gpu) => executeNothing(gpu, (shader) => (refused(shader) ? REFUSED : undefined)), options)
 }

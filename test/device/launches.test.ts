@@ -1,7 +1,7 @@
 /** How often a round asks something of the GPU: on hardware that costs more than the work of small kernels. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Launches } from '../../src/device/contract.ts'
-import { blobs, type ClusterOptions, clusterSteps, type Device, openDevice } from '../../src/index.ts'
+import { type AnyClusterOptions, blobs, clusterSteps, type Device, openDevice } from '../../src/index.ts'
 import { openIdle } from './changed-gpu.ts'
 
 let device: Device
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => device.close())
 
 /** What each round launched. */
-async function roundsOf(rows: number, options: Omit<ClusterOptions, 'device'>): Promise<Launches[]> {
+async function roundsOf(rows: number, options: AnyClusterOptions): Promise<Launches[]> {
   const { vectors } = blobs({ rows, cols: 8, clusters: 24, seed: 5 })
   const rounds: Launches[] = []
   let before = device.launches as Launches

@@ -23,7 +23,7 @@ import {
   openDevice,
   openShards,
   type ShardedVectors,
-  type WorkOptions,
+  type WorkerOptions,
   work,
 } from '../../src/index.ts'
 import { bitsOf } from '../clustering/contract/subjects.ts'
@@ -65,7 +65,7 @@ afterEach(async () => {
   await Promise.all(working)
 })
 
-async function addWorker(folder: string, more: WorkOptions = {}): Promise<void> {
+async function addWorker(folder: string, more: WorkerOptions = {}): Promise<void> {
   const onEvent = (text: string): void => void said.push(text)
   const own = { data: [folder], device: { kind: 'cpu', threads: 1 }, name: folder, lock: LOCK } as const
   working.push(work(store.url, { ...own, ...more, signal: stop.signal, onEvent }))
@@ -291,10 +291,11 @@ describe.concurrent.each(LOST)('a $name', ({ start }) => {
   test(title, { timeout: 60_000 }, async () => {
     const lost = await start()
     const own = await openDevice({ kind: 'cpu', threads: 1 })
-    const worker = new TestWorker(lost.url, data.folder, 'lonely', LOCK, '--wait', '1')
+    const worker = new TestWorker(lost.url, data.folder, 'lonely', 1, '--wait', '1')
     try {
       await worker.says(/ready/)
-      const on = await connect(lost.url, { lock: LOCK, wait: 1 })
+      // Signs of life are given every second then.
+      const on = await connect(lost.url, { lock: 1, wait: 1, expire: 4 })
       let stopped: Promise<void> | undefined
       const running = cluster(source, {
         ...OPTIONS,

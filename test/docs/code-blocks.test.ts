@@ -67,6 +67,8 @@ test('every block is of a kind that can be checked', () => {
     const kinds = name.startsWith('docs/api.md') ? ['ts', 'typescript'] : ['ts', 'sh', 'html']
     // A manifest, and files of other programs: not run here.
     if (name.startsWith('docs/cluster.md')) kinds.push('json', 'yaml', 'text')
+    // Run by python.test.ts, where Python has NumPy.
+    if (name.startsWith('docs/python.md')) kinds.push('python')
     for (const { language, line } of blocks) expect(kinds, `${name}, line ${line}`).toContain(language)
   }
 })

@@ -58,3 +58,20 @@ test('versions and papers agree wherever they are written', () => {
   const papers = read('README.md').split('\n## Papers\n')[1].replaceAll(/\s+/g, ' ')
   for (const title of titles) expect(papers).toContain(`*${title}.*`)
 })
+
+test('words that users of other libraries look for lead somewhere', () => {
+  const guide = read('docs/coming-from.md')
+  for (const word of [
+    'embeddings',
+    'inertia',
+    'silhouette',
+    'inner product',
+    'NumPy',
+    'pandas',
+    'faiss',
+    'scikit-learn',
+  ]) {
+    expect(guide.toLowerCase(), word).toContain(word.toLowerCase())
+  }
+  expect(read('README.md')).toContain('(docs/coming-from.md)')
+})

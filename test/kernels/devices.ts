@@ -137,7 +137,7 @@ export function withForms(forms: KernelForms, limits?: Partial<DeviceLimits>): T
  */
 export function onDevices(devices: readonly TestDevice[], define: (opened: OpenedDevice) => void): void {
   for (const entry of devices) {
-    if (entry.hardware && (isQuick || platform.name !== 'node')) continue
+    if (entry.hardware && (isQuick || (platform.name !== 'node' && !everyForm))) continue
     describe(entry.name, () => {
       let device: Device | undefined
       beforeAll(async () => {

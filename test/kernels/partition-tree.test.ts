@@ -13,6 +13,7 @@ async function grow(
   cols: number,
   nodes: readonly (readonly [number, number, number])[],
   seed = 1,
+  sortedFrom?: number,
 ): Promise<Uint32Array> {
   return opened.use(async (buffers) => {
     const n = data.length / cols
@@ -22,7 +23,7 @@ async function grow(
       Uint32Array.from({ length: n }, (_, i) => i),
     )
     const table = Uint32Array.from(nodes.flat())
-    const workspace = createGrowWorkspace(buffers.device, buffers.scope, points, nodes.length)
+    const workspace = createGrowWorkspace(buffers.device, buffers.scope, points, nodes.length, sortedFrom)
     const args = { points, members: members.buffer, nodes: buffers.upload(table), table, workspace }
     await growNodes(buffers.device, { ...args, sample: 32, steps: 3, seed })
     return members.words()
@@ -55,7 +56,7 @@ describe('growing the nodes of a tree', () => {
             expect(rising || falling).toBe(true)
           }
         }),
-        { numRuns: opened.runs, seed: 3 },
+        { numRuns: opened.runs },
       )
     })
 
@@ -73,6 +74,21 @@ describe('growing the nodes of a tree', () => {
       expect(Math.abs(mean(along.slice(0, 100)) - mean(along.slice(100)))).toBeGreaterThan(70)
     })
 
+    test('a sampled point at the mean of its node is no first direction', async () => {
+      // The mean of each node is one of its points, exactly. Their order is not that of their numbers.
+      const values = [3, 1, 2, 0, 4]
+      const data = Float32Array.from({ length: 40 * values.length }, (_, i) => values[i % values.length])
+      const nodes = Array.from({ length: 40 }, (_, i) => [5 * i, 5 * i + 5, 5 * i + 2] as const)
+      const members = await grow(opened, data, 1, nodes)
+      for (const [from, , split] of nodes) {
+        const left = Array.from(members.subarray(from, split), (point) => data[point]).sort()
+        expect([
+          [0, 1],
+          [3, 4],
+        ]).toContainEqual(left)
+      }
+    })
+
     test.each([1, 2, 17, 255, 256, 257, 511, 513, 2049])('a node of %i points is split at any rank', async (n) => {
       const random = createRandom(n)
       // Negative and positive, zeros of both signs, some values often and some once.
@@ -88,6 +104,35 @@ describe('growing the nodes of a tree', () => {
         })
         const left = Array.from(members.subarray(0, rank)).sort((a, b) => a - b)
         expect(orders.map((order) => order.sort((a, b) => a - b))).toContainEqual(left)
+      }
+    })
+
+    // On hardware the largest nodes are split by sorting; here small ones are.
+    test.each([
+      [2, 1],
+      [300, 77],
+      // Several tiles of the sort.
+      ...(opened.hardware
+        ? [
+            [4097, 4096],
+            [9001, 4500],
+          ]
+        : []),
+    ])('nodes split by sorting: %i points, of which %i in the first node', async (n, first) => {
+      const random = createRandom(n)
+      const data = Float32Array.from({ length: n }, (_, i) => (i % 3 === 0 ? random.below(5) - 2 : random.normal()))
+      const nodes = [
+        [0, first, first >> 1],
+        [first, n, first + ((n - first) >> 1)],
+      ] as const
+      const members = await grow(opened, data, 1, nodes, 1, 1)
+      for (const [from, to, split] of nodes) {
+        const inside = Array.from({ length: to - from }, (_, i) => from + i)
+        const orders = [1, -1].map((sign) => inside.slice().sort((a, b) => sign * (data[a] - data[b]) || a - b))
+        const found = Array.from(members.subarray(from, to))
+        if (opened.hardware) expect(orders).toContainEqual(found)
+        const rising = (list: number[]): number[] => list.slice(0, split - from).sort((a, b) => a - b)
+        expect(orders.map(rising)).toContainEqual(rising(found))
       }
     })
 

@@ -126,7 +126,7 @@ describe.each(SUBJECTS)('%o', (options) => {
         ...asked,
         device: devices[0],
         signal: controller.signal,
-        onProgress: (name) => name === `round ${phase}` && controller.abort(new Error('stopped')),
+        onProgress: (_, name) => name === `round ${phase}` && controller.abort(new Error('stopped')),
       }).catch((error: Error) => {
         expect(error.message).toBe('stopped')
         return undefined

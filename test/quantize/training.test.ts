@@ -163,7 +163,7 @@ for (const { name, options } of CLUSTERING_DEVICES) {
         ...settings,
         iterations: 20,
         signal: controller.signal,
-        onProgress: (phase) => phase === 'round 3' && controller.abort(),
+        onProgress: (_, phase) => phase === 'round 3' && controller.abort(),
       })
       expect(stopped.facts).toMatchObject({ stopped: 'aborted' })
       expect(stopped.facts.iterations).toHaveLength(2)

@@ -8,7 +8,7 @@ import { costOf, hotLoop, multiplyAddsOf, residentWaves, shareWithOuterLoop } fr
 import { parseCompiled } from '../../scripts/gpu-stats/disassembly.ts'
 import { findDriver } from '../../scripts/gpu-stats/driver.ts'
 import { FAMILIES } from '../../scripts/gpu-stats/families.ts'
-import { type Kernel, kernelsOf, unlisted } from '../../scripts/gpu-stats/kernels.ts'
+import { type Kernel, kernelsOf } from '../../scripts/gpu-stats/kernels.ts'
 import { loadShaders } from '../../scripts/gpu-stats/load-shaders.ts'
 import { missedTargets, type Row, rowOf, type Target, tableOf } from '../../scripts/gpu-stats/report.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
@@ -18,19 +18,31 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const { navi31, navi21, navi10 } = FAMILIES
 const path = temporaryFolder()
 
+/** Beginnings of declarations whose shaders kernelsOf would not find. */
+function makers(text: string): string[] {
+  const calls = [...text.matchAll(/\bdeclareShader\(/g)].map(({ index }) =>
+    text.slice(0, index + 'declareShader('.length),
+  )
+  const declared = calls.map((before) =>
+    before.split('\n').findLast((line) => /^(export |const |function )/.test(line)),
+  )
+  return declared
+    .map((line) => line ?? '')
+    .filter((line) => !/^export const \w+ = (declareShader|shaderForms)\(/.test(line))
+}
+
 describe('kernels', async () => {
   const modules = await loadShaders()
   const features = { subgroups: true, f16: true }
 
-  test('every exported function of shaders/ is in the list, and nothing else', () => {
-    expect(unlisted(modules)).toEqual({ missing: [], stale: [] })
-  })
-
-  test('a new function is missed', () => {
-    const more = { ...modules, 'new-kernel': { newShader: () => ({ name: 'new', code: () => '' }) } }
-    expect(unlisted(more).missing).toEqual(['new-kernel/newShader'])
-    const { assign: _, ...fewer } = modules
-    expect(unlisted(fewer).stale).toContain('assign/assignTiles')
+  test('what makes a shader is exported and states the forms of it', () => {
+    expect(
+      makers('export const a = declareShader({\nexport const b = shaderForms([], () =>\n  declareShader({'),
+    ).toEqual([])
+    expect(makers('export const c = (type) =>\n  declareShader({')).toEqual(['export const c = (type) =>'])
+    for (const file of Object.keys(modules)) {
+      expect(makers(readFileSync(join(ROOT, 'shaders', `${file}.ts`), 'utf8')), file).toEqual([])
+    }
   })
 
   test('a new shader is compiled without being listed', () => {

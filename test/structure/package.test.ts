@@ -1,5 +1,7 @@
 /** The package as others get it: packed, installed in an empty folder, used as library, as types and as a command. */
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checked } from '../../wasm/build/checked.js'
@@ -66,6 +68,56 @@ describe('the packed package', () => {
     // npm makes it executable; the first line says by what.
     expect(readFileSync(join(installed, sources.bin.centroidal), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
   })
+
+  test('adds at most 10 packages and 15 MB, as docs/publishing.md says', () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+    const paths = Object.keys(packages).filter((path) => path !== '' && !packages[path].dev)
+    const bytesOf = (path: string): number =>
+      run('find', [path, '-type', 'f', '-printf', '%s\n'], ROOT)
+        .trim()
+        .split('\n')
+        .reduce((sum, size) => sum + Number(size), 0)
+    const bytes = paths.reduce((sum, path) => sum + bytesOf(path), project.unpackedBytes)
+    expect(paths.length + 1).toBeLessThanOrEqual(10)
+    expect(bytes).toBeLessThan(15e6)
+    const text = readFileSync(join(ROOT, 'docs/publishing.md'), 'utf8')
+    const [, count, megabytes] = /adds (\d+) packages with ([\d.]+) MB/.exec(text) ?? []
+    expect(Number(count)).toBe(paths.length + 1)
+    expect(Math.abs(bytes / (Number(megabytes) * 1e6) - 1), `${bytes} bytes`).toBeLessThan(0.1)
+  })
+
+  test('works without its optional packages, and names the one that is missing', () => {
+    // What a user has who installs nothing else: the packages above, in a folder of their own.
+    const alone = mkdtempSync(join(tmpdir(), 'centroidal-alone-'))
+    const modules = join(alone, 'node_modules')
+    mkdirSync(modules, { recursive: true })
+    cpSync(installed, join(modules, 'centroidal'), { recursive: true })
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+    for (const path of Object.keys(packages)) {
+      if (path === '' || packages[path].dev) continue
+      cpSync(join(ROOT, path), join(alone, path), { recursive: true })
+    }
+    const program = `const { vectors } = blobs({ rows: 30, cols: 2, clusters: 3, separated: true })
+      cluster(vectors, { k: 3 }).then(async (model) => {
+        console.log(model.sizes.join(' '))
+        await openDevice({ kind: 'webgpu' }).catch((error) => console.log(error.message))
+      })`
+    writeFileSync(join(alone, 'package.json'), '{ "type": "commonjs" }')
+    writeFileSync(join(alone, 'use.cjs'), `const { blobs, cluster, openDevice } = require('centroidal')\n${program}`)
+    writeFileSync(join(alone, 'use.mjs'), `import { blobs, cluster, openDevice } from 'centroidal'\n${program}`)
+    writeFileSync(join(alone, 'points.csv'), 'x,y\n0,0\n0,1\n9,9\n')
+    const told = 'WebGPU in Node needs the package webgpu, which is not installed (npm install webgpu)'
+    const env = { ...process.env, CENTROIDAL_NO_GPU: '' }
+    for (const file of ['use.cjs', 'use.mjs']) {
+      const out = execFileSync(process.execPath, [file], { cwd: alone, encoding: 'utf8', env })
+      expect(out, file).toMatch(/^10 10 10\n/)
+      expect(out, file).toContain(told)
+    }
+    const cli = [join(modules, 'centroidal/dist/cli.js'), 'cluster', 'points.csv', '-k', '2', '--json']
+    expect(run(process.execPath, cli, alone)).toContain('"type":"result"')
+    expect(readFileSync(join(installed, 'dist/THIRD-PARTY.txt'), 'utf8')).toMatch(/^commander .* \(MIT\)$/m)
+    rmSync(alone, { recursive: true })
+  }, 60_000)
 
   test('asks only for packages that its files import', () => {
     const names = Object.keys(sources.dependencies)

@@ -24,7 +24,7 @@ export interface RaceHooks {
   /** Ctrl-C. */
   readonly signal: AbortSignal
   readonly onRound: (stats: IterationStats) => void
-  readonly onProgress: (phase: string, share: number) => void
+  readonly onProgress: (share: number, phase?: string) => void
 }
 
 export interface RaceResult {

@@ -1,6 +1,6 @@
 /** `centroidal assign`: more vectors to the clusters of a finished run. */
 import type { Command } from 'commander'
-import { labelBytes, loadModel, type ShardedVectors, writeLabels } from '../../index.ts'
+import { labelBytes, loadModel, matrix, type ShardedVectors, writeLabels, writeVectors } from '../../index.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue } from '../option-values.ts'
 import { STDOUT, tryFile } from '../out-file.ts'
@@ -21,6 +21,7 @@ import {
 
 interface AssignFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags {
   readonly out?: string
+  readonly distances?: string
   readonly suffix?: string
 }
 
@@ -35,6 +36,7 @@ export function addAssignCommand(program: Command, session: Session): void {
       '-o, --out <file>',
       'where the labels go: .npy .ivecs .csv .tsv, or - for standard output; needed without --on',
     )
+    .option('--distances <file>', 'where the squared distances to the centres go: .npy .fvecs .csv .tsv')
     .option('--suffix <name>', 'with --on, labels go to files named by their shard and this (default: labels)')
     .action((run: string, vectors: string[], flags: AssignFlags) => assign(session, run, vectors, flags))
     .addHelpText(
@@ -55,6 +57,9 @@ async function assign(session: Session, run: string, files: readonly string[], f
   const model = await loadModel(run)
   const source = await openInput(session, files, flags)
   if (flags.on !== undefined) {
+    if (flags.distances !== undefined) {
+      throw badValue('--distances', flags.distances, 'workers write labels only; leave it out, or assign without --on.')
+    }
     return shardWork(session, source as ShardedVectors, flags, 'assigning the vectors', (pool, control) =>
       pool.assign(source as ShardedVectors, model, control),
     )
@@ -63,6 +68,9 @@ async function assign(session: Session, run: string, files: readonly string[], f
   const signal = session.interruption()
   const view = createProgressView(stderr, flags.quiet === true, signal)
   try {
+    if (flags.distances !== undefined) {
+      await tryFile(flags.distances, (probe) => writeVectors(probe, matrix(Float32Array.of(0), 1, 1)))
+    }
     if (!toStdout) await tryFile(out, (probe) => writeLabels(probe, Uint32Array.of(0)))
     const device = await openChosenDevice(flags)
     try {
@@ -73,6 +81,7 @@ async function assign(session: Session, run: string, files: readonly string[], f
       })
       if (toStdout) session.stdout.bytes(await labelBytes('labels.csv', labels))
       else await writeLabels(out, labels)
+      if (flags.distances !== undefined) await writeVectors(flags.distances, matrix(distances, distances.length, 1))
       view.stop()
       const distortion = mean(distances)
       const seconds = (performance.now() - began) / 1000

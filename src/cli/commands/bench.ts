@@ -143,7 +143,7 @@ async function runAll(contest: Contest): Promise<RaceResult[]> {
         { k, seconds, seed, metric },
         {
           signal,
-          onProgress: (phase) => show(last.length > 0 ? last : [phase]),
+          onProgress: (_, phase = '') => show(last.length > 0 ? last : [phase]),
           onRound: ({ iteration, distortion, moved, candidates, seconds: at }) => {
             last = [
               `distortion ${number(distortion)}`,

@@ -13,23 +13,34 @@ import {
 } from '../../index.ts'
 import { badValue } from '../option-values.ts'
 import type { RunLimits } from '../progress/time-left.ts'
-import { readLabels, requireLength } from '../truth.ts'
+import { readTextFile } from '../text-file.ts'
+import { type Classes, namesIn, readClasses, requireLength } from '../truth.ts'
 import type { ClusterFlags } from './cluster-options.ts'
 import { givenMethodOptions } from './method-flags.ts'
 
 export interface ClusterInputs {
   readonly options: ClusterOptions
   readonly limits: RunLimits
-  readonly truth: Int32Array | Uint32Array | undefined
+  readonly truth: Classes | undefined
   readonly resumed: ClusterModel | undefined
+}
+
+/** The vectors with the names of a text file, if there is one. */
+export async function withNames(source: VectorSource, file: string | undefined): Promise<VectorSource> {
+  if (file === undefined) return source
+  const text = await readTextFile(file)
+  if (text === undefined) throw badValue('--names', file, 'there is no such file.')
+  const names = namesIn(text)
+  requireLength(file, names.length, source.rows, 'vectors', 'names')
+  return Object.assign(source, { names: async () => names })
 }
 
 export async function readInputs(flags: ClusterFlags, source: VectorSource): Promise<ClusterInputs> {
   const resumed = flags.resume === undefined ? undefined : await loadModel(flags.resume)
   const k = clusterCount(flags, resumed)
   checkImage(flags, source)
-  const truth = flags.truth === undefined ? undefined : await readLabels(flags.truth)
-  if (truth) requireLength(flags.truth!, truth.length, source.rows, 'vectors')
+  const truth = flags.truth === undefined ? undefined : await readClasses(flags.truth)
+  if (truth) requireLength(flags.truth!, truth.length, source.rows, 'vectors', 'classes')
   const earlier = resumed && takenOver(resumed, flags)
   const limits: RunLimits = {
     ...CLUSTER_DEFAULTS,

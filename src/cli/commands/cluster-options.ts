@@ -34,6 +34,7 @@ export interface ClusterFlags extends DeviceFlags, InputFlags, SpeechFlags, Meth
   readonly out?: string
   readonly checkpointEvery?: number
   readonly truth?: string
+  readonly names?: string
   readonly image?: ImageShape
   readonly title?: string
 }
@@ -124,7 +125,11 @@ export function addClusterOptions(command: Command): Command {
     new Option('--checkpoint-every <rounds>', 'save what was reached every so many rounds (default: never)').argParser(
       wholeNumber('--checkpoint-every', 'rounds', 1),
     ),
-    new Option('--truth <file>', 'known class of each vector, to be compared with the clusters'),
+    new Option(
+      '--truth <file>',
+      'known class of each vector, to be compared with the clusters: numbers, or names in a text file',
+    ),
+    new Option('--names <file>', 'a text file with the name of each vector, a line each, shown in the report'),
     new Option('--image <WxH>', 'the vectors are grey images of this size: shows each centre in the report').argParser(
       imageShape('--image'),
     ),

@@ -14,7 +14,7 @@ import { clusterRun, type RunNotes, saveRun } from '../run-folder.ts'
 import { Interrupted, quoted, type Session } from '../session.ts'
 import { agreement, confusionOf } from '../truth.ts'
 import { count } from '../words.ts'
-import { type ClusterInputs, defined, readInputs } from './cluster-inputs.ts'
+import { type ClusterInputs, defined, readInputs, withNames } from './cluster-inputs.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { resultObject, tellResult } from './cluster-result.ts'
 import { methodList } from './method-flags.ts'
@@ -50,7 +50,7 @@ Example:
 }
 
 export async function clusterFiles(session: Session, files: readonly string[], flags: ClusterFlags): Promise<void> {
-  const source = await openInput(session, files, flags)
+  const source = await withNames(await openInput(session, files, flags), flags.names)
   try {
     const inputs = await readInputs(flags, source)
     const out = await OutFolder.claim(flags.out ?? flags.resume ?? 'run')
@@ -101,7 +101,7 @@ async function run(
       ...(watch && { on: watch.pool }),
       device,
       signal,
-      onProgress: (phase, share) => progress.phase(phase, share),
+      onProgress: (share, phase = '') => progress.phase(phase, share),
       ...(flags.checkpointEvery === undefined
         ? {}
         : { checkpoint: { every: flags.checkpointEvery, save: (model) => out.save(model) } }),

@@ -72,11 +72,11 @@ async function convert(session: Session, files: readonly string[], flags: Conver
   }
   const options = {
     float32: flags.float32 === true,
-    onProgress: (done: number) =>
+    onProgress: (share: number) =>
       view.show({
         label: 'converting',
-        share: done / rows,
-        details: [`${count(done, 'row')} of ${rows.toLocaleString('en')}`],
+        share,
+        details: [`${count(Math.round(share * rows), 'row')} of ${rows.toLocaleString('en')}`],
       }),
   }
   try {

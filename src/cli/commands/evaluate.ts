@@ -1,6 +1,6 @@
 /** `centroidal evaluate`: labels against known classes or by their vectors, found neighbours against true ones, rankings against known groups. */
 import { type Command, Option } from 'commander'
-import { CentroidalError, judgeRankings, readIntegers, recallAt } from '../../index.ts'
+import { CentroidalError, judgeRankings, overlapAt, readIntegers, recallAt } from '../../index.ts'
 import { scoreLabels, scoreWords } from '../cluster-scores.ts'
 import { readGroups, readRankings } from '../rankings.ts'
 import { savePage } from '../report/document.ts'
@@ -13,6 +13,7 @@ import {
   type Labels,
   nmiWords,
   purityWords,
+  readClasses,
   readLabels,
   requireLength,
 } from '../truth.ts'
@@ -28,7 +29,7 @@ export function addEvaluateCommand(program: Command, session: Session): void {
     )
     .argument('<labels>', 'one whole number a row: .npy .ivecs .csv .tsv')
     // One of them is needed, but not by the commands below this one, of which commander would demand it too.
-    .option('--truth <file>', 'the class of each row, in the same order')
+    .option('--truth <file>', 'the class of each row, in the same order: numbers, or names in a text file')
     .option('--vectors <file>', 'the vectors that the labels belong to, in the same order')
     .action((labels: string, flags: LabelFlags) => evaluate(session, labels, flags))
     .addHelpText(
@@ -69,7 +70,9 @@ function addNeighboursCommand(evaluate: Command, session: Session): void {
   const command = evaluate
     .command('neighbours')
     .summary('compare found neighbours with the true ones')
-    .description('Recall at 1, 10 and 100: the share of queries whose true nearest neighbour is among that many found.')
+    .description(
+      'Recall at 1, 10 and 100: the share of queries whose true nearest neighbour is among that many found. 10-recall@10 and 100-recall@100: the share of that many true neighbours among as many found.',
+    )
     .argument('<found>', 'what centroidal search wrote, a row a query: .npy .ivecs .csv .tsv')
     .addOption(new Option('--truth <file>', 'the true neighbours in the same order of queries, nearest first'))
     .addOption(new Option('--report <file>', 'where a report with the curve of recall goes: .html'))
@@ -93,17 +96,20 @@ async function evaluateNeighbours(
   requireLength(truth, known.rows, found.rows, 'rows')
   const ranks = [1, 10, 100].filter((r) => r <= found.cols)
   const recalls = ranks.map((r) => [`recall@${r}`, recallAt(found, known, r)] as const)
+  const overlaps = ranks
+    .filter((n) => n > 1 && n <= known.cols)
+    .map((n) => [`${n}-recall@${n}`, overlapAt(found, known, n)] as const)
   if (report !== undefined) {
     await savePage(report, await neighboursPage({ found: file, truth }, found, known, commandLine))
   }
   if (json) {
     const written = report === undefined ? {} : { report }
-    stdout.json({ type: 'result', queries: found.rows, ...Object.fromEntries(recalls), ...written })
+    stdout.json({ type: 'result', queries: found.rows, ...Object.fromEntries([...recalls, ...overlaps]), ...written })
     return
   }
   stdout.line(`${count(found.rows, 'query', 'queries')}, ${count(found.cols, 'neighbour')} each`)
-  for (const [name, share] of recalls) stdout.line(`  ${name.padEnd(10)}  ${percent(share, 1)}`)
-  if (report !== undefined) stdout.line(`  report      ${report}`)
+  for (const [name, share] of [...recalls, ...overlaps]) stdout.line(`  ${name.padEnd(14)}  ${percent(share, 1)}`)
+  if (report !== undefined) stdout.line(`  report          ${report}`)
 }
 
 function addRankingCommand(evaluate: Command, session: Session): void {
@@ -169,7 +175,7 @@ async function evaluate(session: Session, file: string, { truth, vectors, json }
 }
 
 async function compareWithTruth(labels: Labels, file: string): Promise<Agreement> {
-  const classes = await readLabels(file)
-  requireLength(file, classes.length, labels.length, 'labels')
+  const classes = await readClasses(file)
+  requireLength(file, classes.length, labels.length, 'labels', 'classes')
   return agreement(labels, classes)
 }

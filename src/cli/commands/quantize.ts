@@ -164,7 +164,7 @@ async function train(session: Session, source: VectorSource, flags: QuantizeFlag
       type,
       device,
       signal,
-      onProgress: (phase, share) => {
+      onProgress: (share, phase = '') => {
         const label = phase.startsWith('round ') ? `${phase} of ${number(most)}` : phase
         view.show({ label, share })
       },

@@ -16,7 +16,7 @@ import { savePage } from '../report/document.ts'
 import { quantizerPage } from '../report/quantizer-page.ts'
 import { loadRun, type Run, runSeconds } from '../run-folder.ts'
 import type { Session } from '../session.ts'
-import { agreement, confusionOf, readLabels, requireLength } from '../truth.ts'
+import { agreement, confusionOf, readClasses, requireLength } from '../truth.ts'
 import { count, duration, number } from '../words.ts'
 import { addSpeechOptions, type SpeechFlags } from './shared-options.ts'
 
@@ -80,7 +80,7 @@ async function reportSeveral(session: Session, runs: readonly Run[], flags: Repo
 
 /** Classes that somebody knows now, whatever was known when the runs were made. */
 async function judge(runs: readonly Run[], file: string): Promise<Run[]> {
-  const truth = await readLabels(file)
+  const truth = await readClasses(file)
   if (!runs.some((run) => run.kind === 'clustering' && run.labels !== undefined)) {
     throw new CentroidalError('bad-option', 'Option --truth needs runs with labels: none of these has any.')
   }

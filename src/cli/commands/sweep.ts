@@ -157,7 +157,7 @@ async function run(
   const signal = session.interruption()
   const view = createProgressView(session.stderr, quiet === true, signal)
   let last = { label: 'starting', share: 0 }
-  const onProgress = (label: string, share: number): void => {
+  const onProgress = (share: number, label = ''): void => {
     last = { label, share }
     view.show(last)
   }

@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { type ClusterRun, runSeconds } from '../run-folder.ts'
 import { summarizeSizes } from '../sizes.ts'
-import { type Confusion, purityWords } from '../truth.ts'
+import { byClass, type Confusion, purityWords } from '../truth.ts'
 import { candidateWords, count, duration, number, percent, stopWords } from '../words.ts'
 import { figures } from './document.ts'
 import { html, type Markup } from './markup.ts'
@@ -74,7 +74,7 @@ export function mixedClasses({ classes, counts, majority }: Confusion): string {
     for (let other = 0; other < width; other++) {
       const points = counts[cluster * width + other]
       if (other === index || points === 0) continue
-      const pair = [classes[index], classes[other]].sort((a, b) => a - b).join(' and ')
+      const pair = [classes[index], classes[other]].sort(byClass).join(' and ')
       shared.set(pair, (shared.get(pair) ?? 0) + points)
     }
   })

@@ -1,7 +1,7 @@
 /** Whether a run relocates clusters: the option, or its default. */
 import { badOption } from '../../core/errors.ts'
 import { isMatrix } from '../../core/matrix.ts'
-import type { ClusterOptions } from '../options.ts'
+import type { AnyClusterOptions } from '../cluster-options.ts'
 import { METHODS, type MethodName } from '../presets.ts'
 
 /** Numbers of all vectors that one process may be asked to read by default, where the vectors come in shards. */
@@ -9,7 +9,7 @@ const MOST_GATHERED = 1e9
 
 /** A run that is resumed goes on as it was. `shardedNumbers`: how many numbers the vectors have, where they come in shards. */
 export function relocationChoice(
-  { relocate, start, resume }: ClusterOptions,
+  { relocate, start, resume }: AnyClusterOptions,
   method: MethodName,
   shardedNumbers: number | undefined,
 ): boolean {

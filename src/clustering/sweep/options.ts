@@ -1,16 +1,18 @@
 /** What can be asked of a sweep, and which numbers of clusters it goes through. */
+
 import {
-  abortSignal,
   callback,
   choice,
   flag,
+  type Given,
   type OptionChecks,
   optionGroup,
   optionsOf,
   whole,
 } from '../../core/arguments.ts'
 import { badArgument, badOption, show } from '../../core/errors.ts'
-import { type DeviceChoice, deviceChoice } from '../../vectors/device-choice.ts'
+import type { OnProgress } from '../../core/progress.ts'
+import { WORK_CHECKS, type WorkOptions } from '../../vectors/work-options.ts'
 import type { MethodOptions } from '../method-options.ts'
 import { METHODS, type MethodName } from '../presets.ts'
 import type { SweepStep } from './result.ts'
@@ -25,22 +27,22 @@ export interface SweepRange {
    * How many numbers to try, both ends included. They grow by about the same factor each time. Default 12, or every number
    * of the range if there are fewer.
    */
-  readonly steps?: number
+  readonly steps?: number | undefined
 }
 
 /** What can be asked of {@link sweep}. There are no weights: silhouette and the other scores are not defined for them. */
-export interface SweepOptions {
+export interface SweepOptions extends WorkOptions {
   /** The numbers of clusters to try: a list, or a range. */
   readonly k: readonly number[] | SweepRange
   /**
    * How to cluster, as in {@link ClusterOptions}. Default `auto`. With `gmm` the BIC is that of the Gaussian mixture.
    * Methods that find the number of clusters themselves (egm, agm) are refused.
    */
-  readonly method?: 'auto' | MethodName
+  readonly method?: 'auto' | MethodName | undefined
   /** Options of the method, such as `trees`. Default: those of the method. */
-  readonly methodOptions?: MethodOptions
+  readonly methodOptions?: MethodOptions | undefined
   /** Same seed, same device, same result. Default 0. */
-  readonly seed?: number
+  readonly seed?: number | undefined
   /**
    * How many seeds every number of clusters is tried with: `seed` and the ones after it. How far their clusterings agree is
    * the stability. Up to 4,096 vectors all seeds cluster all of them, and the best clustering counts. Of more vectors, and
@@ -48,19 +50,17 @@ export interface SweepOptions {
    * sample (4,096 vectors, more for many clusters, at most a third of all), wide vectors in fewer columns, which costs much
    * less. Default 2; with 1 there is no stability.
    */
-  readonly seeds?: number
+  readonly seeds?: number | undefined
   /** `cosine` brings vectors and centres to length one, also for the scores. Default `euclidean`. */
-  readonly metric?: 'euclidean' | 'cosine'
+  readonly metric?: 'euclidean' | 'cosine' | undefined
   /** Keep the clusterings, so that {@link SweepResult.model} can return them: 4 bytes a vector each. Default true. */
-  readonly keep?: boolean
-  /** An open device (stays open), or which one to open or share. Default `auto`: a hardware GPU where there is one, else all cores. */
-  readonly device?: DeviceChoice
+  readonly keep?: boolean | undefined
   /** Stops the sweep; the steps that are done are the result. Default: none. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called after every number of clusters. Default: nobody is told. */
-  readonly onStep?: (step: SweepStep) => void
-  /** Called while the sweep runs: what is being done, and the share of the sweep that is done. Default: nobody is told. */
-  readonly onProgress?: (phase: string, share: number) => void
+  readonly onStep?: ((step: SweepStep) => void) | undefined
+  /** Called while the sweep runs, with the share of the whole sweep that is done and what is being done. Optional. */
+  readonly onProgress?: OnProgress | undefined
 }
 
 /** What is taken where nothing is said. */
@@ -79,10 +79,8 @@ const CHECKS: OptionChecks<SweepOptions> = {
   seeds: whole(1, MOST_SEEDS),
   metric: choice(['euclidean', 'cosine']),
   keep: flag,
-  device: deviceChoice,
-  signal: abortSignal,
+  ...WORK_CHECKS,
   onStep: callback,
-  onProgress: callback,
 }
 
 /** What a method makes of them is checked where the method is known. */
@@ -97,8 +95,10 @@ const RANGE_CHECKS: OptionChecks<SweepRange> = {
 }
 
 /** The options with their defaults, and the numbers of clusters in rising order. */
-export type ReadSweepOptions = Omit<SweepOptions, 'k'> &
-  Required<Pick<SweepOptions, 'method' | 'seed' | 'seeds' | 'metric' | 'keep'>> & { readonly counts: readonly number[] }
+export type ReadSweepOptions = Omit<Given<SweepOptions>, 'k'> &
+  Required<Pick<Given<SweepOptions>, 'method' | 'seed' | 'seeds' | 'metric' | 'keep'>> & {
+    readonly counts: readonly number[]
+  }
 
 export function readSweepOptions(options: unknown): ReadSweepOptions {
   const { k, ...given } = optionsOf<SweepOptions>('sweep', options, CHECKS, ['k'])

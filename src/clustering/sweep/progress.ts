@@ -59,8 +59,8 @@ export class SweepProgress {
     // Shares never fall, whatever is reported late.
     this.#done = Math.max(this.#done, Math.min(1, share))
     onProgress?.(
-      `${k.toLocaleString('en')} ${k === 1 ? 'cluster' : 'clusters'} (${step + 1} of ${counts.length})`,
       this.#done,
+      `${k.toLocaleString('en')} ${k === 1 ? 'cluster' : 'clusters'} (${step + 1} of ${counts.length})`,
     )
   }
 }

@@ -281,6 +281,10 @@ class CpuDevice implements Device {
     }
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -326,7 +326,7 @@ class WebGpuDevice implements Device, GpuTarget {
     if (this.#recorder.isEmpty) return
     this.#timer ??= setTimeout(() => this.#submit(), 0)
   }
-
+  [Symbol.asyncDispose] = (): Promise<void> => this.close()
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -1,6 +1,7 @@
 /** A weight is so many rows at one place, none is no row; and what has no weight still has a label. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
+  type AnyClusterOptions,
   type ClusterModel,
   type ClusterOptions,
   cluster,
@@ -82,8 +83,8 @@ describe('weights', () => {
     async ({ options }) => {
       const vectors = cloud(3, 180)
       const weights = Array.from({ length: 180 }, (_, i) => (i % 4 === 3 ? 0 : 1))
-      const { refine: _, ...unrefined } = options
-      const asked = { ...unrefined, device }
+      const { refine: _, ...unrefined } = options as AnyClusterOptions
+      const asked = { ...unrefined, device } as ClusterOptions
       const weighted = await cluster(vectors, { ...asked, weights })
       const without = await cluster(rowsOf(vectors, repeated(weights)), asked)
       expect(weighted.centers.data).toEqual(without.centers.data)

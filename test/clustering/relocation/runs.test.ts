@@ -1,6 +1,7 @@
 /** Runs that relocate clusters: they leave bad starts, and keep every promise of a run. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
+  type AnyClusterOptions,
   adjustedRandIndex,
   type Blobs,
   blobs,
@@ -22,7 +23,7 @@ import { CLUSTERING_DEVICES } from '../devices.ts'
 const NAMES = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)
 const K = 8
 /** Fewer trees than usual, for fewer rounds. */
-const fewTrees = (method: MethodName): ClusterOptions =>
+const fewTrees = (method: MethodName): AnyClusterOptions =>
   method === 'closures' || method === 'closures-sharp' ? { trees: 3, leafSize: 16 } : {}
 
 function separated(rows = 400, cols = 6, clusters = K, seed = 2): Blobs {
@@ -61,7 +62,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     test.each(NAMES)('%s finds separated blobs from centres that all lie in one', async (method) => {
       const given = separated()
       for (const more of [{}, { weights: Float32Array.from(given.labels, (_, i) => i % 4) }]) {
-        const asked: ClusterOptions = { k: K, method, ...fewTrees(method), start: badStart(given), ...more, device }
+        const asked = { k: K, method, ...fewTrees(method), start: badStart(given), ...more, device } as ClusterOptions
         const model = await cluster(given.vectors, { ...asked, relocate: true })
         expect(adjustedRandIndex(model.labels, given.labels)).toBe(1)
         expect(relocations(model)).toBeGreaterThan(0)

@@ -18,6 +18,13 @@ export interface CommonOptions extends WorkOptions {
    */
   readonly k?: number | 'auto' | undefined
   /**
+   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes no
+   * noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose rounds
+   * do not cost more with more clusters. It goes by the speed of the device, `info.speed`, so another device may choose
+   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method.
+   */
+  readonly method?: 'auto' | MethodName | undefined
+  /**
    * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (greedy k-means++, on a sample of
    * at least 16,384 points and 20 for each cluster), `parallel` (k-means||, the same idea in few passes over all points),
    * `tree` (cells of a partition tree), `sample` (a clustering of a sample by the same method: up to 64 points for each
@@ -91,16 +98,6 @@ export interface CommonOptions extends WorkOptions {
   readonly resume?: ClusterModel | undefined
 }
 
-interface Automatic {
-  /**
-   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes no
-   * noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose rounds
-   * do not cost more with more clusters. It goes by the speed of the device, `info.speed`, so another device may choose
-   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method.
-   */
-  readonly method?: 'auto' | undefined
-}
-
 /** A method with the options it takes. */
 type OfMethod<Method extends MethodName> = { readonly method: Method } & Pick<MethodOptions, OptionOfMethod[Method]>
 
@@ -108,13 +105,11 @@ type OfMethod<Method extends MethodName> = { readonly method: Method } & Pick<Me
  * What can be asked of a clustering: {@link CommonOptions}, the number of clusters, where to start from, and the options of
  * the method, see {@link MethodOptions}. Options of another method do not compile, and are refused.
  */
-export type ClusterOptions = CommonOptions & (Automatic | { [Method in MethodName]: OfMethod<Method> }[MethodName])
+export type ClusterOptions = CommonOptions &
+  ({ readonly method?: 'auto' | undefined } | { [Method in MethodName]: OfMethod<Method> }[MethodName])
 
 /** The same without the tie between a method and its options, for programs that choose a method while they run. */
-export interface AnyClusterOptions extends CommonOptions, MethodOptions {
-  /** As in {@link ClusterOptions}. */
-  readonly method?: 'auto' | MethodName | undefined
-}
+export interface AnyClusterOptions extends CommonOptions, MethodOptions {}
 
 /** Where centres begin: by name, by a number of points (egm, agm), or given. */
 export type StartChoice = StartName | 'all' | number | Matrix | WideMatrix | readonly Vector[]

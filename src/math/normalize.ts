@@ -10,7 +10,7 @@ import { type Matrix, matrix, toMatrix, type Vector } from '../core/matrix.ts'
  * ```ts
  * import { normalize } from 'centroidal'
  *
- * normalize([[3, 4], [0, 2]]).data // => [0.6, 0.8, 0, 1]
+ * normalize([[0, 2], [-3, 0]]).data // => [0, 1, -1, 0]
  * ```
  */
 export function normalize(vectors: Matrix | readonly Vector[]): Matrix<Float32Array> {

@@ -55,7 +55,7 @@ test.each(methodOptions)('the default of $name for $method is stated', ({ method
 })
 
 test.each(Object.entries(door.CLUSTER_DEFAULTS))('the default of %s is stated: %s', (name, value) => {
-  const text = option('ClusterOptions', name).replaceAll(/\s+/g, ' ')
+  const text = option('CommonOptions', name).replaceAll(/\s+/g, ' ')
   const said = value === Number.POSITIVE_INFINITY ? 'no limit' : String(value)
   expect(text.slice(text.indexOf('efault') - 30)).toContain(said)
 })

@@ -6,12 +6,14 @@
  *     starts                  [--seeds 20] [--restart-seeds 5] [--methods auto,lloyd,closures,closures-sharp] [--rows 20000]
  *     count                   [--cases 100]
  *     bic                     [--ks 10,20,50,100,200,500,1000] [--bic-rows 20000] [--peer-seconds 300]
+ *     cost                    [--cost-rows 0] [--before ../older]
  *
  * Each part is a section with tables of its own, kept as bench/results/defaults-<part>.json:
  * - starts: how good the clusters are that methods end with, against KMeans.
  * - count: whether agm and egm find the number of modes of separated mixtures.
  * - bic: the BIC of the mixtures that agm and egm find on real vectors, against gmm and GaussianMixture over k.
- * - cost: time and memory of agm against rakm, on all rows of --data; left out without --data.
+ * - cost: time and memory of agm against rakm, on all rows of --data; left out without --data; with the figures of
+ *   an older build beside them (--before; see defaults/cost.ts).
  * - sweep: time of a sweep against its largest clustering, and its distortions against clusterings of their own; on
  *   --data, or else on made blobs and digits.
  *
@@ -54,6 +56,8 @@ const { values: flags } = parseArgs({
     ks: { type: 'string', default: '10,20,50,100,200,500,1000' },
     'bic-rows': { type: 'string', default: '20000' },
     'peer-seconds': { type: 'string', default: '300' },
+    'cost-rows': { type: 'string', default: '0' },
+    before: { type: 'string' },
     device: { type: 'string', default: 'cpu' },
   },
 })
@@ -85,6 +89,8 @@ const setting: Setting = {
   bicRows: Number(flags['bic-rows']),
   ks: flags.ks.split(',').map(Number),
   peerSeconds: Number(flags['peer-seconds']),
+  costRows: Number(flags['cost-rows']),
+  before: flags.before,
 }
 try {
   for (const part of parts) {

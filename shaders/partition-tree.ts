@@ -69,12 +69,21 @@ fn main(${threadBuiltins}) {
   let mean = node * 2u * quads;
   let sum = mean + quads;
   let direction = node * quads;
-  let first = sampled(begin, size, mix(params.seed, node, 77u) % count);
   for (var t = 0u; t < quads; t++) {
     var total = vec4f();
     for (var s = 0u; s < count; s++) { total += xPart(sampled(begin, size, s), t, quads); }
     notes[mean + t] = total / f32(count);
-    directions[direction + t] = xPart(first, t, quads) - notes[mean + t];
+  }
+  // Any sampled point off the mean begins; which one is drawn makes trees differ.
+  let drawn = mix(params.seed, node, 77u);
+  for (var tried = 0u; tried < count; tried++) {
+    let first = sampled(begin, size, (drawn % count + tried) % count);
+    var off = false;
+    for (var t = 0u; t < quads; t++) {
+      directions[direction + t] = xPart(first, t, quads) - notes[mean + t];
+      off = off || any(directions[direction + t] != vec4f());
+    }
+    if (off) { break; }
   }
   for (var step = 0u; step < params.steps; step++) {
     for (var t = 0u; t < quads; t++) { notes[sum + t] = vec4f(); }

@@ -1,20 +1,32 @@
 /**
- * Time and device memory of agm on all rows of a file, against rakm, which measures as many distances per round as agm
+ * Time and device memory of agm on the rows of a file, against rakm, which measures as many distances per round as agm
  * of the paper does: agm by default until it ends, agm as in the paper for ten rounds, and rakm with as many clusters as
  * that found, for as many rounds.
  *
- * Where a run was kept before, in bench/results/defaults-cost.json, its figures for the same file are printed beside the
- * new ones. They were taken at another time, perhaps on a machine with more to do: processor seconds and the ratio to
- * rakm say more than seconds then.
+ * With --before the same is done with the library of another folder, which holds a build of an older commit, in turn with
+ * this one and in the same process:
+ *
+ *   git worktree add ../older 37a37e5 && (cd ../older && npm ci && npm run build)
+ *   npm run bench -- defaults --parts cost --data descriptors.bvecs --before ../older
+ *
+ * (37a37e5 is the last commit in which agm was that of the paper alone.) What both ran is compared; an older agm has no other
+ * form.
  *
  * Every run has a device of its own, so that none inherits scratch memory; compiling is done before the run. The first
- * round is counted without the choice of centres or components to begin with.
+ * round is counted without the choice of centres or components to begin with. A vector operation is one distance between
+ * vectors, of nodes of the tree over the centres too.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { type ClusterOptions, cluster, type Matrix, matrix, openDevice, readVectors } from '../../src/index.ts'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import * as library from '../../src/index.ts'
+import { type ClusterOptions, type Matrix, matrix, readVectors } from '../../src/index.ts'
 import { watchAllocations } from '../sharp/memory.ts'
 import { type Cell, printTable } from '../table.ts'
-import { mean, type Setting } from './setting.ts'
+import { randomRows } from './sets.ts'
+import type { Setting } from './setting.ts'
+
+/** This library, or that of an older build. */
+type Library = Pick<typeof library, 'METHODS' | 'cluster' | 'openDevice'>
 
 interface Cost {
   readonly name: string
@@ -28,6 +40,8 @@ interface Cost {
   /** Processor seconds of the first round, with the choice of centres to begin with, and the mean of the others. */
   readonly firstProcessor: number
   readonly otherProcessor: number | undefined
+  /** Distances measured for each vector, in all rounds. */
+  readonly operations: number
   /** The most bytes allocated on the device at a time, vectors included. */
   readonly deviceBytes: number
 }
@@ -37,15 +51,24 @@ const ROUNDS = 10
 const MEMORY = 50
 /** A point of agm measures those it remembers and twice as many newly found ones. */
 const CHECKS = 3 * MEMORY
-const KEPT = 'bench/results/defaults-cost.json'
 /** Vectors of the run that compiles. */
 const WARM = 1000
 
 export async function measureCost(setting: Setting): Promise<object> {
   if (setting.data === undefined) throw new Error('The section cost needs vectors: --data descriptors.bvecs')
-  const vectors = await readVectors(setting.data)
-  const byDefault = await run(setting, vectors, 'agm, default', { method: 'agm' })
-  const paper = await run(setting, vectors, 'agm, paper', {
+  const all = await readVectors(setting.data)
+  const vectors = setting.costRows === 0 ? all : randomRows(all, setting.costRows, setting.firstSeed)
+  const older = setting.before === undefined ? undefined : await olderLibrary(setting.before)
+  const runs: Cost[] = []
+  const before: Cost[] = []
+  const both = async (name: string, options: ClusterOptions): Promise<Cost> => {
+    if (older !== undefined) before.push(await run(older, setting, vectors, name, knownTo(older, options)))
+    const own = await run(library, setting, vectors, name, options)
+    runs.push(own)
+    return own
+  }
+  runs.push(await run(library, setting, vectors, 'agm, default', { method: 'agm' }))
+  const paper = await both('agm, paper', {
     method: 'agm',
     criterion: 'overlap',
     start: 'all',
@@ -53,7 +76,7 @@ export async function measureCost(setting: Setting): Promise<object> {
     iterations: ROUNDS,
     tolerance: 0,
   })
-  const rakm = await run(setting, vectors, 'rakm', {
+  await both('rakm', {
     method: 'rakm',
     k: paper.clusters,
     checks: CHECKS,
@@ -62,59 +85,55 @@ export async function measureCost(setting: Setting): Promise<object> {
     iterations: ROUNDS,
     tolerance: 0,
   })
-  const runs = [byDefault, paper, rakm]
   const { rows, cols } = vectors
   printTable(
     `Cost on ${rows.toLocaleString('en')} x ${cols}, ${setting.device.info.kind}, ${setting.threads} threads`,
-    runs.map((cost) => row(cost, rakm)),
+    runs.map((cost) => row(cost, runs[runs.length - 1])),
   )
-  const before = keptBefore(rows, cols)
-  if (before !== undefined) {
-    printTable(`Before (commit ${before.machine.commit}) and now`, comparison(before.runs, runs))
-  }
-  return {
-    data: { rows, cols },
-    seed: setting.firstSeed,
-    runs,
-    ...(before && { before: { commit: before.machine.commit, date: before.date, runs: before.runs } }),
-  }
+  if (before.length > 0) printTable(`Before (${setting.before}) and now`, comparison(before, runs))
+  return { data: { rows, cols }, seed: setting.firstSeed, runs, ...(before.length > 0 && { before }) }
 }
 
-interface Kept {
-  readonly date: string
-  readonly machine: { readonly commit: string }
-  readonly data: { readonly rows: number; readonly cols: number }
-  readonly runs: readonly Cost[]
+async function olderLibrary(folder: string): Promise<Library> {
+  return (await import(pathToFileURL(resolve(folder, 'dist/index.js')).href)) as Library
 }
 
-/** The results kept last, if they are of as many vectors. */
-function keptBefore(rows: number, cols: number): Kept | undefined {
-  if (!existsSync(KEPT)) return undefined
-  const kept = JSON.parse(readFileSync(KEPT, 'utf8')) as Kept
-  return kept.data.rows === rows && kept.data.cols === cols ? kept : undefined
+/** Builds that have no criteria of agm do not relocate clusters either. */
+function knownTo({ METHODS }: Library, options: ClusterOptions & { criterion?: unknown }): ClusterOptions {
+  if (METHODS.agm.options.some(({ name }) => name === 'criterion')) return options
+  const { criterion, relocate, ...known } = options
+  return known
 }
 
 function comparison(before: readonly Cost[], now: readonly Cost[]): Record<string, Cell>[] {
   const last = (runs: readonly Cost[]): Cost => runs[runs.length - 1]
-  const rows = (name: string, of: (cost: Cost, rakm: Cost) => Cell): Record<string, Cell>[] =>
-    now.flatMap((cost) => {
-      const old = before.find(({ name }) => name === cost.name)
-      if (old === undefined) return []
-      return [{ method: cost.name, figure: name, before: of(old, last(before)), now: of(cost, last(now)) }]
+  const figures: Record<string, (cost: Cost, rakm: Cost) => number> = {
+    'vector operations for each vector': ({ operations }) => operations,
+    seconds: ({ seconds }) => seconds,
+    'processor seconds': processor,
+    'first round, processor seconds': ({ firstProcessor }) => firstProcessor,
+    'other rounds, mean, processor seconds': ({ otherProcessor = 0 }) => otherProcessor,
+    'first round / other rounds': ({ firstProcessor, otherProcessor = 1 }) => firstProcessor / otherProcessor,
+    'processor seconds / rakm': (cost, rakm) => processor(cost) / processor(rakm),
+    'device, MB': ({ deviceBytes }) => Math.round(deviceBytes / 2 ** 20),
+    'memory / rakm': ({ deviceBytes }, rakm) => deviceBytes / rakm.deviceBytes,
+  }
+  return before.flatMap((old) => {
+    const cost = now.find(({ name }) => name === old.name) as Cost
+    return Object.entries(figures).map(([figure, of]) => {
+      const [then, here] = [of(old, last(before)), of(cost, last(now))]
+      return { method: cost.name, figure, before: then, now: here, 'now / before': here / then }
     })
-  return [
-    ...rows('first round, seconds', ({ firstRound }) => firstRound),
-    ...rows('other rounds, mean, seconds', ({ otherRounds }) => otherRounds ?? '-'),
-    ...rows('first round / other rounds of rakm', ({ firstRound }, rakm) => firstRound / (rakm.otherRounds ?? 1)),
-    ...rows('other rounds / those of rakm', ({ otherRounds = 0 }, rakm) => otherRounds / (rakm.otherRounds ?? 1)),
-    ...rows('first round, processor seconds', ({ firstProcessor }) => firstProcessor),
-    ...rows('other rounds, mean, processor seconds', ({ otherProcessor }) => otherProcessor ?? '-'),
-    ...rows('device, MB', ({ deviceBytes }) => Math.round(deviceBytes / 2 ** 20)),
-    ...rows('memory / rakm', ({ deviceBytes }, rakm) => deviceBytes / rakm.deviceBytes),
-  ]
+  })
+}
+
+/** Of all rounds, and of the choice of centres to begin with. */
+function processor({ firstProcessor, otherProcessor = 0, rounds }: Cost): number {
+  return firstProcessor + (rounds - 1) * otherProcessor
 }
 
 async function run(
+  { cluster, openDevice }: Library,
   { device: { info }, threads, firstSeed }: Setting,
   vectors: Matrix,
   name: string,
@@ -122,7 +141,7 @@ async function run(
 ): Promise<Cost> {
   const device = await openDevice({ kind: info.kind, threads })
   try {
-    await warmUp(vectors, { ...options, device })
+    await warmUp(cluster, vectors, { ...options, device })
     const peak = watchAllocations(device)
     const began = performance.now()
     const processor: number[] = [processorSeconds()]
@@ -145,6 +164,7 @@ async function run(
       otherRounds: others > 0 ? (last - first) / others : undefined,
       firstProcessor: processor[1] - processor[0],
       otherProcessor: others > 0 ? (processor[others + 1] - processor[1]) / others : undefined,
+      operations: iterations.reduce((sum, { candidates }) => sum + candidates, 0),
       deviceBytes: peak(),
     }
   } finally {
@@ -159,7 +179,11 @@ function processorSeconds(): number {
 }
 
 /** Two rounds on a few of the vectors, so that all kernels are compiled. */
-async function warmUp({ data, rows, cols }: Matrix, options: ClusterOptions): Promise<void> {
+async function warmUp(
+  cluster: Library['cluster'],
+  { data, rows, cols }: Matrix,
+  options: ClusterOptions,
+): Promise<void> {
   const count = Math.min(rows, WARM)
   const few = matrix(data.slice(0, count * cols), count, cols)
   const k = options.k === undefined ? {} : { k: Math.max(1, Math.floor(count / 10)) }
@@ -167,11 +191,12 @@ async function warmUp({ data, rows, cols }: Matrix, options: ClusterOptions): Pr
 }
 
 function row(cost: Cost, rakm: Cost): Record<string, Cell> {
-  const round = (of: Cost): number => mean([of.firstRound, ...Array(of.rounds - 1).fill(of.otherRounds)])
+  const round = (of: Cost): number => processor(of) / of.rounds
   return {
     method: cost.name,
     clusters: cost.clusters,
     rounds: cost.rounds,
+    'vector operations': cost.operations,
     seconds: cost.seconds,
     start: cost.startSeconds,
     'first round': cost.firstRound,
@@ -180,7 +205,7 @@ function row(cost: Cost, rakm: Cost): Record<string, Cell> {
     'other rounds, processor': cost.otherProcessor ?? '-',
     'device, MB': Math.round(cost.deviceBytes / 2 ** 20),
     'seconds / rakm': cost.seconds / rakm.seconds,
-    'round / rakm': round(cost) / round(rakm),
+    'processor seconds of a round / rakm': round(cost) / round(rakm),
     'memory / rakm': cost.deviceBytes / rakm.deviceBytes,
   }
 }

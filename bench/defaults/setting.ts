@@ -23,6 +23,9 @@ export interface Setting {
   readonly bicRows: number
   readonly ks: readonly number[]
   readonly peerSeconds: number
+  /** What `cost` takes: rows of the file (0: all), and the folder of an older build to compare with. */
+  readonly costRows: number
+  readonly before: string | undefined
 }
 
 /** Prints its tables and returns what is to be kept of them. */

@@ -1,6 +1,7 @@
 /** The two ways in: `cluster` for the result, `clusterSteps` for the same loop step by step. */
 import { CentroidalError } from '../core/errors.ts'
 import { isMatrix, requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { finished } from '../core/rounds.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import type { ClusterModel } from '../models/model.ts'
 import { acquireDevices } from '../vectors/device-choice.ts'
@@ -33,11 +34,7 @@ import { requireWidths } from './width-limits.ts'
  * ```
  */
 export async function cluster(vectors: VectorInput, options: ClusterOptions): Promise<ClusterModel> {
-  const steps = clusterSteps(vectors, options)
-  for (;;) {
-    const step = await steps.next()
-    if (step.done) return step.value
-  }
+  return finished(clusterSteps(vectors, options))
 }
 
 /**

@@ -116,7 +116,7 @@ async function round(
       await updateFromLabels(crew)
       snapshots.putBack()
     }
-    if (update.ahead || update.drive) snapshots.take()
+    if ((update.ahead || update.drive) && !update.centersWait) snapshots.take()
     if (update.ahead) {
       await update.ahead(state, candidates, iteration)
       await team.shareCenters()

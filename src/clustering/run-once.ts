@@ -1,6 +1,7 @@
 /** One start, run to its end: the rounds of the loop, with what the caller asked to be told and to be kept of them. */
 import { badOption } from '../core/errors.ts'
 import { isMatrix, type Matrix } from '../core/matrix.ts'
+import { finished } from '../core/rounds.ts'
 import { stream } from '../core/streams.ts'
 import type { Mixture } from '../models/mixture.ts'
 import type { ClusterModel } from '../models/model.ts'
@@ -290,11 +291,7 @@ async function clusterSample(
     roundingError: 0,
     iterations: again ? ROUNDS_AFTER_SAMPLE : Math.max(resolved.iterations, ROUNDS_OF_SAMPLE),
   }
-  const steps = runOnce(points, run, told, { restart, from: undefined, best: undefined }, began)
-  for (;;) {
-    const step = await steps.next()
-    if (step.done) return step.value
-  }
+  return finished(runOnce(points, run, told, { restart, from: undefined, best: undefined }, began))
 }
 
 function givenCenters(start: Matrix, frame: Frame): Float32Array {

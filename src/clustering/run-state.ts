@@ -66,6 +66,8 @@ export interface TreeUse {
   grown: number
   /** Rounds that looked at some of all trees, in all runs. */
   rounds: number
+  /** Most clusters of any of the runs: the size of leaves suits that number. */
+  readonly clusters: number
 }
 
 /** Several centres for each row: NO_LABEL where there are fewer; the distances are squared. */
@@ -152,6 +154,8 @@ export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
   save?(state: RunState, others: readonly Update[]): ResumeArrays | Promise<ResumeArrays>
   /** On the leading device, before the points choose: centres move ahead of that. When the round is stopped they are put back. */
   ahead?(state: RunState, source: CandidateSource, iteration: number): Promise<void>
+  /** True where centres change in `finish` alone, although there is an `ahead` or a `drive`: no copy of them is kept then. */
+  readonly centersWait?: boolean
   /** On every device, before its points choose. */
   begin?(state: RunState, source: CandidateSource, iteration: number): Promise<void>
   /** On the leading device, where points begin with labels: centres become what they are then. Default: `take`, then `finish`. */

@@ -10,7 +10,7 @@ import { assignLeaves, createAssignLeavesWorkspace, prepareLeafCenters } from '.
 import { assignLists, NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ClusterModel, SampleFacts } from '../models/model.ts'
 import { growTree } from '../trees/partition-tree.ts'
-import { RowSet } from '../vectors/distinct.ts'
+import { DistinctRows } from '../vectors/distinct.ts'
 import type { Frame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { type RunState, writeCenters } from './run-state.ts'
@@ -81,7 +81,7 @@ export async function sampleStart(
   const partBytes = device.info.limits.bindingBytes
   const store = await PointStore.open(device, source, { frame, weights: sampled, partBytes, resident: true })
   try {
-    if (!(await hasDistinct(store, k))) return undefined
+    if (!(await new DistinctRows(store.source, store.frame).atLeast(k))) return undefined
     const model = await run({ points: store, weights: sampled })
     if (model === undefined) return undefined
     const sample = { rows: indices.length, rounds: model.facts.iterations.length }
@@ -107,12 +107,6 @@ function sampleSize({ points, k }: RunState, again: boolean): number {
 function roomFor({ device, points }: RunState): number {
   const rowBytes = points.stride * (points.frame.type === 'u8' ? 1 : 4)
   return Math.floor(Math.min(MOST_BYTES, device.info.limits.bindingBytes) / rowBytes)
-}
-
-async function hasDistinct({ source, frame, rows }: PointStore, k: number): Promise<boolean> {
-  const seen = new RowSet(frame)
-  for (let row = 0; row < rows && seen.size < k; row++) await seen.addFrom(source, row)
-  return seen.size >= k
 }
 
 interface Clustered {

@@ -7,6 +7,7 @@
  */
 import { badArgument, CentroidalError, show } from '../core/errors.ts'
 import { requireRows, toSource, type VectorInput, type VectorSource } from '../core/matrix.ts'
+import { finished } from '../core/rounds.ts'
 import type { Device } from '../device/contract.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import { adjustedRandIndex } from '../metrics/partition.ts'
@@ -51,11 +52,7 @@ import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
  * ```
  */
 export async function sweep(vectors: VectorInput, options: SweepOptions): Promise<SweepResult> {
-  const steps = sweepSteps(vectors, options)
-  for (;;) {
-    const step = await steps.next()
-    if (step.done) return step.value
-  }
+  return finished(sweepSteps(vectors, options))
 }
 
 /**

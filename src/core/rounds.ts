@@ -23,6 +23,14 @@ export interface Rounds<R> {
   readonly timeIsUp?: () => boolean
 }
 
+/** Goes through all steps; gives what comes after the last. */
+export async function finished<T>(steps: AsyncGenerator<unknown, T>): Promise<T> {
+  for (;;) {
+    const step = await steps.next()
+    if (step.done) return step.value
+  }
+}
+
 export async function* repeatRounds<R extends object>(rounds: Rounds<R>): AsyncGenerator<R, StopReason> {
   for (let iteration = rounds.first; iteration <= rounds.iterations; iteration++) {
     const result = await rounds.run(iteration)

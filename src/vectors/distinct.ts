@@ -71,6 +71,25 @@ export class RowSet {
   }
 }
 
+/** How many different rows a source has, as far as anyone asks: no more rows are read than that takes. */
+export class DistinctRows {
+  readonly #source: VectorSource
+  readonly #seen: RowSet
+  #read = 0
+
+  constructor(source: VectorSource, frame: Frame) {
+    this.#source = source
+    this.#seen = new RowSet(frame)
+  }
+
+  async atLeast(count: number): Promise<boolean> {
+    while (this.#seen.size < count && this.#read < this.#source.rows) {
+      await this.#seen.addFrom(this.#source, this.#read++)
+    }
+    return this.#seen.size >= count
+  }
+}
+
 function hash(row: VectorData): number {
   let a = 0x811c9dc5
   let b = 0x9e3779b9

@@ -56,7 +56,7 @@ describe('growing the nodes of a tree', () => {
             expect(rising || falling).toBe(true)
           }
         }),
-        { numRuns: opened.runs, seed: 3 },
+        { numRuns: opened.runs },
       )
     })
 
@@ -72,6 +72,21 @@ describe('growing the nodes of a tree', () => {
       const along = Array.from(members, (point) => data[point * cols + 7])
       const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
       expect(Math.abs(mean(along.slice(0, 100)) - mean(along.slice(100)))).toBeGreaterThan(70)
+    })
+
+    test('a sampled point at the mean of its node is no first direction', async () => {
+      // The mean of each node is one of its points, exactly. Their order is not that of their numbers.
+      const values = [3, 1, 2, 0, 4]
+      const data = Float32Array.from({ length: 40 * values.length }, (_, i) => values[i % values.length])
+      const nodes = Array.from({ length: 40 }, (_, i) => [5 * i, 5 * i + 5, 5 * i + 2] as const)
+      const members = await grow(opened, data, 1, nodes)
+      for (const [from, , split] of nodes) {
+        const left = Array.from(members.subarray(from, split), (point) => data[point]).sort()
+        expect([
+          [0, 1],
+          [3, 4],
+        ]).toContainEqual(left)
+      }
     })
 
     test.each([1, 2, 17, 255, 256, 257, 511, 513, 2049])('a node of %i points is split at any rank', async (n) => {

@@ -48,10 +48,10 @@ const LEAF_SIZE = 16
 const LEAF_SIZE_OF_LARGE = 32
 const LARGE_CLUSTER = 256
 
-function leafSizeFor({ settings, points, k }: RunState): number {
+function leafSizeFor({ settings, points, k, treeUse }: RunState): number {
   const asked = settings.leafSize as number
   if (asked > 0) return asked
-  return points.rows >= LARGE_CLUSTER * k ? LEAF_SIZE_OF_LARGE : LEAF_SIZE
+  return points.rows >= LARGE_CLUSTER * (treeUse?.clusters ?? k) ? LEAF_SIZE_OF_LARGE : LEAF_SIZE
 }
 
 class ClosureSource implements CandidateSource {
@@ -83,7 +83,7 @@ class ClosureSource implements CandidateSource {
     this.#growth = settings.growth as number
     const isStatic = settings.neighborhoods === 'static'
     this.#visits = isStatic ? this.#most : Math.min(this.#most, settings.visits as number)
-    this.#use = state.treeUse ?? { grown: 0, rounds: 0 }
+    this.#use = state.treeUse ?? { grown: 0, rounds: 0, clusters: state.k }
     const grown = Math.min(this.#most, this.#use.grown)
     this.#wanted = isStatic ? this.#most : Math.max(1, grown)
     this.#shared = grown > 0

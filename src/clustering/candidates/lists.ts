@@ -5,7 +5,8 @@
  *
  * Where there are so few centres that measuring all of them costs less than the search, the nearest are listed, as many
  * as a point remembers; and so in rounds in which points remember nothing. With the criterion `overlap` that is left out:
- * it depends on what the search misses.
+ * it depends on what the search misses. Where all points are components to begin with, what was found for the components is
+ * what the points of the first round look at: they are not searched for twice.
  */
 import { streamSeed } from '../../core/streams.ts'
 import type { DeviceBuffer } from '../../device/contract.ts'
@@ -42,6 +43,14 @@ const MOST_MEASURED = 8192
 /** Centres whose lists are made at a time: lists of all of them would take more memory than anything else. */
 const CENTERS_AT_A_TIME = 8192
 
+/** What a search found for every centre, where these are the points: what the search of the points would find. */
+interface FoundForPoints {
+  readonly round: number
+  readonly lists: Uint32Array
+  readonly distances: Float32Array
+  readonly looked: Float32Array
+}
+
 class CenterListSearch implements CandidateSource {
   readonly #width: number
   /** Centres listed where all are measured, and up to how many there may be then. */
@@ -60,6 +69,7 @@ class CenterListSearch implements CandidateSource {
   #leaves = new Uint32Array(0)
   /** The round and the number of centres the tree is good for. */
   #builtFor = { round: -1, k: 0 }
+  #foundForPoints: FoundForPoints | undefined
 
   constructor({ device, scope, points, settings, room }: RunState) {
     const { index, trees, branching } = settings as unknown as IndexSettings
@@ -97,6 +107,9 @@ class CenterListSearch implements CandidateSource {
     const onProgress = (share: number): void => reportShare(state, part, 0.5 * share)
     const exact = this.#exactUpTo > 0 && state.k <= (forgotten ? MOST_MEASURED : this.#exactUpTo)
     if (exact) return this.#measureAll(state, vectors, onProgress)
+    const found = this.#foundForPoints
+    if (found?.round === round) return this.#copyFound(state, part, found)
+    this.#foundForPoints = undefined
     await this.#treeFor(state, round)
     return this.#search(state, vectors, await this.#orderOf(state, part), onProgress)
   }
@@ -108,6 +121,7 @@ class CenterListSearch implements CandidateSource {
     const [host, width, { cols }] = [await readCenters(state), this.#width, this.#gathered]
     const lists = new Uint32Array(k * width)
     const distances = new Float32Array(k * width)
+    const lookedAt = new Float32Array(k)
     const block = new Float32Array(this.#gathered.rows * cols)
     let looked = 0
     for (let first = 0; first < k; first += this.#gathered.rows) {
@@ -120,13 +134,25 @@ class CenterListSearch implements CandidateSource {
       const bytes = here.length * width * 4
       const near = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
       const gaps = new Float32Array(await device.read({ buffer: found.distances, offset: 0, bytes }))
+      const costs = await this.#lookedByRow(state, here.length)
       here.forEach((center, at) => {
         lists.set(near.subarray(at * width, (at + 1) * width), center * width)
         distances.set(gaps.subarray(at * width, (at + 1) * width), center * width)
+        lookedAt[center] = costs[at]
       })
       looked += found.looked
     }
+    const samePoints = await centersArePoints(state, host)
+    this.#foundForPoints = samePoints ? { round: round + 1, lists, distances, looked: lookedAt } : undefined
     return { lists, distances, width, looked }
+  }
+
+  /** The rows of a part. */
+  #copyFound({ device }: RunState, { first, count }: PointPart, found: FoundForPoints): CenterLists {
+    const [lists, distances, width] = [this.#lists, this.#distances, this.#width]
+    device.write(lists, found.lists.subarray(first * width, (first + count) * width))
+    device.write(distances, found.distances.subarray(first * width, (first + count) * width))
+    return { lists, distances, width, looked: total(found.looked.subarray(first, first + count)) }
   }
 
   /** Only the CPU takes rows in an order, and only where points have centres, or are all centres themselves. */
@@ -179,8 +205,27 @@ class CenterListSearch implements CandidateSource {
     return this.#tree
   }
 
-  async #totalLooked({ device }: RunState, rows: number): Promise<number> {
-    const looked = new Float32Array(await device.read({ buffer: this.#looked, offset: 0, bytes: rows * 4 }))
-    return looked.reduce((sum, value) => sum + value, 0)
+  async #totalLooked(state: RunState, rows: number): Promise<number> {
+    return total(await this.#lookedByRow(state, rows))
   }
+
+  async #lookedByRow({ device }: RunState, rows: number): Promise<Float32Array> {
+    return new Float32Array(await device.read({ buffer: this.#looked, offset: 0, bytes: rows * 4 }))
+  }
+}
+
+function total(values: Float32Array): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}
+
+/** So it is in the first round of a run from all points. */
+async function centersArePoints({ points, k }: RunState, centers: Float32Array): Promise<boolean> {
+  if (k !== points.rows) return false
+  for (let first = 0; first < k; first += CENTERS_AT_A_TIME) {
+    const end = Math.min(k, first + CENTERS_AT_A_TIME)
+    const rows = await points.read(first, end)
+    const from = first * points.cols
+    for (let i = 0; i < rows.length; i++) if (rows[i] !== centers[from + i]) return false
+  }
+  return true
 }

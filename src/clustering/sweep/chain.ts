@@ -77,11 +77,11 @@ export class Chain {
   readonly #seed: number
   /** The points that the last clustering is one of, and trees over them. */
   #points: PointStore | undefined
-  #treeUse: TreeUse = { grown: 0, rounds: 0 }
+  #treeUse: TreeUse
   #last: Clustering | undefined
   /** The points among which the last clustering was looked for, and trees over them. */
   #guide: PointStore | undefined
-  #guideTrees: TreeUse = { grown: 0, rounds: 0 }
+  #guideTrees: TreeUse
 
   /** `all` are the points of the sweep, `counts` the numbers of clusters, rising. */
   constructor(device: Device, all: PointStore, counts: readonly number[], seed: number) {
@@ -90,6 +90,12 @@ export class Chain {
     this.#device = device
     this.#all = all
     this.#seed = seed
+    this.#treeUse = this.#trees(0)
+    this.#guideTrees = this.#trees(0)
+  }
+
+  #trees(grown: number): TreeUse {
+    return { grown, rounds: 0, clusters: this.#largest }
   }
 
   /**
@@ -112,7 +118,7 @@ export class Chain {
 
   /** Trees over other points are of no use here, and labels are those of the nearest centres. */
   async #enter(points: PointStore, signal: AbortSignal | undefined): Promise<void> {
-    this.#treeUse = { grown: points === this.#all ? TREES : TREES_OF_SAMPLE, rounds: 0 }
+    this.#treeUse = this.#trees(points === this.#all ? TREES : TREES_OF_SAMPLE)
     this.#points = points
     if (this.#last === undefined) return
     const { centers } = this.#last
@@ -143,7 +149,7 @@ export class Chain {
     const run = points === this.#all ? asked : exactIfCheap(asked, points)
     if (this.#last === undefined) {
       // A run by itself ends when it has seen all trees, those of a chain as soon as they gain little.
-      this.#treeUse = { grown: 0, rounds: 0 }
+      this.#treeUse = this.#trees(0)
       return this.#run({ ...run, treeUse: this.#treeUse }, points, {}, control)
     }
     const all = points === this.#all
@@ -182,7 +188,7 @@ export class Chain {
     const run = exactIfCheap(asked, points)
     if (this.#guide !== points) {
       this.#guide = points
-      this.#guideTrees = { grown: TREES_OF_SAMPLE, rounds: 0 }
+      this.#guideTrees = this.#trees(TREES_OF_SAMPLE)
     }
     const rules = { tolerance: TOLERANCE_OF_GUIDE }
     if (this.#last === undefined) {

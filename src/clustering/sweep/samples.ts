@@ -4,7 +4,7 @@
  */
 import { createRandom } from '../../core/random.ts'
 import type { Device } from '../../device/contract.ts'
-import { RowSet } from '../../vectors/distinct.ts'
+import { DistinctRows } from '../../vectors/distinct.ts'
 import type { Frame } from '../../vectors/frame.ts'
 import { PointStore } from '../../vectors/points.ts'
 import { sampleByWeight, sampleSource } from '../sample.ts'
@@ -51,13 +51,11 @@ export interface Sample {
   readonly helps: boolean
 }
 
-/** A sample, and how many different rows were found among those looked at so far. */
 interface Drawn {
   readonly points: PointStore
   /** Undefined: all. */
   readonly rows: Uint32Array | undefined
-  readonly seen: RowSet
-  looked: number
+  readonly distinct: DistinctRows
 }
 
 export class Samples {
@@ -90,7 +88,7 @@ export class Samples {
     }
     const drawn = this.#drawn as Drawn
     // Of points that are mostly copies of few, a sample may hold too few different ones.
-    if (!(await hasDistinct(drawn, k))) return everything(this.#points)
+    if (!(await drawn.distinct.atLeast(k))) return everything(this.#points)
     const { points, rows } = drawn
     return { points, rows, space, helps: rows === undefined || LEAST_PER_CLUSTER * k <= size }
   }
@@ -99,25 +97,20 @@ export class Samples {
     const space = this.#space
     const { unit, type } = space.frame
     const frame: Frame = { shift: undefined, scale: 1, unit, type }
-    if (size === space.rows) return { points: space, rows: undefined, seen: new RowSet(frame), looked: 0 }
+    if (size === space.rows) {
+      return { points: space, rows: undefined, distinct: new DistinctRows(space.source, frame) }
+    }
     const random = createRandom(this.#seed).fork(STREAM + size)
     const rows = sampleByWeight(random, space.rows, undefined, size).indices as Uint32Array
     const source = await sampleSource(space, rows, signal)
     const points = await PointStore.open(this.#device, source, { frame })
-    return { points, rows, seen: new RowSet(frame), looked: 0 }
+    return { points, rows, distinct: new DistinctRows(points.source, frame) }
   }
 
   free(): void {
     if (this.#drawn?.rows) this.#drawn.points.free()
     this.#drawn = undefined
   }
-}
-
-/** Looks at no more rows than it takes. */
-async function hasDistinct(drawn: Drawn, k: number): Promise<boolean> {
-  const { points, seen } = drawn
-  while (seen.size < k && drawn.looked < points.rows) await seen.addFrom(points.source, drawn.looked++)
-  return seen.size >= k
 }
 
 /** All points in place of a sample. */

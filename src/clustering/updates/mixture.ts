@@ -71,6 +71,7 @@ interface News {
 }
 
 class MixtureUpdate implements Update {
+  readonly centersWait = true
   readonly #cols: number
   /** Pairs a point takes part in at a time. */
   readonly #width: number

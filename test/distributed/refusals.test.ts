@@ -291,10 +291,11 @@ describe.concurrent.each(LOST)('a $name', ({ start }) => {
   test(title, { timeout: 60_000 }, async () => {
     const lost = await start()
     const own = await openDevice({ kind: 'cpu', threads: 1 })
-    const worker = new TestWorker(lost.url, data.folder, 'lonely', LOCK, '--wait', '1')
+    const worker = new TestWorker(lost.url, data.folder, 'lonely', 1, '--wait', '1')
     try {
       await worker.says(/ready/)
-      const on = await connect(lost.url, { lock: LOCK, wait: 1 })
+      // Signs of life are given every second then.
+      const on = await connect(lost.url, { lock: 1, wait: 1, expire: 4 })
       let stopped: Promise<void> | undefined
       const running = cluster(source, {
         ...OPTIONS,

@@ -22,6 +22,8 @@ export function halveGroups(start: u32, end: u32, scratch: usize, args: HalveGro
   const asIntegers = isRoutedInIntegers(points)
   const partial = scratch + args.partialAt
   const plane = scratch + args.planeAt
+  // Rows of the next groups are asked for as well.
+  const all = load<u32>(args.offsets + ((<usize>end) << 2))
   let touched: u32 = 0
   for (let group = start; group < end; group++) {
     const from = load<u32>(args.offsets + ((<usize>group) << 2))
@@ -33,8 +35,8 @@ export function halveGroups(start: u32, end: u32, scratch: usize, args: HalveGro
     for (let piece = from; piece < to; piece += PIECE) {
       const last = min(to, piece + PIECE)
       touched += asIntegers
-        ? chooseByPlane(args, group, piece, last, to, plane, threshold)
-        : chooseByDistance(args, group, piece, last, to, first)
+        ? chooseByPlane(args, group, piece, last, all, plane, threshold)
+        : chooseByDistance(args, group, piece, last, all, first)
       memory.fill(partial, 0, 2 * width)
       if (asIntegers && !weights) sumBytes(args, piece, last, partial)
       else sumWeighted(args, piece, last, partial)
@@ -162,17 +164,16 @@ export function measureHalves(start: u32, end: u32, scratch: usize, args: Measur
   const stride = points.stride
   const width = (<usize>stride) << 2
   const order = args.order
+  const first = load<u32>(args.offsets + ((<usize>start) << 2))
+  // All groups together: their points follow one another.
+  const all = load<u32>(args.offsets + ((<usize>end) << 2))
   let touched: u32 = 0
-  for (let group = start; group < end; group++) {
-    const from = load<u32>(args.offsets + ((<usize>group) << 2))
-    const to = load<u32>(args.offsets + ((<usize>group) << 2), 4)
-    for (let at = from; at < to; at++) {
-      if (((at - from) & (AHEAD - 1)) === 0) touched += touchAhead(points, order, at, to)
-      const point = load<u32>(order + ((<usize>at) << 2))
-      const center = args.centers + <usize>load<u32>(args.labels + ((<usize>point) << 2)) * width
-      const distance = squaredDistance(points.at(point), points.kind, center, stride)
-      store<f32>(args.distances + ((<usize>point) << 2), distance)
-    }
+  for (let at = first; at < all; at++) {
+    if (((at - first) & (AHEAD - 1)) === 0) touched += touchAhead(points, order, at, all)
+    const point = load<u32>(order + ((<usize>at) << 2))
+    const center = args.centers + <usize>load<u32>(args.labels + ((<usize>point) << 2)) * width
+    const distance = squaredDistance(points.at(point), points.kind, center, stride)
+    store<f32>(args.distances + ((<usize>point) << 2), distance)
   }
   store<u32>(scratch + args.touchedAt, touched)
 }

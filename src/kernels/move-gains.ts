@@ -120,12 +120,13 @@ const SCHEDULED_PLACES = 1024
 
 /**
  * Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. With room to
- * collect `collected` places, batches that follow each other are collected in one pass.
+ * collect `collected` places, batches that follow each other are collected in one pass. `clusters`: those to which the moves
+ * are applied, if they are.
  */
 export function createMoveWorkspace(
   device: Device,
   scope: BufferScope,
-  clusters: MovingClusters,
+  clusters: MovingClusters | undefined,
   groups: number,
   places: number,
   collected = places,
@@ -133,7 +134,7 @@ export function createMoveWorkspace(
   const proposals = scope.allocate(places * 4, 'proposed moves')
   const looked = scope.allocate(groups * 4, 'pairs looked at')
   if (device.info.kind === 'cpu') {
-    const scheduled = places >= SCHEDULED_PLACES && clusters.sparse === undefined
+    const scheduled = places >= SCHEDULED_PLACES && clusters !== undefined && clusters.sparse === undefined
     return {
       proposals,
       looked,

@@ -99,7 +99,7 @@ export async function proposeAll(
   const scope = new BufferScope(device)
   try {
     const order = scope.upload(shuffled, 'groups in random order')
-    const workspace = createMoveWorkspace(device, scope, work.clusters, groups, groups * largest)
+    const workspace = createMoveWorkspace(device, scope, undefined, groups, groups * largest)
     await proposeMoves(device, { ...work, order, firstGroup: 0, count: groups, workspace }, { signal: control.signal })
     const looked = stagePairs(device, workspace, groups)
     const targets = new Uint32Array(await device.read(workspace.proposals), 0, groups * largest)

@@ -79,7 +79,7 @@ function remember(fingerprint: string, adapter: Answer): void {
   }
 }
 
-/** The package that brings WebGPU to Node. It is optional, because it takes 132 MB. */
+/** The package that brings WebGPU to Node. It is optional, because it takes 137 MB. */
 export const DAWN = 'webgpu'
 
 export function hasDawn(): boolean {

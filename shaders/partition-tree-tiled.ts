@@ -66,9 +66,25 @@ fn main(
       notes[mean + t] = total;
     }
   }
-  let first = sampled(begin, size, mix(params.seed, node, 77u) % count);
+  for (var t = local; t < quads; t += WORKGROUP) { notes[mean + t] /= f32(count); }
+  // Any sampled point off the mean begins; which one is drawn makes trees differ. Each lane looks at one of them.
+  let drawn = mix(params.seed, node, 77u) % count;
+  storageBarrier();
+  weights[local] = f32(count);
+  if (local < count) {
+    let row = sampled(begin, size, (drawn + local) % count);
+    for (var t = 0u; t < quads; t++) {
+      if (any(xPart(row, t, quads) != notes[mean + t])) {
+        weights[local] = f32(local);
+        break;
+      }
+    }
+  }
+  workgroupBarrier();
+  var turn = f32(count);
+  for (var i = 0u; i < min(count, WORKGROUP); i++) { turn = min(turn, weights[i]); }
+  let first = sampled(begin, size, (drawn + u32(turn)) % count);
   for (var t = local; t < quads; t += WORKGROUP) {
-    notes[mean + t] /= f32(count);
     directions[direction + t] = xPart(first, t, quads) - notes[mean + t];
   }
 

@@ -202,6 +202,7 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
     later('imageIndex.queryAll', [vectors, { expects: 'numbers', value: f.images }, options({}, { ...WORDS, ids: 'numbers', bogus: 'other' })], images().queryAll.bind(images())), // biome-ignore format: a table
     now('imageIndex.remove', [labels], images().remove.bind(images())),
     later('imageIndex.save', [location(`${folder}/i`)], images().save.bind(images())),
+    now('faissBytes', [{ expects: 'other', value: f.vectors }], L.faissBytes),
     now('imbalance', [labels], L.imbalance),
     now('new InvertedFile', [{ expects: 'other', value: f.model }, { expects: 'other', value: f.quantizer }, { expects: 'other', value: undefined, optional: true }], (...all: never[]) => new (L.InvertedFile as never as new (...args: never[]) => unknown)(...all)), // biome-ignore format: a table
     later(
@@ -230,10 +231,12 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
       L.nearestName,
     ),
     later('nearest', [vectors, { expects: 'other', value: f.vectors }, options({ m: 2 }, { ...CONTROL, m: 'whole', bogus: 'other' })], L.nearest), // biome-ignore format: a table
+    now('normalize', [vectors], L.normalize),
     now('normalizedMutualInformation', [labels, labels], L.normalizedMutualInformation),
     now('nsScore', [lists, lists], L.nsScore),
     later('openDevice', [options({ kind: 'cpu', shared: false }, { kind: 'text', threads: 'whole', memoryBytes: 'real', limits: 'other', tiled: 'switch', shared: 'switch', bogus: 'other' })], async (...all: never[]) => { await (await (L.openDevice as (...args: never[]) => Promise<Device>)(...all)).close() }), // biome-ignore format: a table
     later('openVectors', [location(`${folder}/none.npy`)], L.openVectors),
+    now('overlapAt', [neighbours, neighbours, whole(1)], L.overlapAt),
     later('partitionTrees', [vectors, options({}, { device: 'device', leafSize: 'whole', seed: 'whole', trees: 'whole', bogus: 'other' })], L.partitionTrees), // biome-ignore format: a table
     now('principalAxes', [vectors, whole(2, true), { expects: 'numbers', value: new Float32Array(ROWS).fill(1), optional: true }], L.principalAxes), // biome-ignore format: a table
     now('purity', [labels, labels], L.purity),
@@ -254,12 +257,14 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
     now('recallAt', [neighbours, neighbours, whole(1)], L.recallAt),
     later('rerank', [{ expects: 'other', value: { m: 2, labels: new Uint32Array(2 * ROWS), distances: new Float32Array(2 * ROWS) } }, vectors, vectors, whole(1, true)], L.rerank), // biome-ignore format: a table
     now('sparseMatrix', [{ expects: 'other', value: { offsets: [0, 1, 2], columns: [0, 1], values: [1, 2] } }, whole(2), whole(3), { expects: 'other', value: 'name', optional: true }], L.sparseMatrix), // biome-ignore format: a table
+    now('toArrays', [vectors], L.toArrays),
     later('trainQuantizer', [vectors, options({ type: 'ck', m: 2, codewords: 4, iterations: 5 }, { ...TRAIN, bogus: 'other' })], L.trainQuantizer), // biome-ignore format: a table
     later(
       'vectorBytes',
       [location('x.npy'), vectors, options({}, { onProgress: 'function', bogus: 'other' })],
       L.vectorBytes,
     ),
+    now('vectorsOf', [{ expects: 'other', value: [{ at: [1, 2] }, { at: [3, 4] }] }, { expects: 'function', value: ({ at }: { at: number[] }) => at }], L.vectorsOf), // biome-ignore format: a table
     later('writeLabels', [location(`${folder}/l.npy`), { expects: 'words', value: f.images }], L.writeLabels),
     later(
       'writeNeighbors',

@@ -136,10 +136,12 @@ const invertedFile: SavedKind = {
     const file = await InvertedFile.train(vectors, model, { type: 'pq', m: 2, codewords: 8, iterations: 3, device })
     await file.add(vectors, { device })
     await file.save(folder)
+    await file.close()
   },
   async probe(folder, seed, device) {
     const file = await InvertedFile.load(folder)
     const found = await file.search(savedVectors(seed), { nearest: 4, probe: 2, device })
+    await file.close()
     return {
       ...found,
       ids: file.ids,

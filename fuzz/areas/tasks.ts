@@ -79,8 +79,12 @@ export function drawTask(draw: Draw, limits: ProblemLimits & { clusteringShare?:
       run: async (device) => {
         const model = await cluster(vectors, { k, device, seed })
         const file = await InvertedFile.train(vectors, model, { ...flat, device })
-        await file.add(vectors, { device })
-        return { ...(await file.search(vectors, { nearest: 3, probe: k, device })) }
+        try {
+          await file.add(vectors, { device })
+          return { ...(await file.search(vectors, { nearest: 3, probe: k, device })) }
+        } finally {
+          await file.close()
+        }
       },
     }
   }

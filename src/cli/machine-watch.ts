@@ -28,6 +28,7 @@ export class MachineWatch {
     if (on === undefined) return undefined
     const rounds: RoundTraffic[] = []
     const state = { workers: [] as readonly WorkerFacts[], told: '' }
+    session.connects = true
     const pool = await connect(on, {
       ...(lock === undefined ? {} : { lock }),
       ...(wait === undefined ? {} : { wait }),

@@ -3,7 +3,7 @@ import { runCommandLine } from './command-line.ts'
 import { exitCodeOf, tellFailure } from './failures.ts'
 import { Session } from './session.ts'
 
-/** Milliseconds for which a process may outlive its command. */
+/** Milliseconds for which a process that was connected to a store may outlive its command. */
 const LINGER = 2000
 
 async function main(args: readonly string[]): Promise<void> {
@@ -17,8 +17,7 @@ async function main(args: readonly string[]): Promise<void> {
   process.on('uncaughtException', fail)
   process.on('unhandledRejection', fail)
   process.exitCode = await runCommandLine(args, session)
-  // A connection to a store that is away may leave timers behind.
-  setTimeout(() => process.exit(), LINGER).unref()
+  if (session.connects) setTimeout(() => process.exit(), LINGER).unref()
 }
 
 await main(process.argv.slice(2))

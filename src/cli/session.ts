@@ -71,6 +71,8 @@ export class Session {
   readonly stderr: Output
   /** As it was typed, for the report. */
   readonly commandLine: string
+  /** Set before a command connects to a store: timers of such connections may outlive the command. */
+  connects = false
   #interruption: AbortController | undefined
 
   constructor(args: readonly string[], { stdout, stderr }: Streams = process) {

@@ -54,6 +54,7 @@ async function runWorker(session: Session, url: string, flags: WorkerFlags): Pro
   const { data, name, lock, expire, wait, json, quiet } = flags
   const signal = session.interruption()
   const device = await openChosenDevice(flags)
+  session.connects = true
   try {
     await work(url, {
       device,

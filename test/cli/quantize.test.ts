@@ -138,7 +138,7 @@ describe('codes', () => {
     // The truth was found in 32 bits: a few near ties may stand the other way round.
     expect(exact.data.filter((id, i) => id !== truth.data[i]).length).toBeLessThan(10)
     const { stdout } = await runInside('evaluate', 'neighbours', path('exact.ivecs'), '--truth', path('truth.ivecs'))
-    expect(stdout).toBe('600 queries, 3 neighbours each\n  recall@1    100.0%\n')
+    expect(stdout).toBe('600 queries, 3 neighbours each\n  recall@1        100.0%\n')
 
     const all = await runInside(
       ...['search', path('ck'), path('again.npy'), path('vectors.npy'), '-n', '700', '--out', path('all.ivecs')],

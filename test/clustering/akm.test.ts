@@ -102,7 +102,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       expect(looked[0]).toBeLessThan(k / 4)
     })
 
-    test('each of the three improvements does something', async () => {
+    // What a method achieves does not depend on the device, and a software adapter takes its time.
+    test.runIf(name === 'cpu')('each of the three improvements does something', async () => {
       const vectors = normal(900, 10, 9)
       const options = { k: 90, index: 'kmeans', branching: 4, checks: 4, iterations: 10, seed: 2 } as const
       const none = { keep: false, reseed: false, probe: false }

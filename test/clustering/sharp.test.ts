@@ -171,7 +171,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       expect(near.distortion / all.distortion).toBeLessThan(1.05)
     })
 
-    test('ends below Lloyd from the same start, mostly', async () => {
+    // What a method achieves does not depend on the device, and a software adapter takes its time.
+    test.runIf(name === 'cpu')('ends below Lloyd from the same start, mostly', async () => {
       const seeds = [1, 2, 3]
       for (const method of METHODS) {
         let sum = 0

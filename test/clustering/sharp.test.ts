@@ -172,20 +172,21 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     })
 
     // What a method achieves does not depend on the device, and a software adapter takes its time.
-    test.runIf(name === 'cpu')('ends below Lloyd from the same start, mostly', async () => {
-      const seeds = [1, 2, 3]
-      for (const method of METHODS) {
-        let sum = 0
-        for (const seed of seeds) {
-          const vectors = normal(250, 6, seed)
-          const options = { k: 20, seed, start: 'random', iterations: 40 } as const
-          const lloyd = await run(vectors, { ...options, method: 'lloyd' })
-          const moved = await run(vectors, { ...options, method })
-          sum += moved.distortion / lloyd.distortion
+    if (name === 'cpu')
+      test('ends below Lloyd from the same start, mostly', async () => {
+        const seeds = [1, 2, 3]
+        for (const method of METHODS) {
+          let sum = 0
+          for (const seed of seeds) {
+            const vectors = normal(250, 6, seed)
+            const options = { k: 20, seed, start: 'random', iterations: 40 } as const
+            const lloyd = await run(vectors, { ...options, method: 'lloyd' })
+            const moved = await run(vectors, { ...options, method })
+            sum += moved.distortion / lloyd.distortion
+          }
+          expect(sum / seeds.length).toBeLessThan(0.995)
         }
-        expect(sum / seeds.length).toBeLessThan(0.995)
-      }
-    })
+      })
 
     test.each(METHODS)('%s: same seed, same bits, resumed or not', async (method) => {
       const vectors = normal(500, 7, 8)

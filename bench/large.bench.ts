@@ -3,15 +3,18 @@
  *
  *   npm run bench -- large [--data vectors.bvecs] [--sizes 100000,1000000,10000000] [--per-cluster 100,1000]
  *                          [--rounds 10] [--threads 2] [--kernels]
+ *                          [--parts sizes,faiss] [--faiss-rows 1000000] [--faiss-ks 1000,10000,100000]
  *
  * Vectors are those of the file, repeated with noise of up to 15 in each byte, or random blobs of 128 bytes without one.
  * Seconds of rounds leave out the start; processor seconds are those of the whole run. With --kernels each kernel is
- * timed, for which every call waits for the one before.
+ * timed, for which every call waits for the one before. The part `faiss` takes about half an hour, most of it in faiss.
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { blobs, cluster, type Device, type Matrix, matrix, openDevice, readVectors } from '../src/index.ts'
+import { cluster, type Device, type Matrix, openDevice, readVectors } from '../src/index.ts'
 import { type Series, writePlot } from './curves.ts'
+import { againstFaiss } from './large/faiss.ts'
+import { bytesOfBlobs, repeated } from './large/vectors.ts'
 import { type Cell, keepResults, printTable } from './table.ts'
 
 const { values: flags } = parseArgs({
@@ -22,13 +25,11 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '10' },
     threads: { type: 'string', default: String(availableParallelism()) },
     kernels: { type: 'boolean', default: false },
+    parts: { type: 'string', default: 'sizes' },
+    'faiss-rows': { type: 'string', default: '1000000' },
+    'faiss-ks': { type: 'string', default: '1000,10000,100000' },
   },
 })
-const NOISE = 15
-const COLS = 128
-/** Different vectors, where no file is given. */
-const BLOB_ROWS = 100_000
-
 interface Measured {
   readonly rows: number
   readonly perCluster: number
@@ -49,21 +50,35 @@ const rounds = Number(flags.rounds)
 const numbers = (text: string): number[] => text.split(',').map(Number)
 const different = flags.data ? await readVectors(flags.data) : await bytesOfBlobs()
 const results: Measured[] = []
-for (const perCluster of numbers(flags['per-cluster'])) {
-  for (const rows of numbers(flags.sizes)) {
-    results.push(await measure(repeated(different, rows), perCluster))
-    console.error(`${rows.toLocaleString('en')} vectors, ${perCluster} for each cluster: done`)
-  }
+const parts = new Set(flags.parts.split(','))
+if (parts.has('sizes')) await measureSizes()
+if (parts.has('faiss')) {
+  const vectors = repeated(different, Number(flags['faiss-rows']))
+  const contest = { vectors, threads, ks: numbers(flags['faiss-ks']) }
+  keepResults('large-faiss', { data: described(), threads, results: await againstFaiss(contest) })
 }
-printTable(`closures-sharp, CPU device, ${threads} threads, ${rounds} rounds at most`, results.map(cells))
-if (flags.kernels) printTable('Processor microseconds per vector and round, by kernel', kernelRows())
-writePlot('large', series(), {
-  title: 'closures-sharp',
-  x: 'vectors',
-  y: 'microseconds per vector and round',
-  xLog: true,
-})
-keepResults('large', { data: flags.data ? 'a file, repeated with noise' : 'blobs', threads, results })
+
+async function measureSizes(): Promise<void> {
+  for (const perCluster of numbers(flags['per-cluster'])) {
+    for (const rows of numbers(flags.sizes)) {
+      results.push(await measure(repeated(different, rows), perCluster))
+      console.error(`${rows.toLocaleString('en')} vectors, ${perCluster} for each cluster: done`)
+    }
+  }
+  printTable(`closures-sharp, CPU device, ${threads} threads, ${rounds} rounds at most`, results.map(cells))
+  if (flags.kernels) printTable('Processor microseconds per vector and round, by kernel', kernelRows())
+  writePlot('large', series(), {
+    title: 'closures-sharp',
+    x: 'vectors',
+    y: 'microseconds per vector and round',
+    xLog: true,
+  })
+  keepResults('large', { data: described(), threads, results })
+}
+
+function described(): string {
+  return flags.data ? 'a file, repeated with noise' : 'blobs'
+}
 
 async function measure(vectors: Matrix, perCluster: number): Promise<Measured> {
   const { rows } = vectors
@@ -150,33 +165,4 @@ function series(): Series[] {
       .filter((result) => result.perCluster === perCluster)
       .map(({ rows, microseconds }) => [rows, microseconds] as const),
   }))
-}
-
-/** The rows as they are if there are enough; else drawn again and again, each time with other noise. */
-function repeated({ data, rows, cols }: Matrix, wanted: number): Matrix {
-  if (wanted <= rows) return matrix(Uint8Array.from(data.subarray(0, wanted * cols)), wanted, cols)
-  const out = new Uint8Array(wanted * cols)
-  let state = 0x9e3779b9
-  const draw = (): number => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return state >>> 0
-  }
-  for (let row = 0; row < wanted; row++) {
-    const from = (draw() % rows) * cols
-    for (let column = 0; column < cols; column++) {
-      const noise = (draw() % (2 * NOISE + 1)) - NOISE
-      out[row * cols + column] = Math.max(0, Math.min(255, data[from + column] + noise))
-    }
-  }
-  return matrix(out, wanted, cols)
-}
-
-async function bytesOfBlobs(): Promise<Matrix> {
-  const { vectors } = blobs({ rows: BLOB_ROWS, cols: COLS, clusters: 1000, seed: 7 })
-  let largest = 0
-  for (const value of vectors.data) largest = Math.max(largest, Math.abs(value))
-  const bytes = Uint8Array.from(vectors.data, (value) => 128 + (127 * value) / largest)
-  return matrix(bytes, vectors.rows, COLS)
 }

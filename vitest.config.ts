@@ -77,6 +77,13 @@ const quickly = [
   'test/structure/rooms.test.ts',
 ]
 
+/**
+ * Files that change nothing outside of themselves share their modules, so that these are loaded once a worker: loading them for
+ * each file would take longer than the tests.
+ */
+const sharingModules = ['test/{core,data,math,metrics,trees,vectors}/**/*.test.ts']
+const alsoSharing = ['test/{models,quantize,platform}/**/*.test.ts']
+
 /** Kernels on WebGPU alone, and what takes long. */
 const notQuickly = [
   'test/data/folder-*.test.ts',
@@ -106,7 +113,17 @@ export default defineConfig(async ({ mode }) => {
             name: 'node',
             provide,
             include: quick ? quickly : ['test/**/*.test.ts'],
-            exclude: ['test/browser/**', ...(quick ? notQuickly : [])],
+            exclude: ['test/browser/**', ...sharingModules, ...alsoSharing, ...(quick ? notQuickly : [])],
+          },
+        },
+        {
+          test: {
+            ...inNode,
+            name: 'node-shared',
+            isolate: false,
+            provide,
+            include: quick ? sharingModules : [...sharingModules, ...alsoSharing],
+            exclude: quick ? notQuickly : [],
           },
         },
         ...(quick ? [] : [await inChromium(provide)]),

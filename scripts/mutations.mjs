@@ -133,7 +133,7 @@ function node(args, seconds) {
 function isKilled({ file, tests, cases }) {
   if (file.startsWith('wasm/') && node(['scripts/build-wasm.mjs'], 300).status !== 0) return true
   const chosen = cases === '' ? [] : ['-t', cases]
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'node', '--bail', '1', ...tests, ...chosen]
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'node*', '--bail', '1', ...tests, ...chosen]
   return node(vitest, 600).status !== 0
 }
 

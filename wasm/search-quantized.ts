@@ -2,11 +2,14 @@
  * The search of search-tree.ts over one k-means tree, with scores of 16-bit integers: nodes are ranked by scores alone, and
  * centres that may be the nearest of those looked at are measured exactly, so that distances, and the label among the centres
  * looked at, have the bits of measuring all of them. Items are points, or places of `order`.
+ *
+ * With a `width` all centres looked at are listed with their exact distances, in the order found, and a full list ends the
+ * search. Centres are not needed as integers then, and the header is that of the nodes.
  */
 import { SEARCH_LEAF as LEAF, NO_LABEL, SearchQuantizedArgs } from './build/assembly/arguments'
 import { dotsOneByFour, quantizePoint, scaleOf, wideStride } from './quantized-rows'
 import { Rows } from './rows'
-import { squaredDistance } from './simd'
+import { measureFew, squaredDistance, unpackRow } from './simd'
 
 /**
  * Nodes that wait are a list without order: ranks in one area, numbers in the other. Adding four takes two stores, and the
@@ -24,12 +27,16 @@ export function searchQuantized(start: u32, end: u32, scratch: usize, args: Sear
   const ranks = scratch + args.ranksAt
   const numbers = scratch + args.numbersAt
   const nearest = scratch + args.nearestAt
+  const floats = scratch + args.floatsAt
+  const measures = scratch + args.measuresAt
+  const width = args.width
   const longest = load<f32>(args.header, 4)
   const worst = load<f32>(args.header, 8)
   for (let item = start; item < end; item++) {
     const i = args.order ? load<u32>(args.order + ((<usize>item) << 2)) : item
     const scale = scaleOf(points.at(i), points.kind, stride, longest)
     const margin = quantizePoint(points.at(i), points.kind, stride, scale, worst, row)
+    if (width) unpackRow(points.at(i), points.kind, stride, floats)
     store<f32>(nearest, <f32>Infinity)
     store<u32>(nearest, NO_LABEL, 4)
     store<i32>(nearest, i32.MIN_VALUE, 8)
@@ -55,7 +62,12 @@ export function searchQuantized(start: u32, end: u32, scratch: usize, args: Sear
         count = load<u32>(node, 4)
       }
       count &= ~LEAF
-      scoreLeaf(args, i, row, wide, load<u32>(node), count, scale, margin, nearest)
+      if (width) {
+        count = min(count, width - checked)
+        listLeaf(args, i, floats, measures, load<u32>(node), count, checked)
+      } else {
+        scoreLeaf(args, i, row, wide, load<u32>(node), count, scale, margin, nearest)
+      }
       checked += count
       const place = leastOf(ranks, 0, size)
       waiting = size > 0 && load<f32>(ranks + place) < Infinity
@@ -64,9 +76,16 @@ export function searchQuantized(start: u32, end: u32, scratch: usize, args: Sear
       node = nodes + ((<usize>load<u32>(numbers + place)) << 4)
     }
     const at = (<usize>i) << 2
+    store<f32>(args.looked + at, <f32>(measured + checked))
+    if (width) {
+      for (let place = (<usize>i * width + checked) << 2; place < (<usize>(i + 1) * width) << 2; place += 4) {
+        store<u32>(labels + place, NO_LABEL)
+        store<f32>(distances + place, <f32>Infinity)
+      }
+      continue
+    }
     const best = load<f32>(nearest)
     const label = load<u32>(nearest, 4)
-    store<f32>(args.looked + at, <f32>(measured + checked))
     if (merge && !(best < load<f32>(distances + at) && label !== load<u32>(labels + at))) continue
     store<u32>(labels + at, label)
     store<f32>(distances + at, best)
@@ -155,6 +174,27 @@ function scoreLeaf(
     }
   }
   store<i32>(nearest, top, 8)
+}
+
+/** The centres of a leaf, with their distances, at place `checked` of the point's list and those after it. */
+function listLeaf(
+  args: SearchQuantizedArgs,
+  point: u32,
+  floats: usize,
+  measures: usize,
+  first: u32,
+  count: u32,
+  checked: u32,
+): void {
+  const slot = (<usize>point * args.width + checked) << 2
+  const items = args.items + ((<usize>first) << 2)
+  memory.copy(args.labels + slot, items, (<usize>count) << 2)
+  for (let at: u32 = 0; at < count; at += 4) {
+    const some = min<u32>(4, count - at)
+    const offset = (<usize>at) << 2
+    measureFew(floats, args.centers, args.points.stride, items + offset, some, measures)
+    memory.copy(args.distances + slot + offset, measures, (<usize>some) << 2)
+  }
 }
 
 /** Ranks of up to four nodes that follow one another, as floats: the nearer, the lower. Absent ones are infinitely far. */

@@ -1,25 +1,31 @@
 /**
  * search-quantized: `search-tree` on the CPU over one k-means tree, with scores of 16-bit integers. Nodes are ranked by them;
  * of the centres looked at, those that may be the nearest are measured exactly, so that the label is the nearest of them and
- * the distance has the bits of measuring all. Cost: about d operations for each node and centre.
+ * the distance has the bits of measuring all. Where centres are to be listed all of them are measured exactly. Cost: about
+ * d operations for each node and centre, 3 d for each centre that is measured.
  */
 import type { CpuJob, CpuMemory, Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { quantizeCentersJobs, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
+import { quantizeCentersJobs, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import type { DeviceRows } from './rows.ts'
 
 export const searchQuantizedFunction = declareFunction('searchQuantized', {
   args: {
     points: DENSE_VECTORS,
     centers: reads('f32'),
-    ...quantizedFields(reads),
+    /** Of the centres; with a width of the nodes, and the other two are absent. */
+    header: reads('f32'),
+    quantized: mayRead('i16'),
+    starts: mayRead('f32'),
     nodes: reads('u32'),
     items: reads('u32'),
     /** Centres of the nodes as integers, and their starting values in the same scale. */
     quantizedNodes: reads('i16'),
     nodeStarts: reads('f32'),
     checks: 'u32',
+    /** Centres listed for each point; 0: the nearest alone. */
+    width: 'u32',
     labels: writes('u32'),
     distances: writes('f32'),
     looked: writes('f32'),
@@ -34,6 +40,9 @@ export const searchQuantizedFunction = declareFunction('searchQuantized', {
     numbers: ({ nodes }) => waitingBytes(nodes.count / NODE_WORDS),
     /** The nearest centre so far. */
     nearest: () => 12,
+    /** The point as floats and four distances, where centres are listed. */
+    floats: ({ points, width }) => (width > 0 ? points.stride * 4 : 0),
+    measures: () => 16,
   },
 })
 
@@ -45,31 +54,25 @@ function waitingBytes(nodes: number): number {
   return 2 * nodes * 4 + 16
 }
 
-/** What `quantizedLayout` lays out, of the centres and of the nodes. */
+/** What `quantizedLayout` lays out, of the nodes and of the centres. */
 export interface QuantizedTree {
-  readonly centers: DeviceBuffer
   readonly nodes: DeviceBuffer
+  /** Without them centres can be listed, but the nearest alone cannot be found. */
+  readonly centers?: DeviceBuffer | undefined
 }
 
-/** Bytes of the two buffers. */
-export function quantizedTreeBytes(centers: DeviceRows, nodeCount: number): { centers: number; nodes: number } {
-  const bytes = (rows: number): number => quantizedLayout({ rows, stride: centers.stride }).bytes
-  return { centers: bytes(centers.rows), nodes: bytes(nodeCount) }
-}
-
-/** Fills them. `nodeCenters`: f32 [nodes][stride]. */
+/** Fills both buffers, of `quantizedLayout(...).bytes` each. `nodes` and `centers` are floats. */
 export function quantizeTree(
   device: Device,
-  centers: DeviceRows,
-  nodes: { readonly nodeCenters: DeviceBuffer; readonly nodeCount: number },
+  { nodes, centers }: { readonly nodes: DeviceRows; readonly centers: DeviceRows },
   into: QuantizedTree,
 ): Promise<void> {
   return device.run({
     name: 'quantize-tree',
     webgpu: () => [],
     *cpu(memory) {
-      yield* quantizeCentersJobs(memory, centers, into.centers)
-      yield* quantizeCentersJobs(memory, { ...centers, buffer: nodes.nodeCenters, rows: nodes.nodeCount }, into.nodes)
+      yield* quantizeCentersJobs(memory, nodes, into.nodes)
+      if (into.centers !== undefined) yield* quantizeCentersJobs(memory, centers, into.centers)
     },
   })
 }
@@ -82,6 +85,8 @@ export interface QuantizedSearch {
   readonly nodeCount: number
   readonly quantized: QuantizedTree
   readonly checks: number
+  /** Centres to be listed for each point; 0: the nearest alone. */
+  readonly width: number
   readonly labels: DeviceBuffer
   readonly distances: DeviceBuffer
   readonly looked: DeviceBuffer
@@ -91,23 +96,29 @@ export interface QuantizedSearch {
 }
 
 export function searchQuantizedJob(memory: CpuMemory, search: QuantizedSearch): CpuJob {
-  const { points, centers, quantized, nodeCount, grain } = search
+  const { points, centers, quantized, nodeCount, width, grain } = search
   const nodeRows = { rows: nodeCount, stride: centers.stride }
   const ofNodes = quantizedValues(quantized.nodes, nodeRows)
+  const ofCenters = width === 0 && quantized.centers ? quantizedValues(quantized.centers, centers) : undefined
+  if (width === 0 && ofCenters === undefined) throw new Error('Finding the nearest takes centres as integers.')
+  const places = points.rows * (width || 1)
   return searchQuantizedFunction.job(
     memory,
     {
       points,
       centers: elements(centers.buffer, centers.rows * centers.stride),
-      ...quantizedValues(quantized.centers, centers),
+      header: (ofCenters ?? ofNodes).header,
+      quantized: ofCenters?.quantized,
+      starts: ofCenters?.starts,
       nodes: elements(search.nodes, nodeCount * NODE_WORDS),
       items: elements(search.items),
       quantizedNodes: ofNodes.quantized,
       // Four at a time are read, the last ones from what follows.
       nodeStarts: startsAndErrors(quantized.nodes, nodeRows),
       checks: search.checks,
-      labels: elements(search.labels, points.rows),
-      distances: elements(search.distances, points.rows),
+      width,
+      labels: elements(search.labels, places),
+      distances: elements(search.distances, places),
       looked: elements(search.looked, points.rows),
       merge: search.merge,
       order: elements(search.order, points.rows),

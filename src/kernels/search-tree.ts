@@ -67,7 +67,7 @@ export interface DeviceTree {
   readonly nodeCenters: DeviceBuffer | undefined
   readonly roots: number
   readonly nodeCount: number
-  /** CPU only, of a single k-means tree: scores are then taken in integers where one centre is asked for. */
+  /** CPU only, of a single k-means tree: nodes, and centres where one is asked for, are then scored in integers. */
   readonly quantized?: QuantizedTree
 }
 
@@ -136,9 +136,21 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
         const places = points.rows * (width || 1)
         const grain = Math.max(16, Math.round(1e6 / perRow))
         const { quantized } = tree
-        if (quantized && width === 0) {
+        if (quantized && (width > 0 || quantized.centers)) {
           const { nodes, items, nodeCount } = tree
-          const given = { points, centers, nodes, items, nodeCount, quantized, checks, labels, distances, looked }
+          const given = {
+            points,
+            centers,
+            nodes,
+            items,
+            nodeCount,
+            quantized,
+            checks,
+            width,
+            labels,
+            distances,
+            looked,
+          }
           yield searchQuantizedJob(memory, { ...given, merge, order: args.order, grain })
           return
         }

@@ -1,7 +1,8 @@
 /** A tree over centres as flat arrays, the form in which devices search it. */
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
+import { quantizedLayout } from '../kernels/quantized-centers.ts'
 import { type DeviceRows, padRows } from '../kernels/rows.ts'
-import { quantizedTreeBytes, quantizeTree } from '../kernels/search-quantized.ts'
+import { quantizeTree } from '../kernels/search-quantized.ts'
 import { type DeviceTree, LEAF, NODE_WORDS } from '../kernels/search-tree.ts'
 
 export interface FlatTree {
@@ -52,16 +53,19 @@ export class TreeBuffers {
     }
   }
 
-  /** The same with its nodes, and the centres it is made of, as integers. */
-  async quantize(tree: DeviceTree, centers: DeviceRows): Promise<DeviceTree> {
+  /**
+   * The same with its nodes as integers, and with `forNearest` the centres that `centers` holds: to find the nearest of
+   * them, and not lists.
+   */
+  async quantize(tree: DeviceTree, centers: DeviceRows, forNearest = true): Promise<DeviceTree> {
     const { nodeCenters, nodeCount, roots } = tree
     if (this.#device.info.kind !== 'cpu' || nodeCenters === undefined || roots > 1) return tree
-    const bytes = quantizedTreeBytes(centers, nodeCount)
+    const nodes = { ...centers, buffer: nodeCenters, rows: nodeCount }
     const quantized = {
-      centers: this.#room('centres as integers', bytes.centers),
-      nodes: this.#room('nodes as integers', bytes.nodes),
+      nodes: this.#room('nodes as integers', quantizedLayout(nodes).bytes),
+      centers: forNearest ? this.#room('centres as integers', quantizedLayout(centers).bytes) : undefined,
     }
-    await quantizeTree(this.#device, centers, { nodeCenters, nodeCount }, quantized)
+    await quantizeTree(this.#device, { nodes, centers }, quantized)
     return { ...tree, quantized }
   }
 

@@ -1,7 +1,7 @@
-/** A search in integers finds the nearest of the centres it looks at, and measures it exactly. */
+/** A search in integers finds the nearest of the centres it looks at, or lists them, and measures them exactly. */
 import { describe, expect, test } from 'vitest'
 import { createRandom, shuffle } from '../../src/core/random.ts'
-import { assignLists } from '../../src/kernels/assign-lists.ts'
+import { assignLists, NO_LABEL } from '../../src/kernels/assign-lists.ts'
 import { LEAF, searchTree } from '../../src/kernels/search-tree.ts'
 import { TreeBuffers } from '../../src/trees/flat-tree.ts'
 import { expectSame, expectSameBits } from '../tolerance.ts'
@@ -88,6 +88,57 @@ async function search(opened: OpenedDevice, { type, n, k, cols }: Shape, checks:
   })
 }
 
+/** Lists, by a tree whose nodes alone are integers; `measured`: the distances to those listed, by another kernel. */
+async function searchLists(opened: OpenedDevice, { type, n, k, cols }: Shape, width: number) {
+  return opened.use(async (buffers) => {
+    const { device, scope } = buffers
+    const random = createRandom(n + k)
+    const data = Array.from({ length: n * cols }, () => random.below(256))
+    const centers = Float32Array.from({ length: k * cols }, () => 255 * random.uniform())
+    const points = buffers.rows(type === 'u8' ? Uint8Array.from(data) : Float32Array.from(data), cols)
+    const rows = buffers.rows(centers, cols)
+    const held = new TreeBuffers(device, scope)
+    const tree = await held.quantize(held.upload(treeOf(k, centers, cols)), rows, false)
+    expect(tree.quantized?.centers).toBeUndefined()
+    const labels = buffers.output(n * width * 4)
+    const distances = buffers.output(n * width * 4)
+    const looked = buffers.output(n * 4)
+    const output = { labels: labels.buffer, distances: distances.buffer, looked: looked.buffer }
+    await searchTree(device, { points, centers: rows, tree, checks: 0, width, ...output })
+    const lists = await labels.words()
+    const found = await distances.floats()
+    const counts = await looked.floats()
+    const measured = new Float32Array(n * width)
+    for (let place = 0; place < width; place++) {
+      const one = buffers.upload(Uint32Array.from({ length: n }, (_, i) => lists[i * width + place]))
+      const to = buffers.output(n * 4)
+      const own = buffers.output(n * 4)
+      await assignLists(device, {
+        points,
+        centers: rows,
+        lists: one,
+        width: 1,
+        labels: own.buffer,
+        distances: to.buffer,
+      })
+      const squares = await to.floats()
+      for (let i = 0; i < n; i++) measured[i * width + place] = squares[i]
+    }
+    const inFloats = buffers.output(n * width * 4)
+    const plain = held.upload(treeOf(k, centers, cols))
+    await searchTree(device, {
+      points,
+      centers: rows,
+      tree: plain,
+      checks: 0,
+      width,
+      ...output,
+      labels: inFloats.buffer,
+    })
+    return { lists, distances: found, measured, looked: counts, inFloats: await inFloats.words() }
+  })
+}
+
 describe('searching in integers', () => {
   onDevices(
     DEVICES.filter(({ name }) => name.startsWith('cpu')),
@@ -116,6 +167,39 @@ describe('searching in integers', () => {
           expect(hits((await search(opened, shape, 20)).labels)).toBeGreaterThanOrEqual(hits(few.labels))
           const most = Math.max(...few.looked)
           expect(most).toBeLessThanOrEqual(8 + 4 + 1 + 2 * shape.k)
+        },
+      )
+
+      test.each(shapes)(
+        'a list as long as there are centres has all of them: $type, $k centres of $cols',
+        async (shape) => {
+          const { lists, distances, measured } = await searchLists(opened, shape, shape.k + 3)
+          for (let i = 0; i < shape.n; i++) {
+            const list = lists.subarray(i * (shape.k + 3), (i + 1) * (shape.k + 3))
+            expect([...list].sort((a, b) => a - b)).toEqual([
+              ...Array.from({ length: shape.k }, (_, j) => j),
+              ...[NO_LABEL, NO_LABEL, NO_LABEL],
+            ])
+          }
+          expectSameBits(distances, measured)
+        },
+      )
+
+      test.each(shapes)(
+        'a shorter list is full, of the centres that a search in floats lists: $type, $k centres of $cols',
+        async (shape) => {
+          const width = 10
+          const { lists, distances, measured, looked, inFloats } = await searchLists(opened, shape, width)
+          for (let i = 0; i < shape.n; i++) {
+            const list = new Set(lists.subarray(i * width, (i + 1) * width))
+            expect(list.size).toBe(width)
+            expect(list.has(NO_LABEL)).toBe(false)
+          }
+          expectSameBits(distances, measured)
+          // Rounding of ranks changes the order in which nodes are visited for few points.
+          const same = lists.reduce((sum, center, at) => sum + (center === inFloats[at] ? 1 : 0), 0)
+          expect(same).toBeGreaterThan(0.9 * lists.length)
+          expect(Math.max(...looked)).toBeLessThan(width + 1 + 2 * shape.k)
         },
       )
 

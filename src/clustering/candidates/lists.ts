@@ -198,7 +198,7 @@ class CenterListSearch implements CandidateSource {
     if (this.#tree && built === round && k === state.k) return this.#tree
     const seed = streamSeed(state.seed, 'search', round)
     const grown = await growIndex(state, await readCenters(state), seed, this.#index)
-    this.#tree = this.#trees.upload(grown)
+    this.#tree = await this.#trees.quantize(this.#trees.upload(grown), state.centers, false)
     // Of several trees the first comes first.
     this.#leaves = grown.items.slice(0, state.k)
     this.#builtFor = { round, k: state.k }

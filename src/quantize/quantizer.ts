@@ -111,8 +111,8 @@ export class Quantizer {
   }
 
   /**
-   * The nearest codes of queries: flat, every code is looked at. To search for long among the same codes,
-   * open a device and hand it in.
+   * The nearest codes of queries: flat, every code is looked at. Each call copies the codes to the device; a CodeIndex keeps
+   * them there.
    */
   async search(codes: Matrix, queries: VectorInput, options: CodeSearchOptions = {}): Promise<RankedCodes> {
     const asked = optionsOf('search', options, SEARCH_CHECKS)

@@ -76,37 +76,53 @@ export async function searchCodes(
   if (codes.rows === 0) return padded(out, asked)
   const scanner = new Scanner(device, distance === 'hamming' ? cubeOf(codec) : codec)
   try {
-    const { limits, kind } = device.info
-    const rowBytes = scanner.codeRowBytes
-    const parts = cutRows(codes.rows, Math.floor(limits.bindingBytes / rowBytes))
-    for (const part of parts) {
-      scanner.load(paddedCodes(codes, scanner.shape, part.start, part.end))
-      const n = part.end - part.start
-      const batch = scanner.mostQueries(nearest)
-      for (let first = 0; first < source.rows; first += batch) {
-        const count = Math.min(batch, source.rows - first)
-        const lists = Math.max(
-          1,
-          Math.min(Math.ceil(TASKS[kind] / Math.ceil(count / 4)), Math.ceil(n / LEAST_CODES[kind])),
-        )
-        const fitting = Math.max(1, Math.floor(limits.bindingBytes / (count * nearest * 4)))
-        const cut = Math.min(lists, fitting)
-        const s = scanner.width
-        const points = queries.points.subarray(first * s, (first + count) * s)
-        const report = (share: number): void =>
-          onProgress?.((part.start + (n * (first + share * count)) / source.rows) / codes.rows)
-        const found = await scanner.run(points, flatTasks(count, n, cut), cut, cut, nearest, {
-          signal,
-          onProgress: onProgress && report,
-        })
-        takeRanked(out, found, first, count, part.start)
-      }
+    const parts = cutRows(codes.rows, Math.floor(device.info.limits.bindingBytes / scanner.codeRowBytes))
+    for (const { start, end } of parts) {
+      const loaded = scanner.load(paddedCodes(codes, scanner.shape, start, end))
+      const report = (share: number): void => onProgress?.((start + (end - start) * share) / codes.rows)
+      const part = { codes: loaded, start, end }
+      await searchPart(scanner, part, queries.points, out, { signal, onProgress: onProgress && report })
     }
   } finally {
     scanner.free()
   }
   finishDistances(out, queries.rest, distance === 'hamming' ? 1 : codec.frame.scale)
   return padded(out, asked)
+}
+
+/** Codes on a device. */
+export interface LoadedPart {
+  readonly codes: DeviceBuffer
+  /** Numbers of the first code, and of the one after the last. */
+  readonly start: number
+  readonly end: number
+}
+
+/** Adds the nearest of some codes to the lists of all queries. */
+export async function searchPart(
+  scanner: Scanner,
+  { codes, start, end }: LoadedPart,
+  points: Float32Array,
+  out: RankedCodes,
+  { signal, onProgress }: RunControl,
+): Promise<void> {
+  const { m: nearest } = out
+  const { limits, kind } = scanner.device.info
+  const { width } = scanner
+  const rows = points.length / width
+  const n = end - start
+  const batch = scanner.mostQueries(nearest)
+  for (let first = 0; first < rows; first += batch) {
+    const count = Math.min(batch, rows - first)
+    const lists = Math.max(1, Math.min(Math.ceil(TASKS[kind] / Math.ceil(count / 4)), Math.ceil(n / LEAST_CODES[kind])))
+    const fitting = Math.max(1, Math.floor(limits.bindingBytes / (count * nearest * 4)))
+    const cut = Math.min(lists, fitting)
+    const own = points.subarray(first * width, (first + count) * width)
+    const report = (share: number): void => onProgress?.((first + share * count) / rows)
+    const control = { signal, onProgress: onProgress && report }
+    const found = await scanner.run(codes, own, flatTasks(count, n, cut), cut, cut, nearest, control)
+    takeRanked(out, found, first, count, start)
+  }
 }
 
 export function checkDistance(distance: CodeDistance, codec: Codec): CodeDistance {
@@ -184,16 +200,16 @@ function flatTasks(queries: number, n: number, parts: number): ScanTask[] {
   return tasks
 }
 
-/** Codes on a device, and the buffers to run through them. Who makes it frees it. */
+/** Tables and lists to run through codes on a device. Who makes it frees it. */
 export class Scanner {
-  readonly #device: Device
+  readonly device: Device
   readonly #codec: Codec
   readonly #scope: BufferScope
   readonly #books: DeviceBuffer
   #codes: DeviceBuffer | undefined
 
   constructor(device: Device, codec: Codec) {
-    this.#device = device
+    this.device = device
     this.#codec = codec
     this.#scope = new BufferScope(device)
     this.#books = this.#scope.upload(codec.books, 'codebooks')
@@ -215,15 +231,17 @@ export class Scanner {
     return codeStride(cells) * (bits === 32 ? 4 : 1)
   }
 
-  load(codes: Uint8Array): void {
+  /** Codes of its own, in place of those before. */
+  load(codes: Uint8Array): DeviceBuffer {
     this.#codes?.free()
-    this.#codes = this.#device.allocate(Math.ceil(codes.length / 4) * 4, 'codes')
-    this.#device.write(this.#codes, codes)
+    this.#codes = this.device.allocate(Math.ceil(codes.length / 4) * 4, 'codes')
+    this.device.write(this.#codes, codes)
+    return this.#codes
   }
 
   /** Queries whose tables and lists fit a binding. */
   mostQueries(nearest: number): number {
-    const { limits, kind } = this.#device.info
+    const { limits, kind } = this.device.info
     const { m, codewords } = this.shape
     const tables = kind === 'webgpu' ? tableBytes(m, codewords) : 0
     const perQuery = Math.max(tables, nearest * 4, this.width * 4)
@@ -232,6 +250,7 @@ export class Scanner {
 
   /** Lists of `parts` parts a point, of which `lists` that follow each other become one. */
   async run(
+    codes: DeviceBuffer,
     points: Float32Array,
     tasks: readonly ScanTask[],
     parts: number,
@@ -239,8 +258,7 @@ export class Scanner {
     nearest: number,
     control: RunControl,
   ): Promise<{ labels: Uint32Array; distances: Float32Array }> {
-    if (this.#codes === undefined) throw new Error('no codes were loaded')
-    const device = this.#device
+    const { device } = this
     const { ranges, codewords } = this.#codec
     const rows = points.length / this.width
     const scope = new BufferScope(device)
@@ -250,7 +268,7 @@ export class Scanner {
       const bytes = rows * parts * nearest * 4
       const ids = scope.allocate(bytes, 'nearest of parts')
       const distances = scope.allocate(bytes, 'distances of parts')
-      const target = { codes: this.#codes, tasks, parts, nearest, ids, distances }
+      const target = { codes, tasks, parts, nearest, ids, distances }
       await scanCodes(device, { queries, ranges, books: this.#books, codewords, ...target }, control)
       if (lists === 1) return await readRanked(device, ids, distances)
       const merged = (rows * parts) / lists

@@ -1,10 +1,11 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Codes with numbers of their own: vectors are added and removed by id, and searched flat. For
  * millions of vectors see InvertedFile, which looks at a part of them only.
  */
 import { numberList, numberSet, type OptionChecks, optionsOf, uint32Array, whole } from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
-import { denseMatrix, type Matrix, matrix, toSource, type VectorInput } from '../core/matrix.ts'
+import { denseMatrix, type Matrix, requireRows, toSource, type VectorInput } from '../core/matrix.ts'
 import { codeFolder, codeKind, readCodeIndex } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
@@ -18,8 +19,10 @@ import {
   quantizerFrom,
   trainedQuantizer,
 } from '../quantize/quantizer.ts'
-import { MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
+import { checkResults, MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
 import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/scan.ts'
+import { CodeSearcher } from './code-searcher.ts'
+import { CodeStore } from './code-store.ts'
 import { IdTable } from './id-table.ts'
 import { rerank } from './rerank.ts'
 
@@ -71,70 +74,92 @@ export const INDEX_SEARCH_CHECKS: OptionChecks<IndexSearchOptions> = {
 export class CodeIndex {
   /** What makes codes of vectors. */
   readonly quantizer: Quantizer
-  #codes: Matrix
-  #ids: Uint32Array
+  readonly #store: CodeStore
+  readonly #searcher: CodeSearcher
 
   /** An index of codes that there are already, or an empty one; `ids` are 0, 1, 2 and so on unless told. */
   constructor(quantizer: Quantizer, codes?: Matrix, ids?: Uint32Array) {
     this.quantizer = trainedQuantizer(quantizer, 'the quantizer')
-    this.#codes = codes === undefined ? emptyCodes(quantizer.facts) : denseMatrix(codes, 'the codes')
-    requireKnownCodes(this.#codes, quantizer.facts)
-    const { rows } = this.#codes
-    this.#ids =
+    const known = codes === undefined ? emptyCodes(quantizer.facts) : denseMatrix(codes, 'the codes')
+    requireKnownCodes(known, quantizer.facts)
+    const { rows } = known
+    const numbers =
       ids === undefined
         ? Uint32Array.from({ length: rows }, (_, i) => i)
-        : newIds(new Uint32Array(0), rows, uint32Array(ids, 'the list of ids'))
+        : newIds(rows, uint32Array(ids, 'the list of ids'))
+    this.#store = new CodeStore(known, numbers)
+    this.#searcher = new CodeSearcher(quantizer.codec, this.#store)
   }
 
   /** Vectors in it. */
   get size(): number {
-    return this.#codes.rows
+    return this.#store.size
   }
 
   /** Their numbers, in the order they were added. */
   get ids(): Uint32Array {
-    return this.#ids
+    return this.#store.ids
   }
 
   /** Their codes, in the same order. */
   get codes(): Matrix {
-    return this.#codes
+    return this.#store.codes
   }
 
-  /** Encodes vectors and takes them in; gives back their ids. */
+  /** Encodes vectors and takes them in; gives back their ids. Searches may go on meanwhile. */
   async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
     const { ids, ...coding } = optionsOf('add', options, ADD_CHECKS)
-    const codes = await this.quantizer.encode(vectors, coding)
-    const numbers = newIds(this.#ids, codes.rows, ids)
-    this.#codes = joined(this.#codes, codes)
-    this.#ids = joinedIds(this.#ids, numbers)
+    const source = toSource(vectors, 'the vectors to add')
+    this.#freeIds(source.rows, ids)
+    const codes = await this.quantizer.encode(source, coding)
+    // Other vectors may have been added meanwhile.
+    const numbers = this.#freeIds(codes.rows, ids)
+    this.#store.add(codes, numbers)
     return numbers
+  }
+
+  #freeIds(count: number, given: ArrayLike<number> | undefined): Uint32Array {
+    const store = this.#store
+    return newIdsFrom(store.nextId, (id) => store.has(id), count, given)
   }
 
   /** Takes vectors out; gives back how many of these ids there were. */
   remove(ids: Iterable<number>): number {
-    const gone = numberSet(ids, 'the list of ids')
-    const kept: number[] = []
-    this.#ids.forEach((id, i) => {
-      if (!gone.has(id)) kept.push(i)
-    })
-    const removed = this.size - kept.length
-    if (removed > 0) {
-      this.#codes = rowsOf(this.#codes, kept)
-      this.#ids = Uint32Array.from(kept, (i) => this.#ids[i])
-    }
+    let removed = 0
+    for (const id of numberSet(ids, 'the list of ids')) if (this.#store.remove(id)) removed++
     return removed
   }
 
-  /** The ids of the nearest vectors of each query. */
+  /**
+   * The ids of the nearest vectors of each query. The codes stay on the device until {@link CodeIndex.close}; searches that
+   * are asked for at the same time are answered together.
+   */
   async search(queries: VectorInput, options: IndexSearchOptions = {}): Promise<RankedCodes> {
     const asked = optionsOf('search', options, INDEX_SEARCH_CHECKS)
-    const { rerank: vectors, candidates, ...rest } = asked
+    const { rerank: vectors, distance = 'asymmetric', device, signal, onProgress } = asked
     const { nearest, wanted } = candidateCount(asked)
     const source = toSource(queries, 'the queries')
-    const found = await this.quantizer.search(this.#codes, source, { ...rest, nearest: wanted })
-    const named = { ...found, labels: found.labels.map((at) => (at === NO_LABEL ? NO_LABEL : this.#ids[at])) }
-    return vectors === undefined ? named : rerank(named, source, vectors, nearest)
+    requireRows(source)
+    const { cols } = this.quantizer.codec
+    if (source.cols !== cols) {
+      throw new CentroidalError(
+        'bad-data',
+        `${source.name} has ${source.cols} columns and the quantizer ${cols}: give vectors like those it was trained on.`,
+      )
+    }
+    checkResults(source.rows, wanted)
+    const found = await this.#searcher.search({ source, nearest: wanted, distance, device, signal, onProgress })
+    return vectors === undefined ? found : rerank(found, source, vectors, nearest)
+  }
+
+  /** Frees what devices hold of the index, once the searches that wait are done. A later search loads it again. */
+  close(): Promise<void> {
+    return this.#searcher.close()
+  }
+
+  /** For `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   /**
@@ -147,7 +172,8 @@ export class CodeIndex {
 
   /** @internal What `save` writes. */
   folderContents(): FolderContents {
-    const arrays = { codes: this.#codes, ids: this.#ids }
+    const { codes, ids } = this.#store
+    const arrays = { codes, ids }
     return codeFolder(KIND, { size: this.size }, arrays, { quantizer: this.quantizer.folderContents() })
   }
 
@@ -178,15 +204,12 @@ export function candidateCount({
   return { nearest, wanted }
 }
 
-/** Ids for `count` new vectors: the given ones, if nobody has them yet, or the next ones. */
-export function newIds(taken: Uint32Array, count: number, given: ArrayLike<number> | undefined): Uint32Array {
-  let next = 0
-  for (const id of taken) next = Math.max(next, id + 1)
-  const known = given === undefined ? undefined : new Set(taken)
-  return newIdsFrom(next, (id) => known?.has(id) === true, count, given)
+/** Ids of a list of `count` vectors: all different. */
+export function newIds(count: number, given: ArrayLike<number>): Uint32Array {
+  return newIdsFrom(0, () => false, count, given)
 }
 
-/** The same, where `next` is the lowest id that is free with all above it. */
+/** Ids for `count` new vectors: the given ones, if nobody has them yet, or the next ones; `next` is free, with all above it. */
 export function newIdsFrom(
   next: number,
   isTaken: (id: number) => boolean,
@@ -216,26 +239,4 @@ export function newIdsFrom(
     own.set(id, i)
     return id
   })
-}
-
-export function joined(a: Matrix, b: Matrix): Matrix {
-  const data = new Uint8Array(a.data.length + b.data.length)
-  data.set(a.data)
-  data.set(b.data, a.data.length)
-  return matrix(data, a.rows + b.rows, b.cols)
-}
-
-export function joinedIds(a: Uint32Array, b: Uint32Array): Uint32Array {
-  const ids = new Uint32Array(a.length + b.length)
-  ids.set(a)
-  ids.set(b, a.length)
-  return ids
-}
-
-/** Some rows of a matrix of bytes. */
-export function rowsOf(codes: Matrix, rows: ArrayLike<number>): Matrix {
-  const { cols } = codes
-  const data = new Uint8Array(rows.length * cols)
-  for (let i = 0; i < rows.length; i++) data.set(codes.data.subarray(rows[i] * cols, (rows[i] + 1) * cols), i * cols)
-  return matrix(data, rows.length, cols)
 }

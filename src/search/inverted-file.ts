@@ -294,7 +294,7 @@ function checkedContent(
   }
   const codes = denseMatrix(content.codes, 'the codes')
   requireKnownCodes(codes, quantizer.facts)
-  const ids = newIds(new Uint32Array(0), codes.rows, uint32Array(content.ids, 'the list of ids'))
+  const ids = newIds(codes.rows, uint32Array(content.ids, 'the list of ids'))
   const lists = uint32Array(content.lists, 'the list of clusters')
   const { rows: k, cols } = model.centers
   if (lists.length !== codes.rows || lists.some((list) => list >= k)) {

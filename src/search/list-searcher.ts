@@ -2,20 +2,20 @@
  * Searches in an inverted file: which device they run on, what of the file stays there, and how searches that come at the
  * same time are answered together.
  */
-import { badOption, CentroidalError } from '../core/errors.ts'
+import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
-import type { Device, RunControl } from '../device/contract.ts'
+import type { RunControl } from '../device/contract.ts'
 import { isDevice } from '../device/is-device.ts'
-import type { DeviceLease } from '../device/shared.ts'
 import type { Codec } from '../quantize/codec.ts'
 import { padded, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import { checkDistance } from '../quantize/scan.ts'
-import { acquireDevice, type DeviceChoice } from '../vectors/device-choice.ts'
+import type { DeviceChoice } from '../vectors/device-choice.ts'
 import { LARGEST_FLOAT } from '../vectors/frame.ts'
 import { allowedSlots, type IdFilter } from './id-filter.ts'
 import type { ListGeometry } from './list-geometry.ts'
 import type { ListStore } from './list-store.ts'
 import { RequestQueue, type Waiting } from './request-queue.ts'
+import { isLost, type Residence, Residences } from './residences.ts'
 import { ResidentLists } from './resident-lists.ts'
 import { refuseFilters, TableLists } from './table-lists.ts'
 
@@ -35,16 +35,16 @@ export interface ListRequest {
 
 /** Searches of more queries are answered alone. */
 const MOST_TOGETHER = 4096
-/** A device that the file has opened or shares is let go after this time without a search. */
-const IDLE_MS = 30_000
 
 /** What a device holds of the file. */
-interface Residence {
-  readonly device: Device
+class Held {
   lists: ResidentLists | undefined
   tables: TableLists | undefined
-  /** Where the file has acquired the device. */
-  readonly lease: DeviceLease | undefined
+
+  free(): void {
+    this.lists?.free()
+    this.tables?.free()
+  }
 }
 
 export class ListSearcher {
@@ -53,13 +53,7 @@ export class ListSearcher {
   readonly #centers: Matrix
   readonly #store: ListStore
   readonly #queue: RequestQueue<ListRequest, RankedCodes>
-  /** By device, or by the text of the choice. */
-  readonly #residences = new Map<Device | string, Promise<Residence>>()
-  readonly #numbers = new WeakMap<object, number>()
-  #nextNumber = 0
-  #idle: ReturnType<typeof setTimeout> | undefined
-  #lastSearch = 0
-  #busy = false
+  readonly #residences: Residences<Held>
 
   constructor(geometry: () => ListGeometry, centers: Matrix, codec: Codec, store: ListStore) {
     this.#geometry = geometry
@@ -67,6 +61,14 @@ export class ListSearcher {
     this.#centers = centers
     this.#store = store
     this.#queue = new RequestQueue((batch) => this.#answer(batch), MOST_TOGETHER)
+    this.#residences = new Residences({
+      hold: () => new Held(),
+      // A GPU gains nothing on a few queries, and copies everything it is given: it is for those who ask for it.
+      open: (choice) => [
+        choice === undefined || choice === 'auto' ? 'cpu' : choice,
+        [{ rows: store.slots, cols: store.codeBytes / 4 + 2 }],
+      ],
+    })
   }
 
   search(request: ListRequest): Promise<RankedCodes> {
@@ -80,57 +82,29 @@ export class ListSearcher {
   /** Frees what devices hold, once the searches that wait are done. A later search begins anew. */
   async close(): Promise<void> {
     await this.#queue.idle()
-    clearTimeout(this.#idle)
-    this.#idle = undefined
-    const residences = [...this.#residences.values()]
-    this.#residences.clear()
-    for (const opening of residences) await letGo(opening)
+    await this.#residences.close()
   }
 
   #keyOf({ probe, nearest, distance, within, where, device }: ListRequest): string {
-    return [
-      probe,
-      nearest,
-      distance,
-      within,
-      this.#numberOf(where),
-      placeKey(device, (given) => this.#numberOf(given)),
-    ].join()
+    const residences = this.#residences
+    return [probe, nearest, distance, within, residences.numberOf(where), residences.keyOf(device)].join()
   }
 
-  #numberOf(object: object | undefined): number {
-    if (object === undefined) return -1
-    const known = this.#numbers.get(object)
-    if (known !== undefined) return known
-    this.#numbers.set(object, this.#nextNumber)
-    return this.#nextNumber++
+  #answer(batch: readonly Waiting<ListRequest, RankedCodes>[]): Promise<void> {
+    const [{ request }] = batch
+    return this.#residences.use(request.device, (residence) => {
+      const onLists = request.distance === 'asymmetric' && residence.device.info.kind === 'cpu'
+      return onLists ? this.#byLists(batch, residence) : this.#byTables(batch, residence)
+    })
   }
 
-  async #answer(batch: readonly Waiting<ListRequest, RankedCodes>[]): Promise<void> {
-    this.#busy = true
-    try {
-      await this.#answerOn(await this.#residenceOf(batch[0].request.device), batch)
-    } finally {
-      this.#busy = false
-      this.#letGoLater()
-    }
-  }
-
-  async #answerOn(residence: Residence, batch: readonly Waiting<ListRequest, RankedCodes>[]): Promise<void> {
-    const onLists = batch[0].request.distance === 'asymmetric' && residence.device.info.kind === 'cpu'
-    try {
-      await (onLists ? this.#byLists(batch, residence) : this.#byTables(batch, residence))
-    } catch (error) {
-      // A device that is lost holds nothing any more.
-      if (error instanceof CentroidalError && error.code === 'device-lost') await this.#forget(residence)
-      throw error
-    }
-  }
-
-  async #byLists(batch: readonly Waiting<ListRequest, RankedCodes>[], residence: Residence): Promise<void> {
+  async #byLists(
+    batch: readonly Waiting<ListRequest, RankedCodes>[],
+    { device, held }: Residence<Held>,
+  ): Promise<void> {
     const geometry = this.#geometry()
-    residence.lists ??= new ResidentLists(residence.device, geometry, this.#store)
-    const { lists } = residence
+    held.lists ??= new ResidentLists(device, geometry, this.#store)
+    const { lists } = held
     const [{ request, rows }] = batch
     if (batch.length === 1 && rows > 1) {
       batch[0].resolve(await this.#inPieces(lists, geometry, request))
@@ -202,32 +176,25 @@ export class ListSearcher {
     return this.#finished(await lists.search(queries, asked, control), geometry, nearest)
   }
 
-  async #byTables(batch: readonly Waiting<ListRequest, RankedCodes>[], residence: Residence): Promise<void> {
+  async #byTables(
+    batch: readonly Waiting<ListRequest, RankedCodes>[],
+    { device, held }: Residence<Held>,
+  ): Promise<void> {
     const geometry = this.#geometry()
     if (geometry.inner) {
-      throw badOption(
-        'device',
-        residence.device.info.name,
-        'inner products are searched on a CPU device, asymmetrically.',
-      )
+      throw badOption('device', device.info.name, 'inner products are searched on a CPU device, asymmetrically.')
     }
-    residence.tables ??= new TableLists(
-      residence.device,
-      this.#codec,
-      this.#centers,
-      geometry.metric === 'cosine',
-      this.#store,
-    )
+    held.tables ??= new TableLists(device, this.#codec, this.#centers, geometry.metric === 'cosine', this.#store)
     for (const { request, resolve, reject } of batch) {
       const { source, probe, distance, where, within, signal, onProgress } = request
       try {
-        refuseFilters(where, within, residence.device.info.kind === 'cpu' ? 'a symmetric search' : 'a GPU')
+        refuseFilters(where, within, device.info.kind === 'cpu' ? 'a symmetric search' : 'a GPU')
         const nearest = Math.max(1, Math.min(request.nearest, this.#store.size))
-        const found = await residence.tables.search(source, { probe, nearest, distance }, { signal, onProgress })
+        const found = await held.tables.search(source, { probe, nearest, distance }, { signal, onProgress })
         resolve(this.#finished(found, geometry, request.nearest))
       } catch (error) {
         reject(error)
-        if (error instanceof CentroidalError && error.code === 'device-lost') throw error
+        if (isLost(error)) throw error
       }
     }
   }
@@ -242,61 +209,6 @@ export class ListSearcher {
     }
     return padded(found, wanted)
   }
-
-  #residenceOf(choice: DeviceChoice): Promise<Residence> {
-    const place = isDevice(choice) ? choice : placeKey(choice, () => 0)
-    const known = this.#residences.get(place)
-    if (known) return known
-    for (const given of this.#residences.keys()) {
-      if (typeof given !== 'string' && isClosed(given)) this.#residences.delete(given)
-    }
-    const opening = this.#open(choice)
-    this.#residences.set(place, opening)
-    opening.catch(() => this.#residences.delete(place))
-    return opening
-  }
-
-  async #open(choice: DeviceChoice): Promise<Residence> {
-    if (isDevice(choice)) return { device: choice, lists: undefined, tables: undefined, lease: undefined }
-    // A GPU gains nothing on a few queries, and copies everything it is given: it is for those who ask for it.
-    const wanted = choice === undefined || choice === 'auto' ? 'cpu' : choice
-    const lease = await acquireDevice(wanted, [{ rows: this.#store.slots, cols: this.#store.codeBytes / 4 + 2 }])
-    return { device: lease.device, lists: undefined, tables: undefined, lease }
-  }
-
-  async #forget(residence: Residence): Promise<void> {
-    for (const [place, opening] of this.#residences) {
-      if ((await opening.catch(() => undefined)) !== residence) continue
-      this.#residences.delete(place)
-      await letGo(opening)
-    }
-  }
-
-  /** Devices that nobody gave are let go some time after the last search. */
-  #letGoLater(): void {
-    this.#lastSearch = performance.now()
-    if (this.#idle === undefined) this.#watchIdle(IDLE_MS)
-  }
-
-  /** One timer for many searches: it looks when the last one was. */
-  #watchIdle(ms: number): void {
-    this.#idle = setTimeout(() => {
-      this.#idle = undefined
-      const left = this.#lastSearch + IDLE_MS - performance.now()
-      if (left > 0 || this.#busy) this.#watchIdle(Math.max(left, 1000))
-      else void this.#letGoLeases()
-    }, ms)
-    // Only Node's timers hold the process, and only they have this method.
-    ;(this.#idle as { unref?: () => void }).unref?.()
-  }
-
-  async #letGoLeases(): Promise<void> {
-    for (const [place, opening] of this.#residences) {
-      if (typeof place !== 'string') continue
-      this.#residences.delete(place)
-      await letGo(opening)
-    }
-  }
 }
 
 function joined(group: readonly { readonly queries: Float32Array }[]): Float32Array {
@@ -308,29 +220,4 @@ function joined(group: readonly { readonly queries: Float32Array }[]): Float32Ar
     at += queries.length
   }
   return out
-}
-
-async function letGo(opening: Promise<Residence>): Promise<void> {
-  const residence = await opening.catch(() => undefined)
-  if (residence === undefined) return
-  try {
-    residence.lists?.free()
-    residence.tables?.free()
-  } finally {
-    await residence.lease?.release()
-  }
-}
-
-function placeKey(choice: DeviceChoice, numberOf: (device: Device) => number): string {
-  if (isDevice(choice)) return `device ${numberOf(choice)}`
-  return JSON.stringify(choice ?? 'auto')
-}
-
-function isClosed(device: Device): boolean {
-  try {
-    device.requireOpen?.()
-    return false
-  } catch {
-    return true
-  }
 }

@@ -5,7 +5,7 @@
 import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { matrix, toSource } from '../core/matrix.ts'
-import type { Device, RunControl } from '../device/contract.ts'
+import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ScanTask } from '../kernels/scan-codes.ts'
 import type { Codec } from '../quantize/codec.ts'
@@ -26,6 +26,7 @@ export interface TableSearch {
 /** The content as it was when it was loaded. */
 interface Loaded {
   readonly version: StoreVersion
+  readonly codes: DeviceBuffer
   readonly offsets: Uint32Array
   readonly ids: Uint32Array
 }
@@ -56,7 +57,7 @@ export class TableLists {
   ): Promise<RankedCodes> {
     const out = rankedBuffer(given.rows, nearest)
     if (this.#store.size === 0) return out
-    const { offsets, ids } = this.#follow()
+    const { codes, offsets, ids } = this.#follow()
     const source = this.#unit ? await unitRows(given) : given
     const device = this.#device
     const frame = await chooseFrame(source, 'euclidean')
@@ -70,7 +71,7 @@ export class TableLists {
       const tasks = listTasks(own, offsets)
       // What no direction sees differs from cluster to cluster: such lists can only be merged with it added.
       const merge = rest ? 1 : probe
-      const lone = await this.#scanner.run(points, tasks, 1, merge, nearest, { signal })
+      const lone = await this.#scanner.run(codes, points, tasks, 1, merge, nearest, { signal })
       const found = rest ? mergedOnHost(lone, rest, probe, nearest) : lone
       out.labels.set(
         found.labels.map((at) => (at === NO_LABEL ? NO_LABEL : ids[at])),
@@ -96,8 +97,8 @@ export class TableLists {
     for (const list of lists) offsets[list + 1]++
     for (let list = 0; list < store.k; list++) offsets[list + 1] += offsets[list]
     const rows = matrix(columnsOf(all, store.rowBytes, 0, store.codeBytes), ids.length, store.codeBytes)
-    this.#scanner.load(paddedCodes(rows, this.#scanner.shape, 0, rows.rows))
-    this.#loaded = { version, offsets, ids }
+    const codes = this.#scanner.load(paddedCodes(rows, this.#scanner.shape, 0, rows.rows))
+    this.#loaded = { version, codes, offsets, ids }
     return this.#loaded
   }
 }

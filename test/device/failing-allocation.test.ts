@@ -112,7 +112,8 @@ describe('an allocation that fails', () => {
       train: async (on) => (await trainQuantizer(vectors, { ...options, device: on })).distortion,
       encode: (on) => quantizer.encode(vectors, { device: on }),
       decode: (on) => quantizer.decode(codes, { device: on }),
-      search: (on) => index.search(vectors, { nearest: 3, device: on }),
+      // What a search has loaded stays until the index is closed.
+      search: (on) => index.search(vectors, { nearest: 3, device: on }).finally(() => index.close()),
     }
     for (const operation of Object.values(operations)) await walk(device, operation)
   })

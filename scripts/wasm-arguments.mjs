@@ -38,7 +38,13 @@ async function readDeclarations(root) {
   const exported = Object.values(modules).flatMap((module) => Object.values(module))
   const unique = [...new Set(exported)].filter((value) => typeof value === 'object' && value !== null)
   return {
-    functions: unique.filter((value) => 'entry' in value && 'fields' in value && 'job' in value),
+    functions: [
+      ...new Set(
+        unique
+          .map((value) => value.declaredFunction ?? value)
+          .filter((value) => 'entry' in value && 'fields' in value && 'job' in value),
+      ),
+    ],
     constants: unique.filter((value) => 'declared' in value).flatMap(({ declared }) => Object.entries(declared)),
   }
 }

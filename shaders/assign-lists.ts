@@ -4,22 +4,13 @@
  * index. One thread for each row.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { ROW_PARAMS, rowBuffers, rowDistance } from './rows.ts'
+import { FAR, NONE, threadBuiltins, threadNumber } from './pieces.ts'
+import { rowDistance } from './rows.ts'
 
-export const assignListsShader = shaderForms(DENSE_TYPES, (type: RowType) =>
-  declareShader({
-    name: `assign-lists-${type}`,
-    params: { ...ROW_PARAMS, firstRow: 'u32', rows: 'u32', width: 'u32', merge: 'bool' },
-    buffers: { ...rowBuffers(type), lists: reads('u32'), labels: writes('u32'), distances: writes('f32') },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const assignListsBody = ({ points }: { readonly points: RowType }): string => wgsl`
 ${threadNumber}
-${rowDistance(type)}
+${rowDistance(points)}
 
 ${NONE}
 ${FAR}
@@ -47,6 +38,4 @@ fn main(${threadBuiltins}) {
   labels[row] = label;
   distances[row] = best;
 }
-`,
-  }),
-)
+`

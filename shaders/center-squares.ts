@@ -1,8 +1,6 @@
 /** |c|^2, one thread for each centre. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Squares are summed in runs of 64 quads, so that errors stay small over very many columns. */
 export const squareSum = wgsl`
@@ -20,12 +18,7 @@ fn squareSum(first: u32, quads: u32) -> f32 {
 }
 `
 
-export const centerSquaresShader = declareShader({
-  name: 'center-squares',
-  params: { count: 'u32', quads: 'u32' },
-  buffers: { centers: reads('vec4f'), squares: writes('f32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const centerSquaresBody = (): string => wgsl`
 ${threadNumber}
 ${squareSum}
 
@@ -35,5 +28,4 @@ fn main(${threadBuiltins}) {
   if (index >= params.count) { return; }
   squares[index] = squareSum(index * params.quads, params.quads);
 }
-`,
-})
+`

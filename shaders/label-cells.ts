@@ -1,15 +1,8 @@
 /** The number of the cell of each point. One thread for each place of `members`, which lists the points cell by cell. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-export const labelCellsShader = declareShader({
-  name: 'label-cells',
-  params: { first: 'u32', count: 'u32', cells: 'u32' },
-  buffers: { members: reads('u32'), offsets: reads('u32'), labels: writes('u32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const labelCellsBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -26,5 +19,4 @@ fn main(${threadBuiltins}) {
   }
   labels[members[at]] = cell;
 }
-`,
-})
+`

@@ -4,25 +4,9 @@
  * centre, and its gain is 0. One thread for each cluster.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-export const meansShader = declareShader({
-  name: 'means',
-  params: { firstCluster: 'u32', clusters: 'u32', quads: 'u32', unit: 'bool' },
-  buffers: {
-    /** [clusters of this pass][quads] */
-    sums: reads('vec4f'),
-    /** Of all clusters. */
-    totals: reads('f32'),
-    /** [clusters of this pass][quads] */
-    centers: writes('vec4f'),
-    /** Of all clusters. */
-    gains: writes('f32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const meansBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -56,5 +40,4 @@ fn main(${threadBuiltins}) {
   }
   gains[cluster] = total * gain;
 }
-`,
-})
+`

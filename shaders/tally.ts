@@ -4,40 +4,19 @@
  * at place `first` of the lists.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-export const TALLY_BLOCK = 256
-
-/** Both devices take the same. Without `right` the zeros of `left` are counted. */
-export const TALLY_FIELDS = {
-  params: { first: 'u32', count: 'u32' },
-  buffers: {
-    values: reads('f32'),
-    weights: mayRead('f32'),
-    left: reads('u32'),
-    right: mayRead('u32'),
-    sums: writes('f32'),
-    differences: writes('u32'),
-  },
-} as const
-
-export const tallyShader = declareShader({
-  name: 'tally',
-  ...TALLY_FIELDS,
-  workgroup: THREADS,
-  body: () => wgsl`
+export const tallyBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let block = threadNumber(workgroup, groups, local);
-  let begin = block * ${TALLY_BLOCK}u;
+  let begin = block * TALLY_BLOCK;
   if (begin >= params.count) { return; }
   var sum = 0.0;
   var different = 0u;
-  let end = params.first + min(begin + ${TALLY_BLOCK}u, params.count);
+  let end = params.first + min(begin + TALLY_BLOCK, params.count);
   for (var i = params.first + begin; i < end; i++) {
     var value = values[i];
     if (params.hasWeights == 1u) { value *= weights[i]; }
@@ -51,5 +30,4 @@ fn main(${threadBuiltins}) {
   sums[block] = sum;
   differences[block] = different;
 }
-`,
-})
+`

@@ -1,12 +1,12 @@
 /**
- * Every WGSL kernel of shaders/, in the forms that hardware GPUs run. Exported shaders are found by themselves, and exported
- * functions that make shaders by the forms they state (`shaderForms`). Runs in pages too.
+ * Every WGSL kernel, in the forms that hardware GPUs run: those that src/kernels declares (`declareKernel`). Runs in pages too.
  */
 import type { Shader, ShaderFeatures } from '../../src/device/contract.ts'
 import type { ShaderForms } from '../../src/device/shader-forms.ts'
+import type { Kernel as DeclaredKernel } from '../../src/kernels/declared-kernel.ts'
 
 export interface Kernel {
-  /** File of shaders/, without its ending. */
+  /** File of src/kernels, without its ending. */
   readonly file: string
   /** Name of the shader, with the entry point if there are several. */
   readonly name: string
@@ -15,17 +15,23 @@ export interface Kernel {
   readonly products?: number
 }
 
-/** What a file of shaders/ exports. */
+/** What files export, by their names. */
 export type ShaderModules = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 const isShader = (value: unknown): value is Shader =>
   typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'function'
+
+const isKernel = (value: unknown): value is DeclaredKernel =>
+  typeof value === 'object' && value !== null && 'shaders' in value && 'pass' in value
 
 const hasForms = (value: unknown): value is ShaderForms<unknown[]> => typeof value === 'function' && 'forms' in value
 
 export function kernelsOf(modules: ShaderModules, features: ShaderFeatures): Kernel[] {
   return Object.entries(modules).flatMap(([file, exports]) =>
     Object.values(exports).flatMap((value) => {
+      if (isKernel(value)) {
+        return value.shaders.flatMap((shader) => entriesOf(file, shader, features, value.products))
+      }
       if (isShader(value)) return entriesOf(file, value, features)
       if (!hasForms(value)) return []
       const { forms, products } = value

@@ -2,12 +2,19 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ShaderModules } from './kernels.ts'
 
-/** Everything that shaders/ exports. */
+/** Everything that the files of src/kernels and shaders/ export, by the name of the file, which is the same for both. */
 export async function loadShaders(): Promise<ShaderModules> {
-  const folder = fileURLToPath(new URL('../../shaders', import.meta.url))
-  const files = readdirSync(folder)
+  const modules: Record<string, Record<string, unknown>> = {}
+  for (const file of filesOf('../../src/kernels')) modules[file] = { ...(await import(`../../src/kernels/${file}.ts`)) }
+  for (const file of filesOf('../../shaders')) {
+    modules[file] = { ...modules[file], ...(await import(`../../shaders/${file}.ts`)) }
+  }
+  return modules
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(fileURLToPath(new URL(folder, import.meta.url)))
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
     .map((name) => name.slice(0, -'.ts'.length))
-  const modules = files.sort().map(async (file) => [file, await import(`../../shaders/${file}.ts`)] as const)
-  return Object.fromEntries(await Promise.all(modules))
+    .sort()
 }

@@ -73,6 +73,12 @@ export function elements(target: DeviceBuffer | BufferPart | undefined, count?: 
   return target && { target, count: count ?? target.bytes / 4 }
 }
 
+/** The number of elements that were stated. */
+export function countOf(value: DeviceBuffer | BufferPart | Elements): number {
+  if (isElements(value)) return value.count
+  throw new Error('The number of elements is needed here')
+}
+
 export function elementBytesOf(element: Element): number {
   return ELEMENT_BYTES[element]
 }

@@ -7,31 +7,47 @@
  * where there is none. Cost: 3 n width d operations; of sparse rows 5 for each entry and centre of the group, and
  * 2 k d for the lengths of the centres.
  */
-import { assignGroupsShader } from '../../shaders/assign-groups.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { assignGroupsBody } from '../../shaders/assign-groups.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
-import { elements, mayRead, reads, writes } from '../device/fields.ts'
-import { squaresJob, squaresPasses, withSquares } from './center-squares.ts'
-import { declareFunction, VECTORS } from './declared-function.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, distanceOperations, rowBindings } from './rows.ts'
+import { elements, reads, writes } from '../device/fields.ts'
+import { CPU_SQUARES, GPU_SQUARES, runWithSquares } from './center-squares.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { READ_ROWS, VECTORS } from './kernel-fields.ts'
+import { type DeviceRows, distanceOperations } from './rows.ts'
 
-export const assignGroupsFunction = declareFunction('assignGroups', {
+export const assignGroupsKernel = declareKernel('assign-groups', {
   args: {
     points: VECTORS,
-    centers: reads('f32'),
-    squares: mayRead('f64'),
-    ranges: reads('u32'),
+    centers: READ_ROWS,
+    /** First centre and number of centres of each group. */
+    ranges: reads('vec2u'),
     groupOf: reads('u32'),
     labels: writes('u32'),
+    /** Centres of the largest group. */
+    width: 'u32',
   },
-  scratch: {
-    /** Four distances. */
-    four: () => 16,
-    /** The row as floats. */
-    row: ({ points }) => (points.type === 'u8' ? points.stride * 4 : 0),
+  items: ({ points }) => points.rows,
+  gpu: {
+    args: GPU_SQUARES,
+    body: assignGroupsBody,
+    cut: { params: ['firstRow', 'rows'], operations: rowOperations },
+  },
+  cpu: {
+    entry: 'assignGroups',
+    args: CPU_SQUARES,
+    scratch: {
+      /** Four distances. */
+      four: () => 16,
+      /** The row as floats. */
+      row: ({ points }) => (points.type === 'u8' ? points.stride * 4 : 0),
+    },
+    grain: (args) => Math.max(16, Math.round(1.5e6 / rowOperations(args))),
   },
 })
+
+function rowOperations({ points, width }: { readonly points: DeviceRows; readonly width: number }): number {
+  return Math.max(1, width) * distanceOperations(points)
+}
 
 export interface AssignGroupsArgs {
   readonly points: DeviceRows
@@ -45,44 +61,13 @@ export interface AssignGroupsArgs {
 
 export function assignGroups(device: Device, args: AssignGroupsArgs, control?: RunControl): Promise<void> {
   const { points, centers, groups, width, places, labels } = args
-  const perRow = Math.max(1, width) * distanceOperations(points)
-  const shader = assignGroupsShader(points.type)
-  return withSquares(device, points, centers, (squares) =>
-    device.run(
-      {
-        name: 'assign-groups',
-        *webgpu(gpu) {
-          if (squares) yield* squaresPasses(gpu, centers, squares)
-          const rowArgs = rowBindings(points, centers, squares)
-          yield* rowPasses(gpu, {
-            rows: points.rows,
-            perRow,
-            atLeast: THREADS,
-            pass: (firstRow, rows) =>
-              shader.pass(
-                gpu,
-                { ...rowArgs, firstRow, rows, ranges: groups, groupOf: places, labels },
-                { items: rows },
-              ),
-          })
-        },
-        *cpu(memory) {
-          if (squares) yield squaresJob(memory, centers, squares)
-          yield assignGroupsFunction.job(
-            memory,
-            {
-              points,
-              centers: elements(centers.buffer, centers.rows * centers.stride),
-              squares: elements(squares, centers.rows),
-              ranges: elements(groups),
-              groupOf: elements(places, points.rows),
-              labels: elements(labels, points.rows),
-            },
-            { items: points.rows, grain: Math.max(16, Math.round(1.5e6 / perRow)) },
-          )
-        },
-      },
-      control,
-    ),
-  )
+  const given = {
+    points,
+    centers,
+    ranges: elements(groups, groups.bytes / 8),
+    groupOf: elements(places, points.rows),
+    labels: elements(labels, points.rows),
+    width,
+  }
+  return runWithSquares(device, assignGroupsKernel, given, control)
 }

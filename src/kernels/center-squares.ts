@@ -2,7 +2,7 @@
  * center-squares: |c|^2 of every centre, which distances of sparse rows need. f32 [k] on a GPU, f64 [k] on the CPU.
  * Cost: 2 k d operations.
  */
-import { centerSquaresShader } from '../../shaders/center-squares.ts'
+import { centerSquaresBody } from '../../shaders/center-squares.ts'
 import {
   type BufferPart,
   BufferScope,
@@ -12,16 +12,33 @@ import {
   type Device,
   type DeviceBuffer,
   type GpuTarget,
+  type RunControl,
   slice,
 } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
+import { type Elements, elements, mayRead, reads, writes } from '../device/fields.ts'
 import { cutForBinding } from '../device/plan.ts'
-import { declareFunction } from './declared-function.ts'
-import type { DeviceRows } from './rows.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { inForms, READ_ROWS } from './kernel-fields.ts'
+import { type DeviceRows, rowsPart } from './rows.ts'
 
-export const centerSquares = declareFunction('centerSquares', {
-  args: { centers: reads('f32'), stride: 'u32', squares: writes('f64') },
+export const centerSquaresKernel = declareKernel('center-squares', {
+  args: { centers: READ_ROWS, stride: 'stride' },
+  items: ({ centers }) => centers.rows,
+  gpu: {
+    args: { squares: writes('f32'), count: 'u32' },
+    body: centerSquaresBody,
+    operations: ({ centers }) => 2 * centers.rows * centers.stride,
+  },
+  cpu: {
+    entry: 'centerSquares',
+    args: { squares: writes('f64') },
+    grain: ({ stride }) => Math.max(1, Math.round(2e5 / stride)),
+  },
 })
+
+/** What kernels that measure distances of any rows are given besides: |c|^2 of each centre where the rows are sparse. */
+export const GPU_SQUARES = { squares: inForms(({ points }) => points === 'csr', reads('f32')) } as const
+export const CPU_SQUARES = { squares: mayRead('f64') } as const
 
 /** Room for the squares on either device. */
 export function allocateSquares(scope: BufferScope, centers: DeviceRows): DeviceBuffer {
@@ -29,32 +46,51 @@ export function allocateSquares(scope: BufferScope, centers: DeviceRows): Device
 }
 
 export function* squaresPasses(gpu: GpuTarget, centers: DeviceRows, squares: DeviceBuffer): Generator<ComputePass> {
-  const rowBytes = centers.stride * 4
-  for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
+  const { stride } = centers
+  for (const { start, end } of cutForBinding(centers.rows, stride * 4, gpu.limits, 'centres')) {
     const count = end - start
-    yield centerSquaresShader.pass(
-      gpu,
-      {
-        centers: slice(centers.buffer, start * rowBytes, count * rowBytes),
-        squares: slice(squares, start * 4, count * 4),
-        count,
-        quads: centers.stride / 4,
-      },
-      { items: count, operations: 2 * count * centers.stride },
-    )
+    const part = slice(squares, start * 4, count * 4)
+    yield centerSquaresKernel.pass(gpu, { centers: rowsPart(centers, start, end), stride, squares: part, count })
   }
 }
 
-export function squaresJob(
-  memory: CpuMemory,
-  { buffer, rows, stride }: DeviceRows,
-  squares: DeviceBuffer | BufferPart,
-): CpuJob {
-  return centerSquares.job(
-    memory,
-    { centers: elements(buffer, rows * stride), stride, squares: elements(squares, rows) },
-    { items: rows, grain: Math.max(1, Math.round(2e5 / stride)) },
-  )
+export function squaresJob(memory: CpuMemory, centers: DeviceRows, squares: DeviceBuffer | BufferPart): CpuJob {
+  const { rows, stride } = centers
+  return centerSquaresKernel.job(memory, { centers, stride, squares: elements(squares, rows) })
+}
+
+/** A kernel that measures distances of rows of any type to centres. */
+interface MeasuringKernel<A> {
+  readonly name: string
+  passes(gpu: GpuTarget, args: A & { readonly squares?: Elements | undefined }): Generator<ComputePass>
+  job(memory: CpuMemory, args: A & { readonly squares?: Elements | undefined }): CpuJob
+}
+
+/** The kernel over all points; where they are sparse, the squares of the centres first. */
+export function runWithSquares<A extends { readonly points: DeviceRows; readonly centers: DeviceRows }>(
+  device: Device,
+  kernel: MeasuringKernel<NoInfer<A>>,
+  args: A,
+  control?: RunControl,
+): Promise<void> {
+  const { points, centers } = args
+  return withSquares(device, points, centers, (squares) => {
+    const all = { ...args, squares: elements(squares, centers.rows) }
+    return device.run(
+      {
+        name: kernel.name,
+        *webgpu(gpu) {
+          if (squares) yield* squaresPasses(gpu, centers, squares)
+          yield* kernel.passes(gpu, all)
+        },
+        *cpu(memory) {
+          if (squares) yield squaresJob(memory, centers, squares)
+          yield kernel.job(memory, all)
+        },
+      },
+      control,
+    )
+  })
 }
 
 /** Runs `work` with room for the squares of the centres if the points are sparse, and without if they are dense. */

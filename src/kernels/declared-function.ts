@@ -8,39 +8,24 @@
  */
 import { elementBytes } from '../core/matrix.ts'
 import { ARGUMENT_BYTES, type CpuJob, type CpuMemory, type ScratchArea } from '../device/contract.ts'
+import { type Elements, elementBytesOf, isBufferField } from '../device/fields.ts'
 import {
-  type BufferField,
-  type Elements,
-  elementBytesOf,
-  isBufferField,
-  type ParamType,
-  type WithOptional,
-} from '../device/fields.ts'
+  DENSE_VECTORS,
+  type Field,
+  type Fields,
+  type FunctionArgs,
+  isCompiled,
+  isMatrix,
+  isVectors,
+  type MatrixRows,
+  VECTORS,
+} from './kernel-fields.ts'
 import { type DeviceRows, denseType } from './rows.ts'
 
-/** Vectors, dense or sparse: a `Rows` (wasm/rows.ts) in AssemblyScript. */
-export const VECTORS = { vectors: 'any' } as const
-/** Dense vectors: a `Rows` as well; the job of sparse rows throws. */
-export const DENSE_VECTORS = { vectors: 'dense' } as const
-
-type Field = ParamType | BufferField | typeof VECTORS | typeof DENSE_VECTORS
-type Fields = Readonly<Record<string, Field>>
-
-type Value<F> = F extends 'bool'
-  ? boolean
-  : F extends ParamType
-    ? number
-    : F extends typeof VECTORS | typeof DENSE_VECTORS
-      ? DeviceRows
-      : F extends BufferField<true>
-        ? Elements | undefined
-        : Elements
-
-/** Arguments by name. */
-export type FunctionArgs<F extends Fields> = WithOptional<{ readonly [K in keyof F]: Value<F[K]> }>
+export { DENSE_VECTORS, type FunctionArgs, VECTORS }
 
 /** Bytes of an area, by the arguments and, where it has a place for each item, by the items that a thread takes at a time. */
-type AreaBytes<F extends Fields> = (args: FunctionArgs<F>, items: JobItems) => number
+export type AreaBytes<F extends Fields> = (args: FunctionArgs<F>, items: JobItems) => number
 
 export interface FunctionDeclaration<F extends Fields> {
   readonly args: F
@@ -86,6 +71,7 @@ export function declareFunction<const F extends Fields>(
 ): DeclaredFunction<F> {
   const { fields, vectors, bytes } = layOut(declared, Object.keys(scratch))
   if (bytes > ARGUMENT_BYTES) throw new Error(`${entry} has ${bytes} bytes of arguments, at most ${ARGUMENT_BYTES} fit`)
+  const given = Object.entries<Field>(declared)
   return {
     entry,
     fields,
@@ -94,10 +80,10 @@ export function declareFunction<const F extends Fields>(
     job(memory, args, { items, grain }) {
       const { areas, total } = layOutScratch(entry, scratch, args, { items, grain }, memory.scratchGap ?? 0)
       const values: number[] = []
-      for (const [name, field] of Object.entries<Field>(declared)) {
-        values.push(...valuesOf(entry, name, field, (args as Readonly<Record<string, unknown>>)[name], memory))
+      for (const [name, field] of given) {
+        addValues(values, entry, name, field, (args as Readonly<Record<string, unknown>>)[name], memory)
       }
-      values.push(...areas.map(({ offset }) => offset))
+      for (const { offset } of areas) values.push(offset)
       return { entry, items, grain, args: pack(fields, values, bytes), scratchBytes: total, scratchAreas: areas }
     },
   }
@@ -115,7 +101,10 @@ function layOut(declared: Fields, areas: readonly string[]) {
   }
   for (const [name, field] of Object.entries(declared)) {
     if (field === 'bool') add(name, 'u32', '0 or 1')
+    else if (field === 'stride') add(name, 'u32', '')
     else if (typeof field === 'string') add(name, field, '')
+    else if (isMatrix(field)) add(name, 'usize', 'f32')
+    else if (isCompiled(field)) throw new Error(`${name} is part of the text of a shader`)
     else if (isBufferField(field)) add(name, 'usize', `${field.element}${field.optional ? ', 0 if absent' : ''}`)
     else {
       vectors.push({ name, offset: end })
@@ -147,20 +136,32 @@ function layOutScratch<F extends Fields>(
   return { areas, total: areas.length > 0 ? total : 0 }
 }
 
-function valuesOf(entry: string, name: string, field: Field, value: unknown, memory: CpuMemory): readonly number[] {
-  if (field === 'bool') return [value ? 1 : 0]
-  if (typeof field === 'string') {
+function addValues(
+  values: number[],
+  entry: string,
+  name: string,
+  field: Field,
+  value: unknown,
+  memory: CpuMemory,
+): void {
+  if (field === 'bool') values.push(value ? 1 : 0)
+  else if (typeof field === 'string') {
     if (typeof value !== 'number') throw new Error(`${entry}: ${name} is ${value}, not a number`)
-    return [value]
-  }
-  if (!isBufferField(field)) {
+    values.push(value)
+  } else if (isVectors(field)) {
     const rows = value as DeviceRows
     if (field.vectors === 'dense') denseType(rows)
-    return vectorValues(memory, rows)
+    values.push(...vectorValues(memory, rows))
+  } else if (isMatrix(field)) {
+    const { buffer, rows, stride } = value as MatrixRows
+    values.push(memory.address(buffer, rows * stride * 4))
+  } else if (isBufferField(field)) {
+    if (value === undefined && field.optional) values.push(0)
+    else {
+      const { target, count } = value as Elements
+      values.push(memory.address(target, count * elementBytesOf(field.element)))
+    }
   }
-  if (value === undefined && field.optional) return [0]
-  const { target, count } = value as Elements
-  return [memory.address(target, count * elementBytesOf(field.element))]
 }
 
 function vectorValues(memory: CpuMemory, { buffer, rows, stride, type, sparse }: DeviceRows): readonly number[] {

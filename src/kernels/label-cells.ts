@@ -2,15 +2,19 @@
  * label-cells: the number of the cell of each point. members: u32 [n], points cell by cell; offsets: u32 [cells + 1], where
  * cells begin; labels: u32 [n]. Cost: n log cells operations.
  */
-import { labelCellsShader } from '../../shaders/label-cells.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { labelCellsBody } from '../../shaders/label-cells.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
-import { declareFunction } from './declared-function.ts'
-import { rowPasses } from './row-passes.ts'
+import { countOf, elements, reads, writes } from '../device/fields.ts'
+import { declareKernel } from './declared-kernel.ts'
 
-export const labelCellsFunction = declareFunction('labelCells', {
+export const labelCellsKernel = declareKernel('label-cells', {
   args: { members: reads('u32'), offsets: reads('u32'), cells: 'u32', labels: writes('u32') },
+  items: ({ members }) => countOf(members),
+  gpu: {
+    body: labelCellsBody,
+    cut: { params: ['first', 'count'], operations: ({ cells }) => 4 * Math.ceil(Math.log2(cells + 1)) },
+  },
+  cpu: { entry: 'labelCells', grain: 65536 },
 })
 
 export interface LabelCellsArgs {
@@ -23,24 +27,10 @@ export interface LabelCellsArgs {
 }
 
 export function labelCells(device: Device, { count, members, offsets, cells, labels }: LabelCellsArgs): Promise<void> {
-  const shared = {
+  return labelCellsKernel.run(device, {
     cells,
     members: elements(members, count),
     offsets: elements(offsets, cells + 1),
     labels: elements(labels, count),
-  }
-  return device.run({
-    name: 'label-cells',
-    *webgpu(gpu) {
-      yield* rowPasses(gpu, {
-        rows: count,
-        perRow: 4 * Math.ceil(Math.log2(cells + 1)),
-        atLeast: THREADS,
-        pass: (first, rows) => labelCellsShader.pass(gpu, { ...shared, first, count: rows }, { items: rows }),
-      })
-    },
-    *cpu(memory) {
-      yield labelCellsFunction.job(memory, shared, { items: count, grain: 65536 })
-    },
   })
 }

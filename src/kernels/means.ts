@@ -2,22 +2,31 @@
  * means: centres from sums and weights, in place. gains: f32 [k], the decrease of the squared distances of a cluster's points
  * when its centre moves. With `unit` centres are scaled to length 1. A cluster without weight keeps its centre.
  */
-import { meansShader } from '../../shaders/means.ts'
-import { type Device, type DeviceBuffer, slice } from '../device/contract.ts'
+import { meansBody } from '../../shaders/means.ts'
+import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { cutForBinding } from '../device/plan.ts'
-import { declareFunction } from './declared-function.ts'
-import type { DeviceRows } from './rows.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { READ_ROWS, WRITTEN_ROWS } from './kernel-fields.ts'
+import { type DeviceRows, rowsPart } from './rows.ts'
 
-export const meansFunction = declareFunction('meansFromSums', {
+export const meansKernel = declareKernel('means', {
   args: {
-    sums: reads('f32'),
+    sums: READ_ROWS,
     totals: reads('f32'),
-    stride: 'u32',
+    stride: 'stride',
     unit: 'bool',
-    centers: writes('f32'),
+    centers: WRITTEN_ROWS,
     gains: writes('f32'),
   },
+  items: ({ centers }) => centers.rows,
+  gpu: {
+    /** Sums and centres are those of a pass, totals and gains those of all clusters. */
+    args: { firstCluster: 'u32', clusters: 'u32' },
+    body: meansBody,
+    operations: ({ clusters, stride }) => clusters * stride * 8,
+  },
+  cpu: { entry: 'meansFromSums', grain: ({ stride }) => Math.max(1, Math.round(2e5 / stride)) },
 })
 
 export interface MeansArgs {
@@ -30,41 +39,18 @@ export interface MeansArgs {
 
 export function means(device: Device, { sums, totals, centers, gains, unit = false }: MeansArgs): Promise<void> {
   const { rows, stride } = centers
-  const rowBytes = stride * 4
+  const shared = { totals: elements(totals, rows), stride, unit, gains: elements(gains, rows) }
+  const all = { sums: { buffer: sums, rows, stride }, centers }
   return device.run({
     name: 'means',
     *webgpu(gpu) {
-      for (const { start, end } of cutForBinding(rows, rowBytes, gpu.limits, 'centres')) {
-        const clusters = end - start
-        yield meansShader.pass(
-          gpu,
-          {
-            firstCluster: start,
-            clusters,
-            quads: stride / 4,
-            unit,
-            sums: slice(sums, start * rowBytes, clusters * rowBytes),
-            totals: elements(totals, rows),
-            centers: slice(centers.buffer, start * rowBytes, clusters * rowBytes),
-            gains: elements(gains, rows),
-          },
-          { items: clusters, operations: clusters * stride * 8 },
-        )
+      for (const { start, end } of cutForBinding(rows, stride * 4, gpu.limits, 'centres')) {
+        const part = { sums: rowsPart(all.sums, start, end), centers: rowsPart(centers, start, end) }
+        yield meansKernel.pass(gpu, { ...shared, ...part, firstCluster: start, clusters: end - start })
       }
     },
     *cpu(memory) {
-      yield meansFunction.job(
-        memory,
-        {
-          sums: elements(sums, rows * stride),
-          totals: elements(totals, rows),
-          stride,
-          unit,
-          centers: elements(centers.buffer, rows * stride),
-          gains: elements(gains, rows),
-        },
-        { items: rows, grain: Math.max(1, Math.round(2e5 / stride)) },
-      )
+      yield meansKernel.job(memory, { ...shared, ...all })
     },
   })
 }

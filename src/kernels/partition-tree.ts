@@ -23,7 +23,7 @@ import type {
 import { type Elements, elements, mayWrite, reads, writes } from '../device/fields.ts'
 import { createSortWorkspace, radixPasses, type SortWorkspace } from './accumulate.ts'
 import { DENSE_VECTORS, declareFunction, SharedConstants, VECTOR_FIELDS } from './declared-function.ts'
-import { project, projectPasses } from './project.ts'
+import { project, projectArgs, projectKernel } from './project.ts'
 import { allocateRows, type DeviceRows, denseType, rowBytesOf } from './rows.ts'
 
 /** Keys among which a pivot is chosen. */
@@ -267,7 +267,7 @@ function splitOnDevice(device: Device, args: GrowArgs, gpu: GpuGrowWorkspace): P
         { items: n, operations: n * 16 },
       )
       yield directionsPass(target, args, gpu)
-      yield* projectPasses(target, { points, directions, nodes: nodeOf, out: along })
+      yield* projectKernel.passes(target, projectArgs({ points, directions, nodes: nodeOf, out: along }))
       if (!isSorted(target, args, gpu)) {
         const split = { along, nodes, members, moved, count }
         yield splitNodes.pass(target, split, { items: count, perGroup: 1, operations: n * 64 })

@@ -2,16 +2,21 @@
  * project: the dot product of each point with the direction of its tree node.
  * nodes: u32 [n], rows of `directions`; out: f32 [n]. Cost: 2 n d operations.
  */
-import { THREADS } from '../../shaders/pieces.ts'
-import { projectShader } from '../../shaders/project.ts'
-import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
+import { projectBody } from '../../shaders/project.ts'
+import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
+import type { DeviceRows } from './rows.ts'
 
-export const projectFunction = declareFunction('project', {
-  args: { points: DENSE_VECTORS, directions: reads('f32'), nodes: reads('u32'), out: writes('f32') },
+export const projectKernel = declareKernel('project', {
+  args: { points: DENSE_VECTORS, directions: READ_ROWS, nodes: reads('u32'), out: writes('f32') },
+  items: ({ points }) => points.rows,
+  gpu: {
+    body: projectBody,
+    cut: { params: ['firstRow', 'rows'], operations: ({ points }) => 2 * points.stride },
+  },
+  cpu: { entry: 'project', grain: ({ points }) => Math.max(64, Math.round(5e5 / points.stride)) },
 })
 
 export interface ProjectArgs {
@@ -21,36 +26,10 @@ export interface ProjectArgs {
   readonly out: DeviceBuffer
 }
 
-export function* projectPasses(
-  gpu: GpuTarget,
-  { points, directions, nodes, out }: ProjectArgs,
-): Generator<ComputePass> {
-  const shader = projectShader(denseType(points))
-  const args = { x: points.buffer, directions: directions.buffer, nodes, out, quads: points.stride / 4 }
-  yield* rowPasses(gpu, {
-    rows: points.rows,
-    perRow: 2 * points.stride,
-    atLeast: THREADS,
-    pass: (firstRow, rows) => shader.pass(gpu, { ...args, firstRow, rows }, { items: rows }),
-  })
+export function projectArgs({ points, directions, nodes, out }: ProjectArgs) {
+  return { points, directions, nodes: elements(nodes, points.rows), out: elements(out, points.rows) }
 }
 
 export function project(device: Device, args: ProjectArgs): Promise<void> {
-  const { points, directions, nodes, out } = args
-  return device.run({
-    name: 'project',
-    webgpu: (gpu) => projectPasses(gpu, args),
-    *cpu(memory) {
-      yield projectFunction.job(
-        memory,
-        {
-          points,
-          directions: elements(directions.buffer, directions.rows * directions.stride),
-          nodes: elements(nodes, points.rows),
-          out: elements(out, points.rows),
-        },
-        { items: points.rows, grain: Math.max(64, Math.round(5e5 / points.stride)) },
-      )
-    },
-  })
+  return projectKernel.run(device, projectArgs(args))
 }

@@ -5,7 +5,7 @@
 import { CentroidalError } from '../core/errors.ts'
 import { type ElementType, elementBytes, type VectorData } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
-import { type BufferPart, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
+import { type BufferPart, type Device, type DeviceBuffer, partOf, slice } from '../device/contract.ts'
 
 export interface DeviceRows {
   readonly buffer: DeviceBuffer
@@ -76,6 +76,20 @@ export function allocateRows(
 /** The same rows, fewer of them, from the start. */
 export function firstRows(of: DeviceRows, rows: number): DeviceRows {
   return { ...of, rows }
+}
+
+/** Rows `start` to `end` of a matrix of floats. */
+export function rowsPart<R extends { readonly buffer: DeviceBuffer | BufferPart; readonly stride: number }>(
+  { buffer, stride }: R,
+  start: number,
+  end: number,
+) {
+  const whole = partOf(buffer)
+  return {
+    buffer: slice(whole.buffer, whole.offset + start * stride * 4, (end - start) * stride * 4),
+    rows: end - start,
+    stride,
+  }
 }
 
 /** Writes whole rows from `first` on, padding them. */

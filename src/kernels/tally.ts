@@ -3,15 +3,32 @@
  * places of two lists differ; or, without a second list, how many places of the first are zero.
  * A range gives the bits that its places would give in lists of their own.
  */
-import { TALLY_BLOCK, TALLY_FIELDS, tallyShader } from '../../shaders/tally.ts'
+import { tallyBody } from '../../shaders/tally.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
-import { elements } from '../device/fields.ts'
-import { declareFunction, SharedConstants } from './declared-function.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
 import { type RowRange, rangeWithin } from './rows.ts'
 
+const TALLY_BLOCK = 256
 export const tallyConstants = new SharedConstants({ TALLY_BLOCK: { type: 'u32', value: TALLY_BLOCK } })
 
-export const tallyFunction = declareFunction('tally', { args: { ...TALLY_FIELDS.params, ...TALLY_FIELDS.buffers } })
+export const tallyKernel = declareKernel('tally', {
+  args: {
+    first: 'u32',
+    count: 'u32',
+    values: reads('f32'),
+    weights: mayRead('f32'),
+    left: reads('u32'),
+    /** Without it the zeros of `left` are counted. */
+    right: mayRead('u32'),
+    sums: writes('f32'),
+    differences: writes('u32'),
+  },
+  items: ({ count }) => Math.ceil(count / TALLY_BLOCK),
+  gpu: { body: tallyBody, operations: ({ count }) => count * 4, constants: [tallyConstants] },
+  cpu: { entry: 'tally', grain: 64 },
+})
 
 export interface TallyArgs {
   readonly count: number
@@ -48,7 +65,7 @@ export async function stageTally(device: Device, args: TallyArgs): Promise<() =>
   if (count === 0) return async () => ({ sum: 0, different: 0 })
   const blocks = Math.ceil(count / TALLY_BLOCK)
   const used = from + count
-  const shared = {
+  await tallyKernel.run(device, {
     first: from,
     count,
     values: elements(values, used),
@@ -57,15 +74,6 @@ export async function stageTally(device: Device, args: TallyArgs): Promise<() =>
     right: elements(right, used),
     sums: elements(sums, blocks),
     differences: elements(differences, blocks),
-  }
-  await device.run({
-    name: 'tally',
-    *webgpu(gpu) {
-      yield tallyShader.pass(gpu, shared, { items: blocks, operations: count * 4 })
-    },
-    *cpu(memory) {
-      yield tallyFunction.job(memory, shared, { items: blocks, grain: 64 })
-    },
   })
   const readSums = device.stage({ buffer: sums, offset: 0, bytes: blocks * 4 })
   const readDifferences = device.stage({ buffer: differences, offset: 0, bytes: blocks * 4 })

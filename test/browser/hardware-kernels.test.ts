@@ -13,10 +13,7 @@ declare global {
 }
 
 test('the browser accepts every shader', async () => {
-  const files = import.meta.glob(['../../shaders/*.ts', '!**/*.d.ts'], { eager: true })
-  const modules = Object.fromEntries(
-    Object.entries(files).map(([path, exports]) => [path.replace(/^.*\/(.*)\.ts$/, '$1'), exports]),
-  )
+  const modules = import.meta.glob(['../../shaders/*.ts', '../../src/kernels/*.ts', '!**/*.d.ts'], { eager: true })
   const adapter = await navigator.gpu.requestAdapter()
   const [subgroups, f16] = [adapter!.features.has('subgroups'), adapter!.features.has('shader-f16')]
   const requiredFeatures = [...(subgroups ? ['subgroups'] : []), ...(f16 ? ['shader-f16'] : [])] as GPUFeatureName[]

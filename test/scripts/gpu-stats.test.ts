@@ -1,6 +1,6 @@
 /** gpu:stats without Mesa: the list of kernels, the parser and the cost model on recorded text, targets, messages. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { DriverError, splitOutput } from '../../scripts/gpu-stats/compile.ts'
@@ -20,7 +20,7 @@ const path = temporaryFolder()
 
 /** Beginnings of declarations whose shaders kernelsOf would not find. */
 function makers(text: string): string[] {
-  const calls = [...text.matchAll(/\bdeclareShader\(/g)].map(({ index }) =>
+  const calls = [...text.matchAll(/\b(declareShader|declareKernel)\(/g)].map(({ index }) =>
     text.slice(0, index + 'declareShader('.length),
   )
   const declared = calls.map((before) =>
@@ -28,7 +28,7 @@ function makers(text: string): string[] {
   )
   return declared
     .map((line) => line ?? '')
-    .filter((line) => !/^export const \w+ = (declareShader|shaderForms)\(/.test(line))
+    .filter((line) => !/^export const \w+ = (declareKernel|declareShader|shaderForms)\(/.test(line))
 }
 
 describe('kernels', async () => {
@@ -40,8 +40,11 @@ describe('kernels', async () => {
       makers('export const a = declareShader({\nexport const b = shaderForms([], () =>\n  declareShader({'),
     ).toEqual([])
     expect(makers('export const c = (type) =>\n  declareShader({')).toEqual(['export const c = (type) =>'])
-    for (const file of Object.keys(modules)) {
-      expect(makers(readFileSync(join(ROOT, 'shaders', `${file}.ts`), 'utf8')), file).toEqual([])
+    const files = ['shaders', 'src/kernels'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder)).map((file) => join(ROOT, folder, file)),
+    )
+    for (const file of files.filter((name) => !/\.d\.ts$|declared-kernel\.ts$/.test(name))) {
+      expect(makers(readFileSync(file, 'utf8')), file).toEqual([])
     }
   })
 
@@ -57,10 +60,22 @@ describe('kernels', async () => {
 
   test('every file of shaders/ with an entry point is compiled, each kernel once', () => {
     const kernels = kernelsOf(modules, features)
-    const withEntry = Object.keys(modules).filter((file) =>
-      readFileSync(join(ROOT, 'shaders', `${file}.ts`), 'utf8').includes('@compute'),
-    )
-    expect(new Set(kernels.map(({ file }) => file))).toEqual(new Set(withEntry))
+    const all = kernels.map(({ code }) => code).join('\n')
+    for (const file of readdirSync(join(ROOT, 'shaders'))) {
+      const entries = readFileSync(join(ROOT, 'shaders', file), 'utf8')
+        .split('@compute')
+        .slice(1)
+      const found = entries.filter((entry) => {
+        // A line without anything that is filled in.
+        const lines = entry
+          .split('`')[0]
+          .split('\n')
+          .filter((line) => !/\$\{|\/\//.test(line))
+        return all.includes(lines.sort((a, b) => b.length - a.length)[0].trim())
+      })
+      // Some entries are for software adapters alone.
+      if (entries.length > 0) expect(found.length, file).toBeGreaterThan(0)
+    }
     const names = kernels.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
     for (const { name, code } of kernels) expect(`${name} ${code}`, name).not.toMatch(/undefined|NaN|\[object/)

@@ -1,6 +1,7 @@
 /**
  * Makes the pictures of the README: npm start && node scripts/pictures.mjs. The one of the digits is taken from the
- * report that npm start leaves behind, those of the demos from the pages. Names as arguments make only those.
+ * report that npm start leaves behind, those of the demos from the pages, and `previews` makes the pictures of link previews
+ * and thumbnails, demos/public/previews. Names as arguments make only those.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -21,13 +22,8 @@ const DEMOS = {
     height: 980,
   },
   race: {
-    path: 'race/index.html?device=cpu&data=sift&n=10000&k=200',
-    prepare: async (page) => {
-      await page.click('#start')
-      await page.waitForFunction(() => /is over/.test(document.getElementById('status').textContent), undefined, {
-        timeout: 180_000,
-      })
-    },
+    path: 'race/index.html?device=cpu',
+    prepare: raceOver,
     height: 880,
   },
   colours: {
@@ -42,6 +38,35 @@ const DEMOS = {
   },
 }
 
+/** One for each page: where it is, what is waited for, and what comes into view. */
+const PREVIEWS = {
+  front: { path: 'index.html', prepare: pictureDone, from: '.hero' },
+  race: { path: 'race/index.html?device=cpu&rounds=20', prepare: raceOver, from: '#curve-title' },
+  playground: {
+    path: 'playground/index.html?device=cpu&n=6000&k=30&seed=8&method=closures-sharp',
+    prepare: runEnded,
+    from: '.bench',
+  },
+  colours: { path: DEMOS.colours.path, prepare: statusDone, from: '#main' },
+  words: { path: DEMOS.words.path, prepare: statusDone, from: '#map' },
+}
+
+async function pictureDone(page) {
+  await page.waitForFunction(() => /done in/.test(document.getElementById('picture-state').textContent))
+}
+
+async function runEnded(page) {
+  await page.click('#run')
+  await page.waitForFunction(() => /after/.test(document.getElementById('status').textContent))
+}
+
+async function raceOver(page) {
+  await page.click('#start')
+  await page.waitForFunction(() => /is over/.test(document.getElementById('status').textContent), undefined, {
+    timeout: 180_000,
+  })
+}
+
 async function statusDone(page) {
   await page.waitForFunction(() => /^Done/.test(document.getElementById('status').textContent), undefined, {
     timeout: 120_000,
@@ -49,13 +74,14 @@ async function statusDone(page) {
 }
 
 const asked = process.argv.slice(2)
-const wanted = (name) => asked.length === 0 || asked.includes(name)
+const wanted = (name) => asked.length === 0 || (asked.includes('previews') ? name === 'previews' : asked.includes(name))
 await mkdir('docs', { recursive: true })
 const browser = await chromium.launch(await chromiumLaunchOptions())
 try {
   if (wanted('digits')) await takeDigits()
   const demos = Object.keys(DEMOS).filter(wanted)
-  if (demos.length > 0) await takeDemos(demos)
+  if (demos.length > 0) await onSite((address) => takeDemos(address, demos))
+  if (wanted('previews')) await onSite(takePreviews)
 } finally {
   await browser.close()
 }
@@ -73,7 +99,9 @@ async function takeDigits() {
 }
 
 /** A third of the size, and a use of the library: as many colours as nobody misses, written as the colours page does. */
-async function withPalette(page, screenshot) {
+async function withPalette(screenshot) {
+  // A page of its own: the pages of the site may not load data: addresses.
+  const page = await browser.newPage()
   const { width, height, base64 } = await page.evaluate(async (png) => {
     const bitmap = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob())
     const { width, height } = bitmap
@@ -84,6 +112,7 @@ async function withPalette(page, screenshot) {
     await new Promise((resolve) => reader.addEventListener('load', resolve))
     return { width, height, base64: reader.result.split(',')[1] }
   }, screenshot.toString('base64'))
+  await page.close()
   const [{ cluster, matrix }, { indexedPng }, { paletteOf }] = await Promise.all(
     ['src/index.ts', 'demos/colours/png.ts', 'demos/colours/palette.ts'].map(async (file) => {
       const { module } = await runnerImport(fileURLToPath(new URL(`../${file}`, import.meta.url)))
@@ -95,23 +124,47 @@ async function withPalette(page, screenshot) {
   return indexedPng(Uint8Array.from(model.labels), { width, height }, paletteOf(model.centers))
 }
 
-async function takeDemos(names) {
+async function onSite(take) {
   const root = fileURLToPath(new URL('../demos', import.meta.url))
   const configFile = `${root}/vite.config.ts`
   await build({ root, configFile, logLevel: 'warn' })
   const server = await preview({ root, configFile, preview: { port: 0 }, logLevel: 'warn' })
   try {
-    for (const name of names) {
-      const { path, prepare, height } = DEMOS[name]
-      const page = await browser.newPage({ viewport: { width: 1200, height } })
-      await page.goto(`${server.resolvedUrls?.local[0]}${path}`)
-      await prepare(page)
-      // Pointer and focus leave no trace.
-      await page.evaluate(() => document.activeElement?.blur())
-      await writeFile(`docs/${name}.png`, await withPalette(page, await page.screenshot()))
-      await page.close()
-    }
+    await take(server.resolvedUrls?.local[0])
   } finally {
     await server.close()
+  }
+}
+
+async function takeDemos(address, names) {
+  for (const name of names) {
+    const { path, prepare, height } = DEMOS[name]
+    const page = await browser.newPage({ viewport: { width: 1200, height } })
+    await page.goto(`${address}${path}`)
+    await prepare(page)
+    // Pointer and focus leave no trace.
+    await page.evaluate(() => document.activeElement?.blur())
+    await writeFile(`docs/${name}.png`, await withPalette(await page.screenshot()))
+    await page.close()
+  }
+}
+
+/** The part of a page that begins at an element, as large as previews of links are. */
+async function takePreviews(address) {
+  await mkdir('demos/public/previews', { recursive: true })
+  for (const [name, { path, prepare, from }] of Object.entries(PREVIEWS)) {
+    if (asked.length > 1 && !asked.includes(name)) continue
+    const page = await browser.newPage({ viewport: { width: 1200, height: 630 }, reducedMotion: 'reduce' })
+    await page.goto(`${address}${path}`)
+    await prepare(page)
+    await page.evaluate((selector) => {
+      document.activeElement?.blur()
+      // Room below, so that any element can come to the top.
+      document.body.style.paddingBottom = '630px'
+      document.querySelector(selector).scrollIntoView({ block: 'start' })
+      scrollBy(0, -16)
+    }, from)
+    await writeFile(`demos/public/previews/${name}.png`, await withPalette(await page.screenshot()))
+    await page.close()
   }
 }

@@ -31,6 +31,7 @@ interface Scene extends Look {
 
 export class Stage {
   readonly #room: HTMLElement
+  readonly #colourOf: ((centers: Float32Array, dark: boolean) => Uint8Array) | undefined
   readonly #below: CanvasRenderingContext2D
   readonly #above: CanvasRenderingContext2D
   readonly #pointLayer: PointLayer
@@ -44,8 +45,10 @@ export class Stage {
   /** Milliseconds the last pictures took, the newest counting most. */
   drawing = 0
 
-  constructor(room: HTMLElement) {
+  /** `colourOf` chooses colours by the places of centres, one for each; by default they differ as much as they can. */
+  constructor(room: HTMLElement, colourOf?: (centers: Float32Array, dark: boolean) => Uint8Array) {
     this.#room = room
+    this.#colourOf = colourOf
     const [below, points, above] = Array.from({ length: 3 }, () => document.createElement('canvas'))
     room.prepend(below, points, above)
     this.#below = contextOf(below)
@@ -62,7 +65,7 @@ export class Stage {
       canvas.height = this.#side
     }
     this.#pointLayer.fit(this.#points, this.#side, this.#ratio)
-    this.#colours = clusterColours(Math.max(1, this.#identityCount()), prefersDark())
+    this.#chooseColours()
     this.#pointsChanged = true
     this.draw(1)
   }
@@ -88,9 +91,7 @@ export class Stage {
   setLook(look: Look | undefined): void {
     const before = this.#scene
     this.#scene = look && nextScene(before, look)
-    if (this.#colours.length < 3 * this.#identityCount()) {
-      this.#colours = clusterColours(this.#identityCount(), prefersDark())
-    }
+    if (this.#colourOf || this.#colours.length < 3 * this.#identityCount()) this.#chooseColours()
     this.#pointsChanged = true
   }
 
@@ -108,6 +109,13 @@ export class Stage {
 
   get #ratio(): number {
     return Math.min(2, devicePixelRatio)
+  }
+
+  #chooseColours(): void {
+    this.#colours =
+      this.#colourOf && this.#scene
+        ? this.#colourOf(this.#scene.centers, prefersDark())
+        : clusterColours(Math.max(1, this.#identityCount()), prefersDark())
   }
 
   #identityCount(): number {

@@ -1,6 +1,5 @@
 /** The race: one method after another, each curve growing as its rounds arrive. */
 import type { Matrix } from '../../src/index.ts'
-import { loadDigits } from '../data/digits.ts'
 import type { ClusterInput } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import type { DeviceReport } from '../engine/protocol.ts'
@@ -11,7 +10,7 @@ import { fitField } from '../shell/number-field.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { Racer } from './racer.ts'
 import { raceOptions, type Settings, settingsFromAddress, settingsFromForm, showSettings } from './settings.ts'
-import { makeVectors } from './vectors.ts'
+import { verdict } from './verdict.ts'
 
 const WARM_UP = { rows: 200, k: 8 }
 
@@ -39,11 +38,11 @@ class Race {
   /** The methods come from the library: what is new there races too. */
   async #fill(): Promise<void> {
     const methods = await this.#page.engine.start('methods', undefined).result
-    const wanted = this.#settings.methods === '' ? [] : this.#settings.methods.split(',')
+    const wanted = this.#settings.methods.split(',')
     const [light, dark] = [false, true].map((theme) => clusterColours(methods.length, theme))
     this.#racers = methods.map((facts, i) => {
       const colour = `light-dark(${cssColour(light, i)}, ${cssColour(dark, i)})`
-      return new Racer(facts, colour, wanted.length === 0 || wanted.includes(facts.name))
+      return new Racer(facts, colour, wanted.includes('all') || wanted.includes(facts.name))
     })
     element('rows').replaceChildren(...this.#racers.map(({ row }) => row))
     this.#draw()
@@ -64,6 +63,7 @@ class Race {
     try {
       await this.#ready
       for (const racer of this.#racers) racer.reset()
+      this.#judge()
       this.#draw()
       if (!this.#racers.some(({ takesPart }) => takesPart)) {
         this.#page.status('')
@@ -97,9 +97,10 @@ class Race {
 
   async #vectors(): Promise<Matrix> {
     const { data, n, seed } = this.#settings
-    // The page shows its state before it computes.
-    await new Promise((resolve) => setTimeout(resolve))
-    return data === 'digits' ? (await loadDigits(n)).images : makeVectors(data, n, seed)
+    const root = new URL('../', location.href).href
+    const run = this.#page.engine.start('race-vectors', { data, n, seed, root })
+    this.#run = run
+    return run.result
   }
 
   async #runOne(racer: Racer, vectors: Matrix, race: number): Promise<void> {
@@ -126,6 +127,7 @@ class Race {
       if (race !== this.#race) return
       racer.end(result)
       this.#compare()
+      this.#judge()
       this.#draw()
       this.#page.announce(`${name}: distortion ${showNumber(result.distortion)}.`)
     } catch (error) {
@@ -158,7 +160,17 @@ class Race {
     const words = best ? `Lowest distortion: ${best.facts.name}, ${showNumber(best.final ?? 0)}.` : 'No method ended.'
     const all = this.#going ? 'The race is over.' : 'The race was stopped.'
     this.#page.status(`${all} ${words}`)
-    this.#page.announce(`${all} ${words}`)
+    this.#page.announce(`${element('verdict').textContent} ${all} ${words}`.trim())
+  }
+
+  /** The sentence that sums up what has ended so far. */
+  #judge(): void {
+    const ended = this.#racers.filter(({ final }) => final !== undefined)
+    const found = verdict(ended.map(({ facts, curve }) => ({ name: facts.name, points: curve })))
+    const place = element('verdict')
+    place.textContent = found?.sentence ?? ''
+    if (found?.times === undefined) delete place.dataset.times
+    else place.dataset.times = String(found.times)
   }
 
   #compare(): void {
@@ -187,12 +199,14 @@ class Race {
   #change(id: string): void {
     this.#page.warn('')
     const taking = this.#racers.filter(({ takesPart }) => takesPart)
-    const methods = taking.length === this.#racers.length ? '' : taking.map(({ facts }) => facts.name).join(',')
+    const every = taking.length === this.#racers.length
+    const methods = every ? 'all' : taking.map(({ facts }) => facts.name).join(',')
     this.#settings = settingsFromForm(methods, (sentence) => this.#page.warn(sentence))
     if (id === 'axis') this.#chart = this.#makeChart()
     else {
       this.leave()
       for (const racer of this.#racers) racer.reset()
+      this.#judge()
       this.#page.status('')
     }
     this.#draw()
@@ -229,10 +243,9 @@ class Race {
   }
 }
 
-/** As much as all methods get through while a person watches. */
+/** Large enough that the choice of a method matters; a software adapter would take minutes for it. */
 function sizesFor({ kind, software }: DeviceReport): [n: number, k: number] {
-  if (kind === 'webgpu') return software ? [600, 10] : [50_000, 500]
-  return [10_000, 200]
+  return kind === 'webgpu' && software ? [600, 10] : [50_000, 3000]
 }
 
 let first = true

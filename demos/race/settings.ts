@@ -16,7 +16,7 @@ export interface Settings {
   readonly rounds: number
   readonly seconds: number
   readonly axis: 'log' | 'linear'
-  /** Methods that run, with commas between; empty: all. */
+  /** Methods that run, with commas between, or 'all'. */
   readonly methods: string
 }
 
@@ -30,9 +30,9 @@ export const DEFAULTS = {
   k: 0,
   seed: 1,
   rounds: 30,
-  seconds: 10,
+  seconds: 30,
   axis: 'log',
-  methods: '',
+  methods: 'lloyd,closures-sharp',
 } as const
 
 const NUMBERS = ['n', 'k', 'seed', 'rounds', 'seconds'] as const

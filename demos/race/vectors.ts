@@ -1,4 +1,4 @@
-/** Vectors to race on. The same seed gives the same vectors, here and in Node. */
+/** Vectors to race on, made in the worker. The same seed gives the same vectors, here and in Node. */
 import { blobs, createRandom, type Matrix } from '../../src/index.ts'
 
 export const MADE_UP = ['sift', 'blobs'] as const

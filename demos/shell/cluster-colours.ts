@@ -28,7 +28,7 @@ export function packedColours(colours: Uint8Array, alpha = 255): Uint32Array {
 }
 
 /** Oklab (Ottosson 2020), where equal steps look equal. */
-function oklabToBytes(lightness: number, a: number, b: number): number[] {
+export function oklabToBytes(lightness: number, a: number, b: number): number[] {
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
   const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
   const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3

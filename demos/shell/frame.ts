@@ -1,14 +1,19 @@
 /** What is around every page: header with links and the device, footer. Put in when pages are served or built. */
+import { headline } from '../front/headline.ts'
 
 export const PAGES = [
+  { folder: 'race', name: 'Race', about: 'Clustering methods on the same data: distortion against time.' },
   { folder: 'playground', name: 'Playground', about: 'Points in the plane: watch centres move, round by round.' },
   { folder: 'colours', name: 'Colours', about: 'A photograph in 2 to 256 colours.' },
   { folder: 'words', name: 'Words and digits', about: 'Your vectors: clusters, neighbours, codes.' },
-  { folder: 'race', name: 'Race', about: 'All methods on the same data, from the same start.' },
 ] as const
 
+/** Where the site is published, with a slash at the end. Images of link previews need a full address. */
+const PUBLISHED_AT = process.env.CENTROIDAL_SITE ?? ''
+const PREVIEW = { width: 1200, height: 630 }
+
 /**
- * What a page may load: scripts, styles, workers and data from its own site, and the icon, which is a data: image.
+ * What a page may load: scripts, styles, workers, pictures and data from its own site, and the icon, a data: image.
  * WebAssembly is compiled in workers only. A worker has the policy of its own response, not that of the page.
  */
 const POLICY = [
@@ -16,7 +21,7 @@ const POLICY = [
   "script-src 'self'",
   "worker-src 'self'",
   "style-src 'self'",
-  'img-src data:',
+  "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -26,18 +31,32 @@ const POLICY = [
 export function frame(html: string, path: string): string {
   const folder = path.split('/').at(-2) ?? ''
   const root = folder === '' ? './' : '../'
+  const { figure, about } = headline()
   return html
-    .replace('<!-- head -->', head(root))
+    .replace('<!-- head -->', head(root, folder, html))
     .replace('<!-- header -->', header(folder, root))
     .replace('<!-- footer -->', footer())
     .replace('<!-- pages -->', pageList(root))
+    .replace('<!-- headline figure -->', figure)
+    .replace('<!-- headline -->', about)
 }
 
-function head(root: string): string {
+function head(root: string, folder: string, html: string): string {
+  const title = html.match(/<title>(.*?)<\/title>/)?.[1] ?? ''
+  const description = html.match(/<meta name="description" content="(.*?)"/)?.[1] ?? ''
+  const image = `previews/${folder === '' ? 'front' : folder}.png`
   return `<meta charset="utf-8">
     <meta http-equiv="Content-Security-Policy" content="${POLICY}">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
+    <meta property="og:type" content="website">
+    <meta property="og:site_name" content="centroidal">
+    <meta property="og:title" content="${title}">
+    <meta property="og:description" content="${description}">
+    <meta property="og:image" content="${PUBLISHED_AT || root}${image}">
+    <meta property="og:image:width" content="${PREVIEW.width}">
+    <meta property="og:image:height" content="${PREVIEW.height}">
+    <meta name="twitter:card" content="summary_large_image">
     <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='5' cy='5' r='3' fill='%232a6fdb'/%3E%3Ccircle cx='11' cy='11' r='3' fill='%23d9622b'/%3E%3C/svg%3E">
     <link rel="stylesheet" href="${root}shell/style.css">`
 }
@@ -85,6 +104,6 @@ function footer(): string {
 function pageList(root: string): string {
   return PAGES.map(
     ({ folder, name, about }) =>
-      `<li><a href="${root}${folder}/index.html"><strong>${name}</strong><span>${about}</span></a></li>`,
+      `<li><a href="${root}${folder}/index.html"><img src="${root}previews/${folder}.png" alt="" loading="lazy" width="${PREVIEW.width}" height="${PREVIEW.height}"><strong>${name}</strong><span>${about}</span></a></li>`,
   ).join('\n')
 }

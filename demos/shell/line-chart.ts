@@ -20,6 +20,8 @@ export interface ChartOptions {
   readonly title: string
   /** In pixels; 240 unless told. The host should keep that room: class chart-room does for 240. */
   readonly height?: number
+  /** The values of x are counts: no ticks between whole numbers. */
+  readonly wholeX?: boolean
   /** Write each curve's name at its end, where there is room. */
   readonly labels?: boolean
 }
@@ -29,17 +31,20 @@ export interface LineChart {
 }
 
 const LEAST_WIDTH = 240
-/** In narrower charts names would hide the curves. */
+/** In narrower charts only so few names leave the curves in view. */
 const ROOM_FOR_NAMES = 560
+const FEW_NAMES = 4
 /** Of the widest letters of a number, and of what stands beside them. */
 const LETTER = 7
 const BESIDE = 30
+const MOST_DIGITS = 12
 const RIGHT = 12
 const TOP = 12
 const BOTTOM = 40
 
 export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
   const { xLabel, yLabel, xScale = 'linear', yScale = 'linear', title, height = 240, labels = false } = options
+  const wholeX = options.wholeX ?? xLabel === 'round'
   // A title element would be shown as a tooltip; the label is for screen readers alone.
   const root = svg('svg', { class: 'chart', role: 'img', height, 'aria-label': title })
   const grid = svg('g', { class: 'chart-grid' })
@@ -58,24 +63,25 @@ export function lineChart(host: HTMLElement, options: ChartOptions): LineChart {
     root.setAttribute('viewBox', `0 0 ${width} ${height}`)
     const all = series.flatMap(({ points }) => points)
     const y = axis(range(all, 1, yScale), [height - BOTTOM, TOP], yScale)
-    const left = BESIDE + LETTER * Math.max(4, ...y.ticks.map((tick) => shortNumber(tick).length))
-    const x = axis(range(all, 0, xScale), [left, width - RIGHT], xScale)
+    const left = BESIDE + LETTER * Math.max(4, ...y.labels.map((label) => label.length))
+    const x = axis(range(all, 0, xScale), [left, width - RIGHT], xScale, wholeX)
     below.setAttribute('x', String((left + width - RIGHT) / 2))
     const empty = all.length === 0
     grid.replaceChildren(
       // Numbers on axes without curves would say something that is not so.
-      ...(empty ? [] : x.ticks).flatMap((tick) => [
+      ...(empty ? [] : x.ticks).flatMap((tick, i) => [
         svg('line', { x1: x.place(tick), x2: x.place(tick), y1: TOP, y2: height - BOTTOM }),
-        svg('text', { x: x.place(tick), y: height - BOTTOM + 16, 'text-anchor': 'middle' }, shortNumber(tick)),
+        svg('text', { x: x.place(tick), y: height - BOTTOM + 16, 'text-anchor': 'middle' }, x.labels[i]),
       ]),
-      ...(empty ? [] : y.ticks).flatMap((tick) => [
+      ...(empty ? [] : y.ticks).flatMap((tick, i) => [
         svg('line', { x1: left, x2: width - RIGHT, y1: y.place(tick), y2: y.place(tick) }),
-        svg('text', { x: left - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)),
+        svg('text', { x: left - 6, y: y.place(tick) + 4, 'text-anchor': 'end' }, y.labels[i]),
       ]),
     )
     const drawn = [...series].sort((a, b) => Number(a.strong ?? false) - Number(b.strong ?? false))
     lines.replaceChildren(...drawn.flatMap((one) => curve(one, x.place, y.place)))
-    if (labels && width >= ROOM_FOR_NAMES)
+    const named = series.filter(({ points }) => points.length > 0).length
+    if (labels && (width >= ROOM_FOR_NAMES || named <= FEW_NAMES))
       lines.append(...namesOf(series, x.place, y.place, { right: width - RIGHT, bottom: height - BOTTOM }))
     const ends = series
       .filter(({ points }) => points.length > 0)
@@ -139,17 +145,21 @@ function range(points: readonly (readonly [number, number])[], which: 0 | 1, sca
 
 interface Axis {
   readonly ticks: readonly number[]
+  /** Of the ticks, all different. */
+  readonly labels: readonly string[]
   place(value: number): number
 }
 
-function axis([low, high]: Range, [from, to]: Range, scale: 'linear' | 'log'): Axis {
+function axis([low, high]: Range, [from, to]: Range, scale: 'linear' | 'log', whole = false): Axis {
   const inner = scale === 'log' ? Math.log10 : (value: number) => value
   const [start, end] = [inner(low), inner(high)]
   const place = (value: number): number => {
     const share = (inner(scale === 'log' ? Math.max(value, low) : value) - start) / (end - start || 1)
     return from + share * (to - from)
   }
-  return { place, ticks: scale === 'log' ? logTicks(low, high) : linearTicks(low, high) }
+  const all = scale === 'log' ? logTicks(low, high) : linearTicks(low, high)
+  const ticks = whole ? all.filter(Number.isInteger) : all
+  return { place, ticks, labels: labelsOf(ticks) }
 }
 
 function linearTicks(low: number, high: number, count = 6): number[] {
@@ -172,8 +182,16 @@ function logTicks(low: number, high: number): number[] {
   return ticks
 }
 
-function shortNumber(value: number): string {
+/** As many digits as tell the ticks apart: values of a curve that hardly changes differ in later ones. */
+function labelsOf(ticks: readonly number[]): string[] {
+  for (let digits = 4; ; digits++) {
+    const labels = ticks.map((tick) => shortNumber(tick, digits))
+    if (new Set(labels).size === ticks.length || digits === MOST_DIGITS) return labels
+  }
+}
+
+function shortNumber(value: number, digits: number): string {
   const size = Math.abs(value)
-  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(0)
-  return value.toLocaleString('en', { maximumSignificantDigits: 4 })
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return Number(value.toPrecision(digits)).toExponential()
+  return value.toLocaleString('en', { maximumSignificantDigits: digits })
 }

@@ -1,5 +1,6 @@
 /** Files a person gives the page, as vectors; too large or broken ones as a sentence. */
 import { CentroidalError, type Matrix, matrix, openVectors, type VectorSource } from '../../src/index.ts'
+import { sharedVectors } from '../engine/shared-vectors.ts'
 import { plural } from '../shell/phrases.ts'
 import { MOST_BYTES, MOST_ROWS, megabytes, tooLarge } from './limits.ts'
 
@@ -36,14 +37,5 @@ function checkSize(name: string, { rows, cols, type }: VectorSource): void {
 
 async function readShared(source: VectorSource): Promise<Matrix> {
   const { rows, cols } = source
-  return shared(matrix(await source.read(0, rows), rows, cols))
-}
-
-/** Into memory that page and worker share where the page may, so that no run copies it. */
-export function shared({ data: read, rows, cols }: Matrix): Matrix {
-  if (!globalThis.crossOriginIsolated) return matrix(read, rows, cols)
-  const memory = new SharedArrayBuffer(read.byteLength)
-  const data = read instanceof Uint8Array ? new Uint8Array(memory) : new Float32Array(memory)
-  data.set(read)
-  return matrix(data, rows, cols)
+  return sharedVectors(matrix(await source.read(0, rows), rows, cols))
 }

@@ -1,8 +1,9 @@
 /** What the words and digits page asks of the worker. None of it goes in rounds. */
 import { labelBytes, type Matrix, vectorBytes } from '../../src/index.ts'
+import { sharedVectors } from '../engine/shared-vectors.ts'
 import type { TaskContext } from '../engine/task.ts'
 import { type CodeChoice, type Codes, findNeighbors, learnCodes, type Neighborhood } from './codes.ts'
-import { loadVectors, shared } from './load.ts'
+import { loadVectors } from './load.ts'
 import { evenRows, type Plane, placesOf, principalPlane } from './plane.ts'
 import { unitRows } from './unit-rows.ts'
 import { looksLikeWordVectors, readWordVectors } from './word-vectors.ts'
@@ -45,7 +46,7 @@ export async function* readVectorsTask({ files }: FilesInput): NoRounds<FilesRea
   const file = files.find((other) => other !== text)
   if (text && !file && (await looksLikeWordVectors(text))) {
     const { vectors, names } = await readWordVectors(text)
-    return { vectors: shared(vectors), name: text.name, names }
+    return { vectors: sharedVectors(vectors), name: text.name, names }
   }
   return {
     vectors: file && (await loadVectors(file)),
@@ -56,7 +57,7 @@ export async function* readVectorsTask({ files }: FilesInput): NoRounds<FilesRea
 
 // biome-ignore lint/correctness/useYield: it has no rounds, only a result
 export async function* mapTask({ vectors, unit }: MapInput): NoRounds<VectorMap> {
-  const used = unit ? shared(unitRows(vectors)) : vectors
+  const used = unit ? sharedVectors(unitRows(vectors)) : vectors
   const plane = principalPlane(used)
   const rows = evenRows(used.rows, MOST_POINTS)
   return { plane, rows, places: placesOf(plane, used, rows), unit: unit ? used : undefined }

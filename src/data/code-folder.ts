@@ -1,5 +1,9 @@
-/** Codes on disk with their ids, for inverted files also with the cluster of each; quantizer and clusters are in folders inside. */
+/**
+ * Codes on disk with their ids, for inverted files also with the cluster of each; quantizer and clusters are in folders inside.
+ * Changes since they were written follow in files of their own, numbered: first the ids that are removed, then what is added.
+ */
 import type { Matrix } from '../core/matrix.ts'
+import { type ChangeArrays, changeList, NO_ID, readChanges, withChanges } from './code-changes.ts'
 import { COUNT } from './folder-facts.ts'
 import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
 import type { FolderContents } from './folder-save.ts'
@@ -22,8 +26,7 @@ export interface KeptArrays {
   readonly steps: Float32Array
 }
 
-/** Marks the end of lists that devices return, so it is no id. */
-const NO_ID = 0xffffffff
+const COUNT_OR_NONE = whole(0, 2 ** 32 - 1)
 
 export function codeKind(
   name: 'code index' | 'inverted file',
@@ -31,7 +34,12 @@ export function codeKind(
   folders: Readonly<Record<string, FolderKind>>,
 ): FolderKind {
   const arrays = name === 'code index' ? ['codes', 'ids'] : ['codes', 'ids', 'lists', 'bytes', 'scale']
-  return { json: 'model.json', name, version, arrays: (array) => arrays.includes(array), folders }
+  const changing = ['removed', 'codes', 'ids', ...(name === 'code index' ? [] : ['lists', 'bytes'])]
+  const wanted = (array: string): boolean => {
+    const [, of, number] = /^([a-z]+)-(\d{1,6})$/.exec(array) ?? []
+    return arrays.includes(array) || (number !== undefined && changing.includes(of))
+  }
+  return { json: 'model.json', name, version, arrays: wanted, folders }
 }
 
 export function codeFolder(
@@ -62,18 +70,33 @@ function scaleRows({ offsets, steps }: KeptArrays): Matrix {
   return { data, rows: 2, cols: offsets.length }
 }
 
-const indexFacts = record({ size: whole(0, 2 ** 32 - 1) })
+const sizeFacts = {
+  /** Vectors, after all changes. */
+  size: COUNT_OR_NONE,
+  /** Vectors before the changes, where there are any. */
+  written: optional(COUNT_OR_NONE),
+  changes: optional(changeList),
+}
+const indexFacts = record(sizeFacts)
 const fileFacts = record({
-  size: whole(0, 2 ** 32 - 1),
+  ...sizeFacts,
   clusters: COUNT,
   metric: optional(choice('inner-product')),
   keep: optional(choice('bytes')),
 })
 
+/** What was loaded, and which changes it came from. */
+export interface LoadedCodes extends CodeArrays {
+  /** Vectors that were written before the changes. */
+  readonly written: number
+  readonly changes: readonly ChangeArrays[]
+}
+
 /** `width` is the number of bytes of a code. */
-export async function readCodeIndex(saved: SavedFolder, width: number): Promise<CodeArrays> {
-  const { size } = indexFacts(saved.facts, `${saved.path}/model.json:`)
-  return readCodes(saved, size, width)
+export async function readCodeIndex(saved: SavedFolder, width: number): Promise<LoadedCodes> {
+  const { size, written = size, changes = [] } = indexFacts(saved.facts, `${saved.path}/model.json:`)
+  const read = await readChanges(saved, changes, { width })
+  return { ...withChanges(saved, await readCodes(saved, written, width), read, size), written, changes: read }
 }
 
 /** `k` is the number of clusters, `cols` that of dimensions. */
@@ -81,13 +104,15 @@ export async function readInvertedFile(
   saved: SavedFolder,
   width: number,
   { rows: k, cols }: Pick<Matrix, 'rows' | 'cols'>,
-): Promise<Required<CodeArrays> & { readonly metric: 'inner-product' | undefined }> {
+): Promise<LoadedCodes & { readonly lists: Uint32Array; readonly metric: 'inner-product' | undefined }> {
   const at = `${saved.path}/model.json:`
-  const { size, clusters, metric, keep } = fileFacts(saved.facts, at)
+  const { size, written = size, changes = [], clusters, metric, keep } = fileFacts(saved.facts, at)
   if (clusters !== k) throw wrongValue(`${at} clusters`, clusters, `that of the folder clusters, ${k},`)
-  const lists = await savedNumbers(saved, 'lists', { length: size, limit: k })
-  const kept = keep && (await readKept(saved, size, cols))
-  return { ...(await readCodes(saved, size, width)), lists, metric, kept }
+  const lists = await savedNumbers(saved, 'lists', { length: written, limit: k })
+  const kept = keep && (await readKept(saved, written, cols))
+  const read = await readChanges(saved, changes, { width, k, cols: kept && cols })
+  const first = { ...(await readCodes(saved, written, width)), lists, kept }
+  return { ...withChanges(saved, first, read, size), written, changes: read, metric }
 }
 
 async function readKept(saved: SavedFolder, size: number, cols: number): Promise<KeptArrays> {

@@ -2,8 +2,17 @@
 import type { Disk } from '../platform/contract.ts'
 import { complete, ifMissing, removeStaging } from './folder-complete.ts'
 import { LOCK_NAME } from './folder-lock.ts'
-import type { FolderContents } from './folder-save.ts'
-import { isSealed, JSON_FILES, type Listing, listingOf, parsedJson, STAGING_NAME } from './sealed-json.ts'
+import type { FolderContents, SaveInPlace } from './folder-save.ts'
+import {
+  isSealed,
+  JSON_FILES,
+  type JsonFile,
+  type Listing,
+  listingOf,
+  parsedJson,
+  STAGING_NAME,
+  sealOf,
+} from './sealed-json.ts'
 
 /** Arrays of folders of version 1, which did not list their files. */
 const FIRST_VERSION: Readonly<Record<string, readonly string[]>> = {
@@ -46,11 +55,23 @@ async function jsonBytes(disk: Disk, path: string): Promise<Uint8Array | undefin
   return found?.isFile() ? disk.read(path) : undefined
 }
 
+/** The save in a folder that was tidied up; undefined where there is none, or where a file of it is not what it was. */
+export async function saveInPlace(disk: Disk, folder: string, json: JsonFile): Promise<SaveInPlace | undefined> {
+  const bytes = await jsonBytes(disk, `${folder}/${json}`)
+  const listing = bytes && isSealed(bytes) ? listingOf(parsedJson(bytes) ?? {}) : undefined
+  if (bytes === undefined || listing === undefined) return undefined
+  for (const { name, bytes: size } of listing.files) {
+    const found = await disk.lstat(`${folder}/${name}`).catch(ifMissing)
+    if (!found?.isFile() || found.size !== size) return undefined
+  }
+  return { seal: sealOf(bytes), files: listing.files }
+}
+
 /** Files of the save in place that the new one does not have. */
 export async function previousFiles(disk: Disk, folder: string, contents: FolderContents): Promise<string[]> {
   const bytes = await jsonBytes(disk, `${folder}/${contents.json}`)
   if (bytes === undefined) return []
-  const kept = new Set(Object.keys(contents.files))
+  const kept = new Set([...Object.keys(contents.files), ...(contents.kept ?? []).map(({ name }) => name)])
   for (const [inner, { json, files }] of Object.entries(contents.folders ?? {})) {
     for (const name of [json, ...Object.keys(files)]) kept.add(`${inner}/${name}`)
   }

@@ -11,8 +11,9 @@ import { path as requirePath } from '../core/arguments.ts'
 import type { ByteSource } from '../core/bytes.ts'
 import { checksumOf } from '../core/checksum.ts'
 import { CentroidalError, show } from '../core/errors.ts'
+import type { SaveInPlace } from './folder-save.ts'
 import { openPacked } from './packed-folder.ts'
-import { isSealed, type JsonFile, type Listing, listingOf, parsedJson, type SavedFile } from './sealed-json.ts'
+import { isSealed, type JsonFile, type Listing, listingOf, parsedJson, type SavedFile, sealOf } from './sealed-json.ts'
 
 /** What a folder must be. */
 export interface FolderKind {
@@ -35,6 +36,8 @@ interface AnyKind {
 export interface SavedFolder {
   /** For sentences. */
   readonly path: string
+  /** What the folder holds, for a later save of changes. */
+  readonly inPlace?: SaveInPlace
   /** The JSON file without what the save itself needs. */
   readonly facts: Readonly<Record<string, unknown>>
   /** Names of the arrays that are there, without .npy. */
@@ -197,7 +200,7 @@ function article(name: string): string {
 }
 
 function savedFolder(path: string, kind: FolderKind, json: Uint8Array, files: Files, prefix: string): SavedFolder {
-  const { checksum: _, format: __, version: ___, staging: ____, files: _____, ...facts } = parsedJson(json) ?? {}
+  const { checksum: _, format: __, version: ___, staging: ____, files: listed, ...facts } = parsedJson(json) ?? {}
   const own = (name: string): Uint8Array => {
     const bytes = files.get(`${prefix}${name}`)
     if (bytes === undefined) throw badFolder(`${path}/${kind.json} does not list ${name}: save the ${kind.name} again.`)
@@ -205,6 +208,7 @@ function savedFolder(path: string, kind: FolderKind, json: Uint8Array, files: Fi
   }
   return {
     path,
+    inPlace: { seal: sealOf(json), files: listed as readonly SavedFile[] },
     facts,
     arrays: [...files.keys()]
       .filter((name) => name.startsWith(prefix) && name.endsWith('.npy') && !name.slice(prefix.length).includes('/'))

@@ -9,17 +9,19 @@
  *    the staging folder is removed. A reader takes files from wherever they are: see folder-load.ts.
  *
  * A save that was stopped before the switch is removed by the next one; one that was stopped after it is completed first.
+ *
+ * A save of changes writes some files only: the new model.json also lists files of the previous save, which stay as they are.
  */
 import { platform } from '#platform'
 import { path } from '../core/arguments.ts'
 import { Checksum } from '../core/checksum.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type { Disk } from '../platform/contract.ts'
-import { previousFiles, tidyUp } from './folder-cleanup.ts'
+import { previousFiles, saveInPlace, tidyUp } from './folder-cleanup.ts'
 import { complete, ifMissing, OBSOLETE, removeStaging } from './folder-complete.ts'
 import { type FolderLock, lockFolder, randomHex } from './folder-lock.ts'
 import { type SaveOptions, withTexts } from './saved-texts.ts'
-import { type JsonFile, type Listing, type SavedFile, sealedJson } from './sealed-json.ts'
+import { type JsonFile, type Listing, type SavedFile, sealedJson, sealOf } from './sealed-json.ts'
 
 /** What a folder is to hold. */
 export interface FolderContents {
@@ -33,6 +35,15 @@ export interface FolderContents {
   readonly files: Readonly<Record<string, readonly Uint8Array[]>>
   /** Folders inside, each of which can also be loaded by itself. */
   readonly folders?: Readonly<Record<string, FolderContents>>
+  /** Files of the save in place that belong to this one too, also those of folders inside. */
+  readonly kept?: readonly SavedFile[]
+}
+
+/** A save as it lies in a folder. */
+export interface SaveInPlace {
+  /** The checksum of its JSON file, in which the name of the staging folder is random: no two saves have the same. */
+  readonly seal: string
+  readonly files: readonly SavedFile[]
 }
 
 const PIECE_BYTES = 1 << 22
@@ -40,29 +51,50 @@ const PIECE_BYTES = 1 << 22
 export async function saveFolder(folder: string, contents: FolderContents, options: SaveOptions = {}): Promise<void> {
   path(folder, 'the folder')
   const whole = withTexts(contents, options)
+  await saveOnDisk(folder, async () => whole)
+}
+
+/**
+ * The same for contents that depend on what the folder holds: `choose` is told while no other process can save. It is told
+ * nothing where there is no save, or where a file of it is missing.
+ */
+export async function saveOver(
+  folder: string,
+  json: JsonFile,
+  choose: (inPlace: SaveInPlace | undefined) => FolderContents,
+): Promise<SaveInPlace> {
+  path(folder, 'the folder')
+  return saveOnDisk(folder, async (disk) => choose(await saveInPlace(disk, folder, json)))
+}
+
+type Choose = (disk: Disk) => Promise<FolderContents>
+
+async function saveOnDisk(folder: string, choose: Choose): Promise<SaveInPlace> {
   const { disk } = platform
   if (disk === undefined) throw platform.cannotWrite(folder, undefined)
   try {
-    await save(disk, folder, whole)
+    return await save(disk, folder, choose)
   } catch (error) {
     throw platform.cannotWrite(folder, error)
   }
 }
 
-async function save(disk: Disk, folder: string, contents: FolderContents): Promise<void> {
+async function save(disk: Disk, folder: string, choose: Choose): Promise<SaveInPlace> {
   const created: string[] = []
   const lock = await lockedFolder(disk, folder, created)
   const staging = `.saving-${randomHex()}`
   let switched = false
   try {
     await tidyUp(disk, folder)
+    const contents = await choose(disk)
     await requireReplaceable(disk, folder, contents)
-    const listing = await stage(disk, folder, staging, contents)
+    const { listing, seal } = await stage(disk, folder, staging, contents)
     await lock.check()
     await disk.rename(`${folder}/${staging}/${contents.json}`, `${folder}/${contents.json}`)
     switched = true
     await disk.syncFolder(folder)
     await complete(disk, folder, listing)
+    return { seal, files: listing.files }
   } catch (error) {
     if (switched) throw notTidy(folder, error)
     await removeStaging(disk, `${folder}/${staging}`).catch(() => {})
@@ -143,14 +175,19 @@ async function requireReplaceable(disk: Disk, folder: string, contents: FolderCo
   }
 }
 
-async function stage(disk: Disk, folder: string, staging: string, contents: FolderContents): Promise<Listing> {
+async function stage(
+  disk: Disk,
+  folder: string,
+  staging: string,
+  contents: FolderContents,
+): Promise<{ readonly listing: Listing; readonly seal: string }> {
   const path = `${folder}/${staging}`
   await disk.mkdir(path)
   const obsolete = await previousFiles(disk, folder, contents)
   if (obsolete.length > 0) {
     await writeFile(disk, `${path}/${OBSOLETE}`, [new TextEncoder().encode(JSON.stringify(obsolete))])
   }
-  const files: SavedFile[] = []
+  const files: SavedFile[] = [...(contents.kept ?? [])]
   for (const [inner, within] of Object.entries(contents.folders ?? {})) {
     await disk.mkdir(`${path}/${inner}`)
     // Its JSON file comes first, so that it is the first to be moved: the inner folder has a switch of its own.
@@ -161,7 +198,7 @@ async function stage(disk: Disk, folder: string, staging: string, contents: Fold
   const listed = await stageFiles(disk, folder, staging, contents, undefined, files)
   await disk.syncFolder(path)
   await disk.syncFolder(folder)
-  return { staging, files: [...files, ...listed.files] }
+  return { listing: { staging, files: [...files, ...listed.files] }, seal: listed.seal }
 }
 
 async function stageFiles(
@@ -171,7 +208,7 @@ async function stageFiles(
   contents: FolderContents,
   inner: string | undefined,
   before: readonly SavedFile[] = [],
-): Promise<{ json: SavedFile; files: readonly SavedFile[] }> {
+): Promise<{ json: SavedFile; files: readonly SavedFile[]; seal: string }> {
   const within = inner === undefined ? '' : `${inner}/`
   const write = async (name: string, parts: readonly Uint8Array[]): Promise<SavedFile> => {
     const mode = await modeOf(disk, `${folder}/${within}${name}`)
@@ -184,9 +221,10 @@ async function stageFiles(
     staging: inner === undefined ? staging : `../${staging}/${inner}`,
     files: [...before, ...files],
   }
-  const json = await write(contents.json, [sealedJson({ format, version, ...listing, ...facts })])
+  const sealed = sealedJson({ format, version, ...listing, ...facts })
+  const json = await write(contents.json, [sealed])
   const named = (file: SavedFile): SavedFile => ({ ...file, name: `${within}${file.name}` })
-  return { json: named(json), files: files.map(named) }
+  return { json: named(json), files: files.map(named), seal: sealOf(sealed) }
 }
 
 /** A file that is replaced keeps its permissions. A link is replaced, never followed. */

@@ -49,6 +49,11 @@ export function sealedJson(contents: object): Uint8Array {
   return bytes
 }
 
+/** The checksum that a sealed file begins with. */
+export function sealOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes.subarray(HEAD.length, HEAD.length + 32))
+}
+
 /** Whether every byte is as it was written. */
 export function isSealed(bytes: Uint8Array): boolean {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES))

@@ -64,6 +64,8 @@ export interface Platform {
 export interface FileFacts {
   readonly mode: number
   readonly mtimeMs: number
+  /** Bytes. */
+  readonly size: number
   isFile(): boolean
   isDirectory(): boolean
 }

@@ -110,9 +110,11 @@ export class Rounds {
     const rotation = this.#args.natural && this.#fixed ? undefined : Float32Array.from(this.#directions)
     const target = { sums: this.#sums, counts: this.#counts }
     const error = await this.#args.trainer.sum({ books: this.#books, rotation }, target, control)
-    const counts = new Uint32Array(await this.#device.read(this.#counts))
+    const { ranges, codewords } = this.#args
+    // A buffer may be longer than it was asked for.
+    const counts = new Uint32Array(await this.#device.read(this.#counts)).subarray(0, (ranges.length - 1) * codewords)
     const { gain, energy } = await this.#moveCodewords(counts)
-    const s = this.#args.ranges[this.#args.ranges.length - 1]
+    const s = ranges[ranges.length - 1]
     // At full rank the measured error keeps its digits; below it, what the directions leave out is known from the rest.
     const measured = s === this.#points.cols && this.#args.type !== 'itq'
     let objective = measured ? error - gain : this.#args.scatter - energy

@@ -8,7 +8,7 @@ import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, requireRows, toSource, type VectorInput } from '../core/matrix.ts'
 import { codeFolder, codeKind, readCodeIndex } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
-import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import type { FolderContents } from '../data/folder-save.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { emptyCodes, requireKnownCodes } from '../quantize/codes.ts'
 import {
@@ -21,6 +21,7 @@ import {
 } from '../quantize/quantizer.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
 import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/scan.ts'
+import { ChangeLog, saveChanged } from './change-log.ts'
 import { CodeSearcher } from './code-searcher.ts'
 import { CodeStore } from './code-store.ts'
 import { IdTable } from './id-table.ts'
@@ -76,6 +77,7 @@ export class CodeIndex {
   readonly quantizer: Quantizer
   readonly #store: CodeStore
   readonly #searcher: CodeSearcher
+  readonly #log = new ChangeLog()
 
   /** An index of codes that there are already, or an empty one; `ids` are 0, 1, 2 and so on unless told. */
   constructor(quantizer: Quantizer, codes?: Matrix, ids?: Uint32Array) {
@@ -115,6 +117,7 @@ export class CodeIndex {
     // Other vectors may have been added meanwhile.
     const numbers = this.#freeIds(codes.rows, ids)
     this.#store.add(codes, numbers)
+    this.#log.added(numbers)
     return numbers
   }
 
@@ -126,7 +129,11 @@ export class CodeIndex {
   /** Takes vectors out; gives back how many of these ids there were. */
   remove(ids: Iterable<number>): number {
     let removed = 0
-    for (const id of numberSet(ids, 'the list of ids')) if (this.#store.remove(id)) removed++
+    for (const id of numberSet(ids, 'the list of ids')) {
+      if (!this.#store.remove(id)) continue
+      this.#log.removed(id)
+      removed++
+    }
     return removed
   }
 
@@ -163,11 +170,16 @@ export class CodeIndex {
   }
 
   /**
-   * Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. An earlier save there
-   * is replaced as a whole.
+   * Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. Over the save that this index
+   * was loaded from or wrote last, only what has changed since is written, in further files. Whenever the process is stopped,
+   * the folder holds the old save or the new one.
    */
   async save(folder: string): Promise<void> {
-    await saveFolder(folder, this.folderContents())
+    await saveChanged(folder, KIND, this.#log, (id) => this.#store.has(id), {
+      whole: () => ({ contents: this.folderContents(), size: this.size }),
+      facts: () => ({ size: this.size }),
+      rows: (ids) => this.#store.rowsOf(ids),
+    })
   }
 
   /** @internal What `save` writes. */
@@ -181,9 +193,11 @@ export class CodeIndex {
   static async load(folder: string): Promise<CodeIndex> {
     const saved = await loadFolder(folder, KIND)
     const quantizer = await quantizerFrom(saved.folder('quantizer'))
-    const { codes, ids } = await readCodeIndex(saved, quantizer.codeBytes)
+    const { codes, ids, written, changes } = await readCodeIndex(saved, quantizer.codeBytes)
     requireKnownCodes(codes, quantizer.facts)
-    return new CodeIndex(quantizer, codes, ids)
+    const index = new CodeIndex(quantizer, codes, ids)
+    index.#log.isSaved(saved.inPlace, written, changes)
+    return index
   }
 }
 

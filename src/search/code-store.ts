@@ -64,6 +64,19 @@ export class CodeStore {
     return Math.min(Number.POSITIVE_INFINITY, ...this.#cuts.slice(cuts - this.#forgotten))
   }
 
+  /** Some vectors, in the order they were added. */
+  rowsOf(ids: ReadonlySet<number>): { readonly codes: Matrix; readonly ids: Uint32Array } {
+    const { codes, ids: all } = this
+    const out = { codes: new Uint8Array(ids.size * this.codeBytes), ids: new Uint32Array(ids.size) }
+    let to = 0
+    all.forEach((id, row) => {
+      if (!ids.has(id)) return
+      out.codes.set(codes.data.subarray(row * this.codeBytes, (row + 1) * this.codeBytes), to * this.codeBytes)
+      out.ids[to++] = id
+    })
+    return { codes: matrix(out.codes, ids.size, this.codeBytes), ids: out.ids }
+  }
+
   has(id: number): boolean {
     return this.#knownIds().get(id) !== undefined
   }

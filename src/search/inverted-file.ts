@@ -13,7 +13,7 @@ import { denseMatrix, type Matrix, matrix, requireRows, toSource, type VectorInp
 import { sampledSource } from '../core/sampled-source.ts'
 import { codeFolder, codeKind, readInvertedFile } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
-import { type FolderContents, saveFolder } from '../data/folder-save.ts'
+import type { FolderContents } from '../data/folder-save.ts'
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../models/model.ts'
 import { requireKnownCodes } from '../quantize/codes.ts'
@@ -22,6 +22,7 @@ import { QUANTIZER_KIND, type Quantizer, quantizerFrom, trainedQuantizer } from 
 import { checkResults, type RankedCodes } from '../quantize/ranked.ts'
 import { trainQuantizer } from '../quantize/train.ts'
 import { acquireDevice } from '../vectors/device-choice.ts'
+import { ChangeLog, saveChanged } from './change-log.ts'
 import { ADD_CHECKS, type AddOptions, candidateCount, INDEX_VERSION, newIds, newIdsFrom } from './code-index.ts'
 import {
   FILE_CHECKS,
@@ -76,6 +77,7 @@ export class InvertedFile {
   /** Where vectors are kept in bytes. */
   readonly #scale: ByteScale | undefined
   readonly #searcher: ListSearcher
+  readonly #log = new ChangeLog()
   /** Made when it is first needed. */
   #geometry: ListGeometry | undefined
 
@@ -165,12 +167,17 @@ export class InvertedFile {
     const bytes = codes.data as Uint8Array
     const terms = this.#geometryOfLists().terms(bytes, lists)
     this.#store.add({ rows: kept ? sideBySide(codes, kept) : bytes, ids, lists }, terms)
+    this.#log.added(ids)
   }
 
   /** Takes vectors out; gives back how many of these ids there were. */
   remove(ids: Iterable<number>): number {
     let removed = 0
-    for (const id of numberSet(ids, 'the list of ids')) if (this.#store.remove(id)) removed++
+    for (const id of numberSet(ids, 'the list of ids')) {
+      if (!this.#store.remove(id)) continue
+      this.#log.removed(id)
+      removed++
+    }
     return removed
   }
 
@@ -246,29 +253,45 @@ export class InvertedFile {
   }
 
   /**
-   * Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. An earlier save in the
-   * folder is replaced as a whole.
+   * Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. Over the save that this file
+   * was loaded from or wrote last, only what has changed since is written, in further files. Whenever the process is stopped,
+   * the folder holds the old save or the new one.
    */
   async save(folder: string): Promise<void> {
-    await saveFolder(folder, this.folderContents())
+    await saveChanged(folder, KIND, this.#log, (id) => this.#store.has(id), {
+      whole: () => ({ contents: this.folderContents(), size: this.size }),
+      facts: () => this.#facts(),
+      rows: (wanted) => {
+        const { rows, ids, lists } = this.#store.rowsOf(wanted)
+        const { codes, kept } = this.#split(rows, ids.length)
+        return { codes, ids, lists, bytes: kept }
+      },
+    })
   }
 
-  /** @internal What `save` writes. */
-  folderContents(): FolderContents {
-    const facts = {
+  /** Rows of the store as codes and what is kept behind them. */
+  #split(rows: Uint8Array, count: number): { readonly codes: Matrix; readonly kept: Matrix | undefined } {
+    const { rowBytes, codeBytes } = this.#store
+    const part = (from: number, to: number): Matrix => matrix(columnsOf(rows, rowBytes, from, to), count, to - from)
+    return { codes: part(0, codeBytes), kept: this.#scale && part(codeBytes, rowBytes) }
+  }
+
+  #facts(): object {
+    return {
       size: this.size,
       clusters: this.model.centers.rows,
       ...(this.#metric === 'inner-product' ? { metric: this.#metric } : {}),
       ...(this.#scale ? { keep: 'bytes' } : {}),
     }
+  }
+
+  /** @internal What `save` writes. */
+  folderContents(): FolderContents {
     const { rows, ids, lists } = this.#store.content()
-    const { rowBytes, codeBytes } = this.#store
-    const part = (from: number, to: number): Matrix =>
-      matrix(columnsOf(rows, rowBytes, from, to), ids.length, to - from)
-    const kept = this.#scale && { bytes: part(codeBytes, rowBytes), ...this.#scale }
-    const arrays = { codes: part(0, codeBytes), ids, lists, kept }
+    const { codes, kept } = this.#split(rows, ids.length)
+    const arrays = { codes, ids, lists, kept: kept && this.#scale && { bytes: kept, ...this.#scale } }
     const folders = { clusters: this.model.folderContents(), quantizer: this.quantizer.folderContents() }
-    return codeFolder(KIND, facts, arrays, folders)
+    return codeFolder(KIND, this.#facts(), arrays, folders)
   }
 
   /** Loads what `save` wrote. */
@@ -276,10 +299,16 @@ export class InvertedFile {
     const saved = await loadFolder(folder, KIND)
     const model = await modelFrom(saved.folder('clusters'))
     const quantizer = await quantizerFrom(saved.folder('quantizer'))
-    const { metric, kept, ...content } = await readInvertedFile(saved, quantizer.codeBytes, model.centers)
+    const { metric, kept, written, changes, ...content } = await readInvertedFile(
+      saved,
+      quantizer.codeBytes,
+      model.centers,
+    )
     requireKnownCodes(content.codes, quantizer.facts)
     const options = { ...(metric ? { metric } : {}), ...(kept ? { scale: kept } : {}) }
-    return new InvertedFile(model, quantizer, { ...content, ...(kept ? { kept: kept.bytes } : {}) }, options)
+    const file = new InvertedFile(model, quantizer, { ...content, ...(kept ? { kept: kept.bytes } : {}) }, options)
+    file.#log.isSaved(saved.inPlace, written, changes)
+    return file
   }
 }
 

@@ -191,6 +191,19 @@ export class ListStore {
     return { rows, ids, lists }
   }
 
+  /** Some of the vectors. */
+  rowsOf(wanted: Iterable<number>): StoredRows {
+    const ids = Uint32Array.from(wanted)
+    const rows = new Uint8Array(ids.length * this.rowBytes)
+    const lists = new Uint32Array(ids.length)
+    ids.forEach((id, i) => {
+      const slot = this.slotOf(id) as number
+      rows.set(this.rows.subarray(slot * this.rowBytes, (slot + 1) * this.rowBytes), i * this.rowBytes)
+      lists[i] = this.listOf(slot)
+    })
+    return { rows, ids, lists }
+  }
+
   #placesById(): IdTable {
     if (this.#places) return this.#places
     const places = new IdTable(this.#size)

@@ -4,6 +4,13 @@ export { cluster, clusterSteps } from './clustering/cluster.ts'
 export type { AnyClusterOptions, ClusterOptions, CommonOptions, StartChoice } from './clustering/cluster-options.ts'
 export type { MethodOption, MethodOptions, OptionOfMethod, SettingValue } from './clustering/method-options.ts'
 export { CLUSTER_DEFAULTS, START_NAMES } from './clustering/options.ts'
+export type {
+  CandidateRequest,
+  CandidatesName,
+  CandidateTable,
+  OwnMethod,
+  UpdateRequest,
+} from './clustering/own-method.ts'
 export { METHODS, type MethodName } from './clustering/presets.ts'
 export type { Machines } from './clustering/remote-owners.ts'
 export type { ClusterStep } from './clustering/run-once.ts'

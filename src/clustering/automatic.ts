@@ -38,6 +38,7 @@ export function automaticOptions(
   if (sparse) {
     throw badOption('k', 'auto', `finding the number of clusters requires dense rows, and ${name} is sparse; give k.`)
   }
+  if (typeof method === 'object') throw badOption('k', 'auto', `${method.name} needs a number; give k.`)
   if (method !== 'auto' && !METHODS[method].findsCount) {
     const finders = (Object.keys(METHODS) as MethodName[]).filter((other) => METHODS[other].findsCount)
     throw badOption('k', 'auto', `${method} needs a number; leave method out, or give ${finders.join(' or ')}.`)

@@ -5,6 +5,7 @@ import type { IterationStats } from '../models/stats.ts'
 import type { DeviceChoice } from '../vectors/device-choice.ts'
 import type { WorkOptions } from '../vectors/work-options.ts'
 import type { MethodOptions, OptionOfMethod } from './method-options.ts'
+import type { CandidatesName, OwnMethod } from './own-method.ts'
 import type { MethodName } from './presets.ts'
 import type { Machines } from './remote-owners.ts'
 import type { StartName } from './run-state.ts'
@@ -21,9 +22,10 @@ export interface CommonOptions extends WorkOptions {
    * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes no
    * noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose rounds
    * do not cost more with more clusters. It goes by the speed of the device, `info.speed`, so another device may choose
-   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method.
+   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method. An object is a method of
+   * your own: see {@link OwnMethod}.
    */
-  readonly method?: 'auto' | MethodName | undefined
+  readonly method?: 'auto' | MethodName | OwnMethod | undefined
   /**
    * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (greedy k-means++, on a sample of
    * at least 16,384 points and 20 for each cluster), `parallel` (k-means||, the same idea in few passes over all points),
@@ -106,8 +108,12 @@ type OfMethod<Method extends MethodName> = { readonly method: Method } & Pick<Me
  * What can be asked of a clustering: {@link CommonOptions}, the number of clusters, where to start from, and the options of
  * the method, see {@link MethodOptions}. Options of another method do not compile, and are refused.
  */
-export type ClusterOptions = CommonOptions &
-  ({ readonly method?: 'auto' | undefined } | { [Method in MethodName]: OfMethod<Method> }[MethodName])
+export type ClusterOptions = Omit<CommonOptions, 'method'> &
+  (
+    | { readonly method?: 'auto' | undefined }
+    | { [Method in MethodName]: OfMethod<Method> }[MethodName]
+    | ({ readonly method: OwnMethod } & Pick<MethodOptions, OptionOfMethod[CandidatesName]>)
+  )
 
 /** The same without the tie between a method and its options, for programs that choose a method while they run. */
 export interface AnyClusterOptions extends CommonOptions, MethodOptions {}

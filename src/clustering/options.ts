@@ -21,6 +21,7 @@ import { WORK_CHECKS } from '../vectors/work-options.ts'
 import type { AnyClusterOptions, StartChoice } from './cluster-options.ts'
 import { type MethodOptions, resolveSettings, type Settings } from './method-options.ts'
 import { automaticMethod, type Shape } from './method-task.ts'
+import { baseOf, methodRow, type OwnMethod, ownMethod } from './own-method.ts'
 import { METHODS, type MethodName } from './presets.ts'
 import { relocationChoice } from './relocation/option.ts'
 import type { StartName } from './run-state.ts'
@@ -32,7 +33,9 @@ type ResolvedStart = StartName | 'all' | number | Matrix
 export interface ResolvedOptions extends PointWeights {
   /** Clusters the run begins with. */
   readonly k: number
+  /** Where the caller brings a method: the one whose options and candidates it takes. */
   readonly method: MethodName
+  readonly own: OwnMethod | undefined
   /** Why, where it was `auto` that chose. */
   readonly methodReason: string | undefined
   readonly seed: number
@@ -115,7 +118,8 @@ function givenStart(value: unknown, thing: string): ResolvedStart {
   return anything(value, thing)
 }
 
-function methodName(value: unknown, thing: string): 'auto' | MethodName {
+function methodName(value: unknown, thing: string): 'auto' | MethodName | OwnMethod {
+  if (typeof value === 'object' && value !== null) return ownMethod(value)
   return choice(['auto', ...(Object.keys(METHODS) as MethodName[])])(value, thing)
 }
 
@@ -141,7 +145,10 @@ export function readOptions(options: unknown): AnyClusterOptions {
 /** `speed`: of the device, once it is open. */
 export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?: DeviceSpeed): ResolvedOptions {
   const { rows, cols, shards } = shape
-  const method = options.method ?? CLUSTER_DEFAULTS.method
+  const given = options.method ?? CLUSTER_DEFAULTS.method
+  const own = typeof given === 'object' ? given : undefined
+  const method = typeof given === 'object' ? baseOf(given) : given
+  if (own) requireFittingOwn(own, options)
   const finds = method !== 'auto' && METHODS[method].findsCount === true
   if (options.device !== undefined && options.devices !== undefined) {
     throw badOption('devices', options.devices, 'give either device or devices.')
@@ -151,7 +158,8 @@ export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?:
   const k = finds ? firstCount(options, method, weightedRows(weighted.weights, rows)) : checkCount(options.k, rows)
   const chosen = method === 'auto' ? automaticMethod(options, shape, speed) : undefined
   const name = chosen?.method ?? (method as MethodName)
-  checkNames(options, name)
+  const called = own?.name ?? name
+  checkNames(options, name, called)
   if (options.weights && METHODS[name].weights === false)
     throw badOption('weights', options.weights, `${name} takes none.`)
   const { seed, iterations, tolerance, seconds, restarts, metric, empty } = {
@@ -161,6 +169,7 @@ export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?:
   return {
     k,
     method: name,
+    own,
     methodReason: chosen?.reason,
     seed,
     iterations,
@@ -171,9 +180,21 @@ export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?:
     metric,
     ...weighted,
     empty,
-    relocate: relocationChoice(options, name, { rows, cols, k, sharded: shards !== undefined }),
+    relocate: relocationChoice(options, { name: called, able: methodRow(name, own).relocates === true }, { rows, cols, k, sharded: shards !== undefined }),
     shards: shardChoice(options, shards),
     settings: resolveSettings(name, METHODS[name].options, options),
+  }
+}
+
+/** Functions stay in this process, and those that choose candidates know the numbers of the rows. */
+function requireFittingOwn({ name, candidates }: OwnMethod, { on, start }: AnyClusterOptions): void {
+  if (on) throw badOption('method', name, 'a method of your own cannot run on other machines; leave out the option on.')
+  if (typeof candidates === 'function' && start === 'sample') {
+    throw badOption(
+      'start',
+      start,
+      `${name} chooses candidates by row, and a sample has other rows; give another start.`,
+    )
   }
 }
 
@@ -229,14 +250,14 @@ function firstCount(options: AnyClusterOptions, method: MethodName, rows: number
 }
 
 /** Refuses options that belong to another method. */
-function checkNames(options: AnyClusterOptions, method: MethodName): void {
+function checkNames(options: AnyClusterOptions, method: MethodName, called: string): void {
   for (const [name, value] of Object.entries(options)) {
     if (Object.hasOwn(CHECKS, name)) continue
     const takes = (of: MethodName): boolean => METHODS[of].options.some((option) => option.name === name)
     if (takes(method)) continue
     const owners = (Object.keys(METHODS) as MethodName[]).filter(takes)
     const verb = owners.length > 1 ? 'do' : 'does'
-    throw badOption(name, value, `${method} does not take it, ${owners.join(', ')} ${verb}.`)
+    throw badOption(name, value, `${called} does not take it, ${owners.join(', ')} ${verb}.`)
   }
 }
 

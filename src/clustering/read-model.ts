@@ -39,13 +39,13 @@ export async function readModel(
     requireFiniteResult(sigmas, 'a standard deviation of the mixture')
   }
   // No limit in time is no number in JSON.
-  const { start, weights, seconds, methodReason, shards, ...others } = resolved
+  const { start, weights, seconds, methodReason, shards, own, ...others } = resolved
   const { weightScale: _, roundingError: __, evidence: ___, largest: ____, treeUse: _____, ...rest } = others
   const plain = shards === undefined ? rest : { ...rest, shards }
   const chosen = methodReason === undefined ? {} : { methodReason }
   const limit = Number.isFinite(seconds) ? { seconds } : {}
   const facts: ModelFacts = {
-    method: resolved.method,
+    method: own?.name ?? resolved.method,
     metric: resolved.metric,
     k,
     rows: points.rows,

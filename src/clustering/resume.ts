@@ -34,13 +34,14 @@ export function checkResume(model: ClusterModel, source: VectorSource, resolved:
 /** Whether the model came from the same method, options and seed: only then can it be finished already, and its saved arrays be used. */
 export function sameMethod(
   { facts }: ClusterModel,
-  { method, settings, seed, empty, weights, relocate }: ResolvedOptions,
+  { method: named, own, settings, seed, empty, weights, relocate }: ResolvedOptions,
 ): boolean {
   const { options } = facts
-  const [own, other] = [settings, options.settings ?? {}].map((given) => JSON.stringify(Object.entries(given).sort()))
+  const method = own?.name ?? named
+  const [mine, other] = [settings, options.settings ?? {}].map((given) => JSON.stringify(Object.entries(given).sort()))
   const weighted = options.weighted === (weights !== undefined)
   if ((options.relocate === true) !== relocate) return false
-  return facts.method === method && facts.seed === seed && options.empty === empty && weighted && own === other
+  return facts.method === method && facts.seed === seed && options.empty === empty && weighted && mine === other
 }
 
 /** The restart a run goes on with; a model that is not a checkpoint is the result of all restarts, and only goes on itself. */

@@ -12,6 +12,7 @@ import type { PointStore } from '../vectors/points.ts'
 import type { AnyClusterOptions } from './cluster-options.ts'
 import { iterate } from './loop.ts'
 import { type Crew, rehearseRounds, updateFromLabels } from './members.ts'
+import { methodRow } from './own-method.ts'
 import { METHODS } from './presets.ts'
 import { centersOf, type RunOptions, readModel, sigmasOf } from './read-model.ts'
 import type { Machines, RowValues, RunDescription } from './remote-owners.ts'
@@ -74,7 +75,7 @@ export async function* runOnce(
   const history = from?.facts.iterations ?? []
   const stats: IterationStats[] = [...history]
   const before = stats[stats.length - 1]?.seconds ?? 0
-  const method = METHODS[resolved.method]
+  const method = methodRow(resolved.method, resolved.own)
   // A resumed run may have had more clusters, and may have more again.
   const saved = from?.resumeState?.arrays.most?.[0]
   const most = saved ?? method.mostClusters?.(resolved.settings, points.rows, k) ?? k

@@ -25,6 +25,8 @@ export interface Streams {
   steps: [round: number]
   relocation: [round: number]
   canopies: []
+  /** Candidates that a caller chooses. */
+  given: [round: number, first: number]
   /** Clusters that are split to begin a clustering with more of them. */
   extension: [k: number]
   /** Points whose spread is taken as that of the data. */

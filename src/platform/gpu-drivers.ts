@@ -67,6 +67,19 @@ function searchFolders(env: Env): string[] {
   return [...new Set(roots)].filter((root) => isAbsolute(root)).map((root) => join(root, 'vulkan/icd.d'))
 }
 
+/** The package that brings WebGPU to Node. It is optional, because it takes 137 MB. */
+export const DAWN = 'webgpu'
+
+/** Where the package is. Throws where it is not installed. */
+export function dawnFile(): string {
+  return resolvePackage(DAWN)
+}
+
+/** By a parameter: bundlers look for packages that are resolved by their names, and Turbopack then cannot bundle Dawn. */
+function resolvePackage(name: string): string {
+  return createRequire(import.meta.url).resolve(name)
+}
+
 /**
  * A text that is another one as soon as a driver, what it drives, or who asks changes: a driver that answered once
  * answers again as long as it stays the same. Undefined where that cannot be told.
@@ -81,7 +94,7 @@ export function driverFingerprint(manifests: readonly string[], env: Env = proce
       node: [process.version, process.arch],
       devices: gpuNodes('/dev'),
       env: Object.entries(env).filter(([name]) => DRIVER_VARIABLES.test(name)),
-      files: [...manifests, ...libraries, createRequire(import.meta.url).resolve('webgpu')].map((path) => {
+      files: [...manifests, ...libraries, dawnFile()].map((path) => {
         const found = factsOf(path)
         return [path, found?.size, found?.mtimeMs, found?.ino]
       }),

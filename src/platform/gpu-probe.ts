@@ -4,9 +4,8 @@
  * long as the drivers stay the same.
  */
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { driverFingerprint, driverManifests } from './gpu-drivers.ts'
+import { dawnFile, driverFingerprint, driverManifests } from './gpu-drivers.ts'
 import { readPrivateFile, writePrivateFile } from './private-folder.ts'
 
 /** `unknown` where no look is needed, because drivers there neither crash nor complain. */
@@ -79,12 +78,9 @@ function remember(fingerprint: string, adapter: Answer): void {
   }
 }
 
-/** The package that brings WebGPU to Node. It is optional, because it takes 137 MB. */
-export const DAWN = 'webgpu'
-
 export function hasDawn(): boolean {
   try {
-    createRequire(import.meta.url).resolve(DAWN)
+    dawnFile()
     return true
   } catch {
     return false
@@ -93,7 +89,7 @@ export function hasDawn(): boolean {
 
 /** Asks for an adapter in a child process. A crash, and silence for too long, are no answer. */
 function lookInChild(): Promise<Answer> {
-  const module = createRequire(import.meta.url).resolve(DAWN)
+  const module = dawnFile()
   const script = `
     const { create } = await import(${JSON.stringify(pathToFileURL(module).href)})
     const adapter = await create([]).requestAdapter({ powerPreference: 'high-performance' })
@@ -103,8 +99,8 @@ function lookInChild(): Promise<Answer> {
       stdio: 'ignore',
       timeout: LONGEST_MS,
       killSignal: 'SIGKILL',
-      // Flags that a user sets for the process, such as a debugger's, are not for this one.
-      env: { ...process.env, NODE_OPTIONS: '' },
+      // Flags that a user sets for the process, such as a debugger's, are not for this one. In Electron it is to be Node.
+      env: { ...process.env, NODE_OPTIONS: '', ELECTRON_RUN_AS_NODE: '1' },
     })
     child.on('error', () => settle('none'))
     child.on('exit', (code) => settle(ANSWERS[code ?? 0] ?? 'none'))

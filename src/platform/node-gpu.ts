@@ -8,8 +8,8 @@
  */
 import { join } from 'node:path'
 import type { GpuEntry } from './contract.ts'
-import { hasGpu } from './gpu-drivers.ts'
-import { DAWN, hasDawn, keepLoaded, probeSystemDriver, type SystemDriver } from './gpu-probe.ts'
+import { DAWN, hasGpu } from './gpu-drivers.ts'
+import { hasDawn, keepLoaded, probeSystemDriver, type SystemDriver } from './gpu-probe.ts'
 import { calmPolling } from './node-gpu-polling.ts'
 import { unpackSoftwareDriver } from './swiftshader.ts'
 

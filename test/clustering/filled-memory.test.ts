@@ -41,7 +41,9 @@ const sparse = sparseMatrix(
 type Case = readonly [name: string, run: (device: Device) => Promise<unknown>]
 
 async function clustered(device: Device, input: VectorInput, options: ClusterOptions): Promise<unknown> {
-  const k = options.method && options.method !== 'auto' && METHODS[options.method].findsCount ? {} : { k: 11 }
+  const { method = 'auto' } = options
+  const named = typeof method === 'string' && method !== 'auto'
+  const k = named && METHODS[method].findsCount ? {} : { k: 11 }
   const model = await cluster(input, { ...k, iterations: 3, seed: 4, ...options, device })
   return [model.centers.data, model.labels, model.sigmas, await model.predict(input, { device })]
 }

@@ -48,6 +48,7 @@ describe('streams', () => {
     seeding: 1,
     trees: 1,
     search: 1,
+    given: 2,
     tuning: 0,
     groups: 2,
     moves: 2,

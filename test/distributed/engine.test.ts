@@ -178,7 +178,7 @@ describe.concurrent.each(ENGINES)('$name', { timeout: 120_000 + 10_000 * KILLS }
       }
       const { model } = await run(options, disturb, more)
       await Promise.all(kills)
-      expect(bitsOf(model), options.method).toEqual(await expected(options))
+      expect(bitsOf(model), String(options.method)).toEqual(await expected(options))
     }
     expect(killed).toBeGreaterThanOrEqual(KILLS)
   })

@@ -81,6 +81,8 @@ test('all programs compile, strictly', () => {
   const flags = [
     '--noEmit',
     '--strict',
+    '--exactOptionalPropertyTypes',
+    '--noUncheckedIndexedAccess',
     '--module',
     'nodenext',
     '--target',

@@ -17,18 +17,18 @@ const BYTES_OF_NUMBER = 28
 /** A run that is resumed goes on as it was. */
 export function relocationChoice(
   { relocate, start, resume }: AnyClusterOptions,
-  method: MethodName,
+  method: { readonly name: string; readonly able: boolean },
   { rows, cols, k, sharded }: { rows: number; cols: number; k: number; sharded: boolean },
 ): boolean {
   const bytes = rows * BYTES_OF_VECTOR + k * cols * BYTES_OF_NUMBER
   const large = bytes > MOST_BYTES || (sharded && rows * cols > MOST_GATHERED)
-  const able = METHODS[method].relocates === true
+  const { able } = method
   if (relocate && !able) {
     const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].relocates)
     throw badOption(
       'relocate',
       relocate,
-      `${method} does not relocate clusters, these methods do: ${names.join(', ')}.`,
+      `${method.name} does not relocate clusters, these methods do: ${names.join(', ')}.`,
     )
   }
   return able && (relocate ?? (resume ? resume.facts.options.relocate === true : !isMatrix(start) && !large))

@@ -1,0 +1,119 @@
+/** Methods that callers bring: which clusters each vector looks at, and where the centres go, as functions on the host. */
+import { callback, type OptionChecks, optionsOf } from '../core/arguments.ts'
+import { badArgument } from '../core/errors.ts'
+import type { WideMatrix } from '../core/matrix.ts'
+import type { Random } from '../core/random.ts'
+import { givenCandidates } from './candidates/given.ts'
+import { METHODS, type MethodName } from './presets.ts'
+import type { Method } from './run-state.ts'
+import { givenUpdate } from './updates/given.ts'
+
+/** Methods whose choice of clusters can be combined with an update of the caller's own: their centres are means. */
+export type CandidatesName = 'lloyd' | 'closures' | 'akm' | 'rakm' | 'canopy'
+
+const SOURCES: readonly CandidatesName[] = ['lloyd', 'closures', 'akm', 'rakm', 'canopy']
+
+/** What a candidate source of the caller's own is told of a range of vectors, in a round. */
+export interface CandidateRequest {
+  /** Number of the round, from 1. */
+  readonly iteration: number
+  /** Row number of the first vector. */
+  readonly first: number
+  /** How many vectors there are. */
+  readonly count: number
+  /** Clusters there are. */
+  readonly k: number
+  /** The cluster of each vector so far. Undefined in a first round that begins from centres. */
+  readonly labels: Uint32Array | undefined
+  /** The centres, k x d, in the units of the vectors. Read from the device when asked for. */
+  centers(): Promise<WideMatrix>
+  /** The vectors, count x d. Read when asked for. */
+  vectors(): Promise<Float32Array | Uint8Array>
+  /** Random numbers that depend on the seed, the round and the range alone. */
+  readonly random: Random
+}
+
+/** Which clusters each vector looks at. */
+export interface CandidateTable {
+  /** count x width numbers of clusters, row after row; `0xffffffff` where a vector has fewer. */
+  readonly clusters: Uint32Array
+  /** Clusters for each vector. */
+  readonly width: number
+}
+
+/** What an update of the caller's own is told once the vectors have chosen. */
+export interface UpdateRequest {
+  /** Number of the round, from 1; 0 for labels that a run begins with. */
+  readonly iteration: number
+  /** The centres the vectors chose among, k x d, in the units of the vectors. */
+  readonly centers: WideMatrix
+  /** The means of the clusters. Where a cluster is empty, its centre. */
+  readonly means: WideMatrix
+  /** Sums of the weights of the vectors of each cluster; without weights, their number. */
+  readonly weights: Float32Array
+}
+
+/** A method of the caller's own, given as option `method`. */
+export interface OwnMethod {
+  /** Its name in the facts of a model: small letters and hyphens, and not the name of a method there is. */
+  readonly name: string
+  /**
+   * Which clusters each vector looks at: those of another method, with its options, or what a function returns. The cluster that a
+   * vector has is always looked at too. Default `lloyd`: all clusters.
+   */
+  readonly candidates?:
+    | CandidatesName
+    | ((request: CandidateRequest) => CandidateTable | Promise<CandidateTable>)
+    | undefined
+  /**
+   * Where the centres go: k x d numbers in the units of the vectors. By cosine they are brought to length one. Default: to the
+   * means.
+   */
+  readonly update?: ((request: UpdateRequest) => ArrayLike<number> | Promise<ArrayLike<number>>) | undefined
+}
+
+const CHECKS: OptionChecks<OwnMethod> = {
+  name: (value, thing) => ownName(value, thing),
+  candidates: (value, thing) => (typeof value === 'string' ? sourceName(value, thing) : callback(value, thing)),
+  update: callback,
+}
+
+/** A method that a caller gave as an object. */
+export function ownMethod(value: unknown): OwnMethod {
+  return optionsOf<OwnMethod>('a method of your own', value, CHECKS, ['name'])
+}
+
+function ownName(value: unknown, thing: string): string {
+  if (typeof value !== 'string' || !/^[a-z][a-z-]{0,39}$/.test(value)) {
+    throw badArgument(thing, value, 'give a name of at most 40 small letters and hyphens.')
+  }
+  if (value === 'auto' || Object.hasOwn(METHODS, value)) {
+    throw badArgument(thing, value, 'there is such a method; give another name.')
+  }
+  return value
+}
+
+function sourceName(value: string, thing: string): CandidatesName {
+  if ((SOURCES as readonly string[]).includes(value)) return value as CandidatesName
+  throw badArgument(thing, value, `give one of ${SOURCES.join(', ')}, or a function.`)
+}
+
+/** The method whose options are taken, and whose candidates unless there are others. */
+export function baseOf({ candidates }: OwnMethod): CandidatesName {
+  return typeof candidates === 'string' ? candidates : 'lloyd'
+}
+
+/** The row of a method, with what the caller puts in its place. */
+export function methodRow(method: MethodName, own: OwnMethod | undefined): Method {
+  const base = METHODS[method]
+  if (own === undefined) return base
+  const { candidates, update } = own
+  return {
+    ...base,
+    summary: own.name,
+    // Merging and splitting take centres for means, and know nothing of clusters that a vector may not choose.
+    relocates: base.relocates === true && typeof candidates !== 'function' && update === undefined,
+    ...(typeof candidates === 'function' ? { candidates: (state) => givenCandidates(state, candidates) } : {}),
+    ...(update === undefined ? {} : { update: (state) => givenUpdate(state, update) }),
+  }
+}

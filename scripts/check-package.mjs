@@ -36,7 +36,7 @@ let failed = false
 try {
   const packed = install()
   for (const version of versions) await checkNode(version)
-  await checkBunAndDeno(folder, packed, report)
+  await checkBunAndDeno(folder, packed, report, root)
   await checkTypes(folder, packed, report, root)
   await checkElectron(folder, packed, report)
   const browser = await chromium.launch(await chromiumLaunchOptions())

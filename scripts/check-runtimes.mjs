@@ -55,8 +55,12 @@ function expectSame(actual, expected) {
   if (actual !== expected) throw new Error(`expected ${expected}, got ${actual}`)
 }
 
-/** The same programs under Bun and Deno. `report` prints what a check returns, or why it failed. */
-export async function checkBunAndDeno(folder, packed, report) {
+/**
+ * The same programs under Bun and Deno, and all examples of the documents. `report` prints what a check returns, or why it
+ * failed.
+ */
+export async function checkBunAndDeno(folder, packed, report, root) {
+  const runtimes = []
   for (const [name, prefix] of [
     ['bun', []],
     ['deno', ['run', '--allow-all']],
@@ -65,9 +69,16 @@ export async function checkBunAndDeno(folder, packed, report) {
       const home = project(folder, name, packed, [name])
       const program = join(home, 'node_modules', '.bin', name)
       for (const file of ['use.mjs', 'use.cjs']) expectSame(execute(program, [...prefix, file], home), EXPECTED)
+      runtimes.push([program, ...prefix])
       return execute(program, ['--version'], home).split('\n')[0]
     })
   }
+  await report('examples of the documents', () => {
+    const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+    const args = ['run', '--project', 'node', 'test/docs/code-blocks.test.ts', '-t', 'programs']
+    execute(process.execPath, [vitest, ...args], root, { CENTROIDAL_RUNTIMES: JSON.stringify(runtimes) })
+    return `${runtimes.length} runtimes besides Node`
+  })
 }
 
 /** A page that clusters on the server and one that clusters in the browser, built by Turbopack. */

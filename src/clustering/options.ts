@@ -180,7 +180,11 @@ export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?:
     metric,
     ...weighted,
     empty,
-    relocate: relocationChoice(options, { name: called, able: methodRow(name, own).relocates === true }, { rows, cols, k, sharded: shards !== undefined }),
+    relocate: relocationChoice(
+      options,
+      { name: called, able: methodRow(name, own).relocates === true },
+      { rows, cols, k, sharded: shards !== undefined },
+    ),
     shards: shardChoice(options, shards),
     settings: resolveSettings(name, METHODS[name].options, options),
   }

@@ -42,7 +42,7 @@ const NO_SPREAD = 1e-13
  *
  * const line = matrix(Float32Array.of(0, 0, 1, 1, 2, 2), 3, 2)
  * const { shares, project } = principalAxes(line, 1)
- * Math.round(100 * shares[0]) // => 100
+ * shares.map((share) => Math.round(100 * share)) // => [100]
  * project(line).cols // => 1
  * ```
  */

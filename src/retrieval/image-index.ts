@@ -55,7 +55,7 @@ export interface QueryRanking extends Ranking {
  * await index.add(vectors, images)
  * index.size // => 20
  * const [first] = await index.queryAll(vectors, images, { top: 5 })
- * first.images[0] // => 0
+ * first?.images[0] // => 0
  * index.remove(7)
  * index.has(7) // => false
  * ```

@@ -49,10 +49,10 @@ export interface TreeLeaves {
  * import { blobs, partitionTrees } from 'centroidal'
  *
  * const { vectors } = blobs({ rows: 100, cols: 8, clusters: 10 })
- * const [tree] = await partitionTrees(vectors, { leafSize: 8, seed: 1 })
- * tree.members.length // => 100
- * const firstLeaf = tree.members.subarray(tree.offsets[0], tree.offsets[1])
- * firstLeaf.length <= 8 // => true
+ * for (const { members, offsets } of await partitionTrees(vectors, { trees: 2, leafSize: 8, seed: 1 })) {
+ *   const firstLeaf = members.subarray(offsets[0], offsets[1])
+ *   console.log(members.length, firstLeaf.length) // 100, and at most 8
+ * }
  * ```
  */
 export async function partitionTrees(vectors: VectorInput, options: PartitionTreeOptions = {}): Promise<TreeLeaves[]> {

@@ -52,7 +52,9 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const exact = await cluster(vectors, { ...common, method: 'lloyd' })
       const model = await cluster(vectors, { ...common, method })
       expect(model.labels).toEqual(exact.labels)
-      model.centers.data.forEach((value, i) => expect(value).toBeCloseTo(exact.centers.data[i], 4))
+      model.centers.data.forEach((value, i) => {
+        expect(value).toBeCloseTo(exact.centers.data[i], 4)
+      })
       model.facts.iterations.forEach(({ distortion }, i) => {
         expect(distortion / exact.facts.iterations[i].distortion).toBeCloseTo(1, 5)
       })
@@ -76,7 +78,9 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       expect(rounds[0]).toBeUndefined()
       expect(rounds[1]?.length).toBe(301)
       const distortions = model.facts.iterations.map(({ distortion }) => distortion)
-      distortions.slice(1).forEach((value, i) => expect(value).toBeLessThanOrEqual(distortions[i] * (1 + 1e-6)))
+      distortions.slice(1).forEach((value, i) => {
+        expect(value).toBeLessThanOrEqual(distortions[i] * (1 + 1e-6))
+      })
       expect(squaresOf(vectors, model.labels, model.centers) / 301).toBeCloseTo(model.distortion, 4)
       rounds.length = 0
       expect((await cluster(vectors, options)).labels).toEqual(model.labels)

@@ -54,7 +54,9 @@ beforeAll(async () => {
     if (!programs.includes(section)) continue
     const code = moduleOf(section, PRELUDES[section.name])
     writeFileSync(join(folder, 'example.ts'), code)
-    writeFileSync(join(folder, 'example.js'), transformSync(code, { loader: 'ts', target: 'es2022' }).code)
+    const plain = transformSync(code, { loader: 'ts', target: 'es2022' }).code
+    writeFileSync(join(folder, 'example.js'), plain)
+    writeFileSync(join(folder, 'example.cjs'), commonModule(plain))
   }
 })
 
@@ -105,14 +107,39 @@ test('all programs compile, strictly', () => {
   expect(status).toBe(0)
 }, 240_000)
 
-describe('programs', () => {
+/** As somebody writes it who has no modules: what is imported is required, and what is awaited stands in a function. */
+function commonModule(code: string): string {
+  const lines = code
+    .replaceAll(/^import (\{[^}]*\}|\* as \w+) from ("[^"]*");$/gm, (_, names: string, from: string) => {
+      return `const ${names.replace('* as ', '').replaceAll(' as ', ': ')} = require(${from});`
+    })
+    .replace(/^export \{\};?$/m, '')
+  if (/^(im|ex)port /m.test(lines)) throw new Error(`This module is not translated to CommonJS:\n${code}`)
+  return `module.exports = (async () => {\n${lines}\n})()\n`
+}
+
+/**
+ * What examples run in. Others than this Node are named by CENTROIDAL_RUNTIMES, a JSON list of commands such as
+ * [["deno", "run", "-A"]]: scripts/check-package.mjs installs Bun and Deno for it.
+ */
+const RUNTIMES: readonly { readonly kind: string; readonly command: readonly string[]; readonly file: string }[] = [
+  { kind: 'Node, as modules', command: [process.execPath], file: 'example.js' },
+  { kind: 'Node, in CommonJS', command: [process.execPath], file: 'example.cjs' },
+  ...(JSON.parse(process.env.CENTROIDAL_RUNTIMES ?? '[]') as string[][]).map((command) => ({
+    kind: command.join(' '),
+    command,
+    file: 'example.js',
+  })),
+]
+
+describe.each(RUNTIMES)('programs in $kind', ({ kind, command: [program, ...prefix], file: example }) => {
   const results = new Map<string, { error?: string; seconds: number }>()
 
   beforeAll(() => {
-    const file = join(home, 'results.jsonl')
+    const file = join(home, `results-${RUNTIMES.findIndex((runtime) => runtime.kind === kind)}.jsonl`)
     const runner = join(ROOT, 'test', 'docs', 'example-runner.mjs')
-    const modules = programs.map(({ folder }) => join(home, folder, 'example.js'))
-    const ended = spawnSync(process.execPath, [runner, file, ...modules], {
+    const modules = programs.map(({ folder }) => join(home, folder, example))
+    const ended = spawnSync(program, [...prefix, runner, file, ...modules], {
       env: environment,
       encoding: 'utf8',
       timeout: 230_000,
@@ -125,7 +152,7 @@ describe('programs', () => {
   }, 240_000)
 
   test.each(programs)('$name runs', ({ folder }) => {
-    const result = results.get(join(home, folder, 'example.js'))
+    const result = results.get(join(home, folder, example))
     expect(result, 'the process ended before its turn').toBeDefined()
     expect(result?.error).toBeUndefined()
   })

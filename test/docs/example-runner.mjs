@@ -32,7 +32,8 @@ for (const module of modules) {
   const began = performance.now()
   let error
   try {
-    await import(pathToFileURL(module).href)
+    // A module in CommonJS exports a promise.
+    await (await import(pathToFileURL(module).href)).default
   } catch (thrown) {
     error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
   }

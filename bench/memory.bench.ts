@@ -57,6 +57,12 @@ if (flags.run !== undefined) {
         'hash of labels': result.labels,
       })),
     )
+    for (const { megabytes, holders } of results) {
+      printTable(
+        megabytes > 0 ? `What holds memory at the peak, ${megabytes} MB` : 'What holds memory at the peak, no limit',
+        holders.map(({ what, bytes }) => ({ what, MB: Math.round(bytes / 1e6) })),
+      )
+    }
     keepResults('memory', { threads: flags.threads, results })
   } finally {
     if (!flags.keep) rmSync(file, { force: true })

@@ -1,6 +1,6 @@
 /** One run over a file in limited memory, and the peak memory of this process. */
-import { resourceUsage } from 'node:process'
 import { cluster, openDevice, openVectors } from '../../src/index.ts'
+import { type Holder, watchPeak } from './peak.ts'
 
 export interface LimitedRun {
   readonly file: string
@@ -20,7 +20,7 @@ export interface LimitedResult {
   readonly startSeconds: number
   readonly roundSeconds: number
   readonly peakBytes: number
-  readonly deviceBytes: number
+  readonly holders: readonly Holder[]
   readonly distortion: number
   /** The same for the same labels. */
   readonly labels: string
@@ -35,6 +35,7 @@ export async function measureLimited(run: LimitedRun): Promise<LimitedResult> {
     limits: { partBytes },
     ...(megabytes > 0 ? { totalBytes: megabytes * 2 ** 20 } : {}),
   })
+  const peak = watchPeak(device)
   const began = performance.now()
   try {
     const { facts, labels, distortion } = await cluster(source, {
@@ -47,18 +48,19 @@ export async function measureLimited(run: LimitedRun): Promise<LimitedResult> {
       device,
       onIteration: ({ iteration, seconds }) => console.error(`round ${iteration} after ${seconds.toFixed(1)} s`),
     })
+    const seconds = (performance.now() - began) / 1000
+    const measured = peak()
     const { iterations } = facts
     const [first, last] = [iterations[0], iterations[iterations.length - 1]]
     return {
       rows: source.rows,
       megabytes,
       rounds: iterations.length,
-      seconds: (performance.now() - began) / 1000,
+      seconds,
       startSeconds: facts.startSeconds ?? 0,
       roundSeconds: (last.seconds - first.seconds) / Math.max(1, iterations.length - 1),
-      // Linux: VmHWM, with all of Node.
-      peakBytes: resourceUsage().maxRSS * 1024,
-      deviceBytes: device.heldBytes ?? 0,
+      peakBytes: measured.peakBytes,
+      holders: measured.holders,
       distortion,
       labels: hashOf(labels).toString(16),
     }

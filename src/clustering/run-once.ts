@@ -222,7 +222,7 @@ async function prepare(
     if (resolved.weights?.includes(0)) await meansFromLabels(state, false)
     if (update.adopt) await update.adopt(state)
     else await updateFromLabels(crew)
-    if ('labels' in start) await labelNearest(state, start.labels)
+    await labelNearest(state)
     state.mixture = attempt.mixture
     state.labelled = true
     return true

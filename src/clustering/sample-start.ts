@@ -14,7 +14,7 @@ import { DistinctRows } from '../vectors/distinct.ts'
 import type { Frame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { type RunState, writeCenters } from './run-state.ts'
-import { sampleByWeight, sampleSource } from './sample.ts'
+import { sampleByWeight, streamedSample } from './sample.ts'
 
 /** Points for each cluster of a sample that is clustered without another one. */
 const PER_CLUSTER = 64
@@ -32,9 +32,9 @@ const MOST_BYTES = 2 ** 29
 const SAMPLED_IN_LEAF = 16
 const LARGEST_LEAF = 256
 
-/** Labels of all points; or centres, where the first round looks at every centre or shards may be on other machines. */
+/** All points have labels; or centres, where the first round looks at every centre or shards may be on other machines. */
 export type SampledStart = { readonly sample: SampleFacts } & (
-  | { readonly labels: Uint32Array }
+  | { readonly labelled: true }
   | { readonly centers: Float32Array }
 )
 
@@ -78,11 +78,11 @@ export async function sampleStart(
   const size = Math.min(sampleSize(state, inLeaves), roomFor(state))
   const { indices, weights: sampled } = sampleByWeight(random, points.rows, weights, size)
   if (indices === undefined || indices.length < k) return undefined
-  const source = await sampleSource(points, indices, control.signal)
+  const source = await streamedSample(points, indices, control.signal)
   const frame: Frame = { shift: undefined, scale: 1, unit, type }
   // The sample must be a single domain: a run over several domains would start from a sample again.
   const partBytes = device.info.limits.bindingBytes
-  const store = await PointStore.open(device, source, { frame, weights: sampled, partBytes, resident: true })
+  const store = await PointStore.open(device, source, { frame, weights: sampled, partBytes, resident: true, held: true })
   try {
     if (!(await new DistinctRows(store.source, store.frame).atLeast(k))) return undefined
     const model = await run({ points: store, weights: sampled })
@@ -90,8 +90,10 @@ export async function sampleStart(
     const sample = { rows: indices.length, rounds: model.facts.iterations.length }
     const { centers } = model.state
     if (!inLeaves || points.layout.separate) return { centers, sample }
-    const labels = await labelsOfAll(state, { indices, labels: model.labels, centers }, restart, onProgress)
-    return { labels, sample }
+    // All points need the memory of the sample.
+    store.free()
+    await labelAll(state, { indices, labels: model.labels, centers }, restart, onProgress)
+    return { labelled: true, sample }
   } finally {
     store.free()
   }
@@ -123,19 +125,18 @@ interface Clustered {
   readonly centers: Float32Array
 }
 
-async function labelsOfAll(
+/** Points keep NO_LABEL where nothing of the sample is in their part. */
+async function labelAll(
   state: RunState,
   sample: Clustered,
   restart: number,
   onProgress: ((share: number) => void) | undefined,
-): Promise<Uint32Array> {
+): Promise<void> {
   const { device, centers, control } = state
   const points = await state.points.onFirstDevice()
+  // Labels of all points take memory on the host: they are only collected where other devices own some of the points.
+  const elsewhere = points === state.points ? undefined : new Uint32Array(points.rows).fill(NO_LABEL)
   writeCenters(state, sample.centers)
-  const labels = new Uint32Array(points.rows).fill(NO_LABEL)
-  sample.indices.forEach((point, i) => {
-    labels[point] = sample.labels[i]
-  })
   const leafSize = Math.min(LARGEST_LEAF, Math.ceil((SAMPLED_IN_LEAF * points.rows) / sample.indices.length))
   const seed = streamSeed(state.seed, 'sample start', restart)
   const { largestPart } = points
@@ -143,26 +144,33 @@ async function labelsOfAll(
   try {
     const workspace = createAssignLeavesWorkspace(scope, largestPart, largestPart, centers)
     await prepareLeafCenters(device, centers, workspace)
+    let next = 0
     for (const part of points.parts) {
       control.signal?.throwIfAborted()
-      const own = labels.subarray(part.first, part.first + part.count)
+      const own = new Uint32Array(part.count).fill(NO_LABEL)
+      for (; next < sample.indices.length && sample.indices[next] < part.first + part.count; next++) {
+        own[sample.indices[next] - part.first] = sample.labels[next]
+      }
       const grown = new BufferScope(device)
       try {
         const tree = await growTree(device, grown, await points.sketch(part), leafSize, seed)
-        if (!spreadAlong(own, new Uint32Array(await device.read(tree.members), 0, part.count))) continue
+        if (!spreadAlong(own, new Uint32Array(await device.read(tree.members), 0, part.count))) {
+          await points.writeLabelsOf(part, own)
+          continue
+        }
         const vectors = await points.vectors(part)
         const { previous, labels: found, distances } = part
         device.write(previous, own)
         const common = { points: vectors, centers, labels: found, distances }
         await assignLists(device, { ...common, lists: previous, width: 1 })
         await assignLeaves(device, { ...common, ...tree, workspace })
-        own.set(new Uint32Array(await device.read(found), 0, part.count))
+        elsewhere?.set(new Uint32Array(await device.read(found), 0, part.count), part.first)
         onProgress?.((part.first + part.count) / points.rows)
       } finally {
         grown.free()
       }
     }
-    return labels
+    if (elsewhere) await state.points.writeLabels(elsewhere)
   } finally {
     scope.free()
   }

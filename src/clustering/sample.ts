@@ -1,6 +1,7 @@
 /** Random samples of the points, by weight. */
-import { type Matrix, matrix, readWide, toSource, type VectorData, type VectorSource } from '../core/matrix.ts'
+import { type ElementType, type Matrix, matrix, toSource, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { type Random, sampleDistinct } from '../core/random.ts'
+import { RowBuffer } from '../core/row-buffer.ts'
 import { intoFrame } from '../vectors/frame.ts'
 import type { PointStore } from '../vectors/points.ts'
 
@@ -68,17 +69,44 @@ export function drawByWeight(random: Random, rows: number, weights: Float32Array
 const GAP_NUMBERS = 4096
 const MOST_READ = 1_000_000
 
-/** Rows of the points, by rising numbers, as the device holds them: a source in the points' frame. */
+/** Rows of the points, by rising numbers, as the device holds them: a source in the points' frame, in memory. */
 export async function sampleSource(
   points: PointStore,
   indices: Uint32Array,
   signal?: AbortSignal | undefined,
 ): Promise<VectorSource> {
   if (points.source.sparse) return points.pick(indices)
-  const { cols, frame, source } = points
-  const data: VectorData =
-    frame.type === 'u8' ? new Uint8Array(indices.length * cols) : new Float32Array(indices.length * cols)
+  const data = await readSample(points, indices, signal)
+  return toSource(matrix(data, indices.length, points.cols) as Matrix)
+}
+
+/** The same, read from the points whenever it is asked for. */
+export async function streamedSample(
+  points: PointStore,
+  indices: Uint32Array,
+  signal?: AbortSignal | undefined,
+): Promise<VectorSource> {
+  if (points.source.sparse) return points.pick(indices)
+  return {
+    rows: indices.length,
+    cols: points.cols,
+    type: points.frame.type,
+    name: points.source.name,
+    read: (start, end) => readSample(points, indices.subarray(start, end), signal),
+    readInto: async (start, into) => {
+      await readSample(points, indices.subarray(start, start + into.length / points.cols), signal, into)
+    },
+  }
+}
+
+async function readSample(
+  { cols, frame, source }: PointStore,
+  indices: Uint32Array,
+  signal: AbortSignal | undefined,
+  data = rowsOfType(frame.type, indices.length * cols),
+): Promise<VectorData> {
   const gap = Math.max(8, Math.floor(GAP_NUMBERS / cols))
+  const buffer = new RowBuffer(source)
   for (let from = 0; from < indices.length; ) {
     let to = from + 1
     while (
@@ -88,13 +116,16 @@ export async function sampleSource(
     )
       to++
     signal?.throwIfAborted()
-    const read = await readWide(source, indices[from], indices[to - 1] + 1)
+    const read = await buffer.read(indices[from], indices[to - 1] + 1)
     for (let i = from; i < to; i++) {
       const at = (indices[i] - indices[from]) * cols
       data.set(intoFrame(read.subarray(at, at + cols), cols, frame), i * cols)
     }
     from = to
   }
-  const picked: Matrix = matrix(data, indices.length, cols)
-  return toSource(picked)
+  return data
+}
+
+function rowsOfType(type: ElementType, length: number): VectorData {
+  return type === 'u8' ? new Uint8Array(length) : new Float32Array(length)
 }

@@ -22,6 +22,8 @@ export interface ByteSource {
   readonly size: number
   /** Bytes start (inclusive) to end (exclusive). Fails if the source ends before. */
   read(start: number, end: number): Promise<Uint8Array>
+  /** Fills memory of the caller with the bytes from `start` on. Sources without it allocate memory for every read. */
+  readInto?(start: number, into: Uint8Array): Promise<void>
   close(): Promise<void>
 }
 

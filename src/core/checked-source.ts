@@ -42,6 +42,7 @@ export function checkedSource(given: VectorSource, thing: string): VectorSource 
         `Reading rows ${start} to ${end} of ${name} gave ${got}: read must return a ${Kind.name} of ${(end - start) * cols} numbers.`,
       )
     },
+    ...(given.readInto === undefined ? {} : { readInto: checkedReadInto(given, name) }),
     ...(given.read64 === undefined ? {} : { read64: checkedRead64(given, name) }),
     ...(typeof given.names === 'function' ? { names: () => given.names!() } : {}),
     ...(given.notes === undefined ? {} : { notes: given.notes }),
@@ -61,6 +62,15 @@ function checkedSparse(sparse: unknown, rows: number, cols: number, name: string
   throw badData(
     `${capital(name)} is ${rows} x ${cols} and its sparse rows ${show(sparse.rows)} x ${show(sparse.cols)}: give the same shape.`,
   )
+}
+
+function checkedReadInto(given: VectorSource, name: string): NonNullable<VectorSource['readInto']> {
+  if (typeof given.readInto !== 'function') {
+    throw badData(`The readInto of ${name} is ${show(given.readInto)}: give a function or leave it out.`)
+  }
+  return async (start, into) => {
+    await attempt(async () => given.readInto?.(start, into), name, start, start + into.length / given.cols)
+  }
 }
 
 function checkedRead64(given: VectorSource, name: string): NonNullable<VectorSource['read64']> {

@@ -1,5 +1,6 @@
-/** Reading a source from front to back, a few megabytes at a time. */
-import { readWide, type VectorData, type VectorSource, type WideData } from './matrix.ts'
+/** Reading a source from front to back, a few megabytes at a time. What is given is valid until the next piece is asked for. */
+import type { VectorData, VectorSource, WideData } from './matrix.ts'
+import { RowBuffer } from './row-buffer.ts'
 
 /** Watching and stopping a long look at the data. */
 export interface Watch {
@@ -11,12 +12,14 @@ export interface Watch {
 const CHUNK_NUMBERS = 4_000_000
 
 export function chunks(source: VectorSource, watch: Watch = {}): AsyncGenerator<{ first: number; data: VectorData }> {
-  return inChunks(source, (start, end) => source.read(start, end), watch)
+  if (source.read64) return inChunks(source, (start, end) => source.read(start, end), watch)
+  return wideChunks(source, watch) as AsyncGenerator<{ first: number; data: VectorData }>
 }
 
 /** The same in 64 bits where the source has them. */
 export function wideChunks(source: VectorSource, watch: Watch = {}): AsyncGenerator<{ first: number; data: WideData }> {
-  return inChunks(source, (start, end) => readWide(source, start, end), watch)
+  const buffer = new RowBuffer(source)
+  return inChunks(source, (start, end) => buffer.read(start, end), watch)
 }
 
 async function* inChunks<Data>(

@@ -68,6 +68,11 @@ export interface VectorSource {
   /** Rows start (inclusive) to end (exclusive), row-major. */
   read(start: number, end: number): Promise<VectorData>
   /**
+   * Optional: the rows from `start` on into an array of the caller, as many as it holds. Sources that have it are read without
+   * allocating memory for every piece.
+   */
+  readInto?(start: number, into: VectorData): Promise<void>
+  /**
    * The same rows in 64 bits, where the numbers may have more digits than 32-bit floats keep. Clustering shifts them near
    * zero before it rounds them; `read` fails where rounding would lose differences between rows.
    */

@@ -117,9 +117,12 @@ function rotateLeft(x: number, bits: number): number {
   return (x << bits) | (x >>> (32 - bits))
 }
 
+/** What a number takes in a Set, about. */
+const BYTES_IN_SET = 32
+
 /** `count` different whole numbers from 0 to bound - 1, in random order (Floyd's method, then shuffled). */
 export function sampleDistinct(random: Random, bound: number, count: number): Uint32Array {
-  const chosen = new Set<number>()
+  const chosen = numberSet(bound, count)
   const result = new Uint32Array(count)
   let filled = 0
   for (let j = bound - count; j < bound; j++) {
@@ -130,6 +133,21 @@ export function sampleDistinct(random: Random, bound: number, count: number): Ui
   }
   shuffle(random, result)
   return result
+}
+
+interface NumberSet {
+  has(value: number): boolean
+  add(value: number): unknown
+}
+
+/** For up to `count` numbers below `bound`: a bit each, where that takes less memory than a Set. */
+function numberSet(bound: number, count: number): NumberSet {
+  if (bound / 8 > count * BYTES_IN_SET) return new Set<number>()
+  const bits = new Uint32Array(Math.ceil(bound / 32))
+  return {
+    has: (value) => (bits[value >>> 5] & (1 << (value & 31))) !== 0,
+    add: (value) => (bits[value >>> 5] |= 1 << (value & 31)),
+  }
 }
 
 export function shuffle(random: Random, values: Uint32Array): void {

@@ -1,6 +1,6 @@
 /** Several files as one set of vectors, one after the other. */
 import { CentroidalError } from '../core/errors.ts'
-import { sparseSource, type VectorSource } from '../core/matrix.ts'
+import { sparseSource, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { type SparseMatrix, sparseMatrix } from '../core/sparse.ts'
 
 /** All have the same columns. Names and 64-bit numbers are those of the files, where they have them. */
@@ -66,6 +66,18 @@ export function joinSources(sources: readonly VectorSource[]): VectorSource {
       const out = bytes ? new Uint8Array(length) : new Float32Array(length)
       return fill(out, start, end, (source, from, to) => source.read(from, to))
     },
+    ...(sources.every(({ readInto, type }) => readInto && type === first.type)
+      ? {
+          async readInto(start: number, into: VectorData) {
+            const end = start + into.length / cols
+            for (let i = 0; i < sources.length; i++) {
+              const [from, to] = [Math.max(start, starts[i]), Math.min(end, starts[i + 1])]
+              if (from >= to) continue
+              await sources[i].readInto?.(from - starts[i], into.subarray((from - start) * cols, (to - start) * cols))
+            }
+          },
+        }
+      : {}),
     ...(sources.some(({ read64 }) => read64)
       ? {
           read64: (start: number, end: number) =>

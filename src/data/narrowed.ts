@@ -16,7 +16,8 @@ export function tableSource(table: Table): VectorSource {
   }
   if (type === 'f32' || type === 'u8') {
     // The table gives arrays of the type it declares.
-    return { rows, cols, type, name, read: table.read as VectorSource['read'], ...about }
+    const readInto = table.readInto && { readInto: table.readInto as NonNullable<VectorSource['readInto']> }
+    return { rows, cols, type, name, read: table.read as VectorSource['read'], ...readInto, ...about }
   }
   let checked: Promise<void> | undefined
   return {

@@ -4,7 +4,7 @@
  */
 import type { ByteSource } from '../core/bytes.ts'
 import type { StoredData, StoredType, Table } from './table.ts'
-import { allocate, badFile, checkRows, numbersIn, PIECE_BYTES } from './table.ts'
+import { allocate, badFile, bytesOf, checkRows, numbersIn, PIECE_BYTES } from './table.ts'
 
 export type RawType =
   | 'bool'
@@ -83,6 +83,14 @@ export function rawTable(source: ByteSource, array: RawArray): Table {
       }
       return out
     },
+    ...(asStored && !byColumn && source.readInto
+      ? {
+          async readInto(start: number, into: StoredData) {
+            checkRows({ rows, name }, start, start + into.length / cols)
+            await source.readInto?.(array.dataStart + start * cols * KINDS[type].bytes, bytesOf(into))
+          },
+        }
+      : {}),
     close: () => source.close(),
   }
 }

@@ -12,6 +12,8 @@ export interface Table {
   readonly name: string
   /** Rows start (inclusive) to end (exclusive), in an array of the stored type. */
   read(start: number, end: number): Promise<StoredData>
+  /** The rows from `start` on into an array of the stored type, as many as it holds; where the file has them as they are. */
+  readInto?(start: number, into: StoredData): Promise<void>
   /** Names of the rows, where there are any. */
   names?(): Promise<readonly string[]>
   /** How the file was understood, in sentences. */

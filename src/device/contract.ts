@@ -221,6 +221,8 @@ export interface Device {
   write(buffer: DeviceBuffer, data: ArrayBufferView, offset?: number): void
   /** @internal Bytes as they are after everything run before. */
   read(part: DeviceBuffer | BufferPart): Promise<ArrayBuffer>
+  /** @internal Like `read`, into memory of the caller. Absent where bytes only come to the host in memory of their own. */
+  readInto?(part: DeviceBuffer | BufferPart, into: Uint8Array): Promise<void>
   /**
    * @internal Like `read`, for numbers that are not needed at once: keeps bytes as they are now, after work that was
    * awaited, and gives them when asked. What is kept comes to the host with the next read that is waited for.

@@ -109,14 +109,22 @@ export function padRows(data: VectorData, rows: number, cols: number): VectorDat
 
 /** Rows of floats back on the host, without padding. */
 export async function readRows(device: Device, from: DeviceRows): Promise<Float32Array> {
-  const padded = new Float32Array(
-    await device.read({ buffer: from.buffer, offset: 0, bytes: from.rows * from.stride * 4 }),
-  )
-  if (from.stride === from.cols) return padded
-  const data = new Float32Array(from.rows * from.cols)
-  for (let i = 0; i < from.rows; i++) {
-    data.set(padded.subarray(i * from.stride, i * from.stride + from.cols), i * from.cols)
-  }
+  return (await readRowRange(device, { ...from, type: 'f32' }, 0, from.rows)) as Float32Array
+}
+
+/** Rows first to end, of floats or bytes. */
+export async function readRowRange(
+  device: Device,
+  { buffer, type, stride, cols }: DeviceRows,
+  first: number,
+  end: number,
+): Promise<VectorData> {
+  const rowBytes = stride * (type === 'u8' ? 1 : 4)
+  const bytes = await device.read({ buffer, offset: first * rowBytes, bytes: (end - first) * rowBytes })
+  const padded = type === 'u8' ? new Uint8Array(bytes) : new Float32Array(bytes)
+  if (stride === cols) return padded
+  const data = type === 'u8' ? new Uint8Array((end - first) * cols) : new Float32Array((end - first) * cols)
+  for (let i = 0; i < end - first; i++) data.set(padded.subarray(i * stride, i * stride + cols), i * cols)
   return data
 }
 

@@ -75,27 +75,34 @@ function endsAt(name: string, at: number, end: number): CentroidalError {
 
 function fileSource(file: FileHandle, name: string, size: number): ByteSource {
   let open = true
+  const readInto = async (start: number, bytes: Uint8Array): Promise<void> => {
+    const end = start + bytes.length
+    if (end > size) throw endsAt(name, size, end)
+    try {
+      let filled = 0
+      while (filled < bytes.length) {
+        const length = Math.min(bytes.length - filled, LARGEST_TRANSFER)
+        const { bytesRead } = await file.read(bytes, filled, length, start + filled)
+        // Only a file that was cut while it was being read gets here.
+        if (bytesRead === 0) throw endsAt(name, start + filled, end)
+        filled += bytesRead
+      }
+    } catch (error) {
+      throw explain(error, 'read', name)
+    }
+  }
   return {
     name,
     path: name,
     size,
     async read(start, end) {
+      // A damaged file may ask for more than fits in memory.
       if (end > size) throw endsAt(name, size, end)
-      try {
-        const bytes = new Uint8Array(end - start)
-        let filled = 0
-        while (filled < bytes.length) {
-          const length = Math.min(bytes.length - filled, LARGEST_TRANSFER)
-          const { bytesRead } = await file.read(bytes, filled, length, start + filled)
-          // Only a file that was cut while it was being read gets here.
-          if (bytesRead === 0) throw endsAt(name, start + filled, end)
-          filled += bytesRead
-        }
-        return bytes
-      } catch (error) {
-        throw explain(error, 'read', name)
-      }
+      const bytes = new Uint8Array(end - start)
+      await readInto(start, bytes)
+      return bytes
     },
+    readInto,
     async close() {
       if (!open) return
       open = false

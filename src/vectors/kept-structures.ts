@@ -5,7 +5,7 @@
  * structures are then put away in a temporary file.
  */
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
-import type { Spill } from './part-pager.ts'
+import type { Spill } from './spill.ts'
 
 /** Groups besides the one in use are kept up to here: a dozen trees over some millions of points. */
 const MOST_BYTES = 256 * 2 ** 20
@@ -78,12 +78,12 @@ export class KeptStructures {
     for (const group of [...this.#groups.keys()]) this.#drop(group)
   }
 
-  async #store(made: object, { file, allocate }: Spill): Promise<Map<string, number>> {
+  async #store(made: object, spill: Spill): Promise<Map<string, number>> {
     const places = new Map<string, number>()
     for (const [name, value] of Object.entries(made)) {
       if (!isBuffer(value)) continue
-      const at = allocate(value.bytes)
-      await file.write(new Uint8Array(await this.#device.read(value), 0, value.bytes), at)
+      const at = spill.allocate(value.bytes)
+      await spill.save(this.#device, value, at)
       places.set(name, at)
     }
     return places
@@ -94,9 +94,9 @@ export class KeptStructures {
     const fetched: Record<string, unknown> = { ...kept.made }
     for (const [name, at] of kept.places ?? []) {
       const { bytes, label } = fetched[name] as DeviceBuffer
-      const words = new Uint8Array(bytes)
-      await this.#spill?.file.read(words, at)
-      fetched[name] = kept.scope.upload(words, label)
+      const buffer = kept.scope.allocate(bytes, label)
+      await this.#spill?.fetch(this.#device, buffer, at)
+      fetched[name] = buffer
     }
     kept.made = fetched
     return fetched

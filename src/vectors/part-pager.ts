@@ -2,30 +2,10 @@
  * Labels and distances of the parts that one device owns. They stay on the device; or, where memory is limited, those of one
  * part are on the device and those of the others in a temporary file.
  */
-import type { ScratchFile } from '../core/bytes.ts'
 import { BufferScope, type Device } from '../device/contract.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { PointPart } from './point-part.ts'
-
-/** Where to put what does not fit in memory. */
-export interface Spill {
-  readonly file: ScratchFile
-  /** Room for so many bytes that nothing else has. */
-  allocate(bytes: number): number
-}
-
-/** Rooms are never given back: a run asks for the same ones again and again. */
-export function spillInto(file: ScratchFile): Spill {
-  let end = 0
-  return {
-    file,
-    allocate(bytes) {
-      const at = end
-      end += bytes
-      return at
-    },
-  }
-}
+import { readInto, type Spill } from './spill.ts'
 
 /** Which values of a part are in the file; the others are as they were at first. */
 interface Place {
@@ -73,11 +53,11 @@ export class PartPager {
     return this.#inTurn(async () => {
       if (part.loaded) {
         const { buffer, offset, bytes } = { buffer: part.values[which], offset: 0, bytes: into.length }
-        into.set(new Uint8Array(await this.#device.read({ buffer, offset, bytes }), 0, bytes))
+        await readInto(this.#device, { buffer, offset, bytes }, into)
         return
       }
       const { at, written } = this.#placeOf(part)
-      if (written[which]) await this.#spill?.file.read(into, at + which * part.valueBytes)
+      if (written[which]) await this.#spill?.read(into, at + which * part.valueBytes)
       else if (which !== DISTANCES) into.fill(NO_LABEL_BYTE)
     })
   }
@@ -98,7 +78,7 @@ export class PartPager {
         return
       }
       const { at, written } = this.#placeOf(part)
-      await this.#spill?.file.write(bytesOf(labels), at + part.turn * part.valueBytes)
+      await this.#spill?.write(bytesOf(labels), at + part.turn * part.valueBytes)
       written[part.turn] = true
     })
   }
@@ -123,22 +103,19 @@ export class PartPager {
     part.load(this.#scope)
     this.#loaded = part
     const { at, written } = this.#placeOf(part)
-    const bytes = new Uint8Array(part.valueBytes)
     for (const [which, buffer] of part.values.entries()) {
-      if (written[which]) await this.#spill.file.read(bytes, at + which * bytes.length)
-      else bytes.fill(which === DISTANCES ? 0 : NO_LABEL_BYTE)
-      this.#device.write(buffer, bytes)
+      if (written[which]) await this.#spill.fetch(this.#device, buffer, at + which * part.valueBytes)
+      else if (which !== DISTANCES) this.#device.write(buffer, new Uint32Array(part.valueBytes / 4).fill(NO_LABEL))
     }
   }
 
   /** The part that is loaded goes to the file. */
-  async #putAway({ file }: Spill): Promise<void> {
+  async #putAway(spill: Spill): Promise<void> {
     const part = this.#loaded
     if (part === undefined) return
     const place = this.#placeOf(part)
     for (const [which, buffer] of part.values.entries()) {
-      const bytes = new Uint8Array(await this.#device.read(buffer), 0, part.valueBytes)
-      await file.write(bytes, place.at + which * bytes.length)
+      await spill.save(this.#device, buffer, place.at + which * part.valueBytes)
       place.written[which] = true
     }
     this.#loaded = undefined

@@ -2,13 +2,15 @@
  * The vectors of the parts that one device owns. Where all of them fit the device's memory they stay there; otherwise they
  * are streamed through one buffer, part after part, and the beginning of the next part is read meanwhile.
  */
-import { readWide, type VectorSource } from '../core/matrix.ts'
+import type { VectorData, VectorSource } from '../core/matrix.ts'
+import { RowBuffer } from '../core/row-buffer.ts'
 import { type BufferScope, type Device, slice } from '../device/contract.ts'
 import {
   allocateRows,
   allocateSparseRows,
   type DeviceRows,
   firstRows,
+  readRowRange,
   rowBytesOf,
   writeRows,
   writeSparseRows,
@@ -82,6 +84,26 @@ export class PartVectors {
     }
   }
 
+  /**
+   * The rows on the device as a source, in its frame. Undefined where they are streamed or sparse, and on GPUs, which answer
+   * reads of single rows slowly.
+   */
+  asSource(): VectorSource | undefined {
+    const { cols, rows, name, sparse } = this.#source
+    if (!this.resident || sparse !== undefined || this.#device.info.kind !== 'cpu') return undefined
+    const { type } = this.#frame
+    const read = async (start: number, end: number): Promise<VectorData> => {
+      const data = type === 'u8' ? new Uint8Array((end - start) * cols) : new Float32Array((end - start) * cols)
+      for (const [i, { first, count }] of this.#parts.entries()) {
+        const [from, to] = [Math.max(start, first), Math.min(end, first + count)]
+        if (from >= to) continue
+        data.set(await readRowRange(this.#device, this.#vectors[i], from - first, to - first), (from - start) * cols)
+      }
+      return data
+    }
+    return { rows, cols, type, name, read }
+  }
+
   /** When streaming they are only there until the next call. */
   async of(part: PointPart): Promise<DeviceRows> {
     if (this.resident) return this.#vectors[this.#parts.indexOf(part)]
@@ -129,10 +151,11 @@ export class PartVectors {
       return rows
     }
     const step = this.#rowsAtATime
+    const buffer = new RowBuffer(this.#source)
     for (let row = 0; row < count; row += step) {
       signal?.throwIfAborted()
       const end = Math.min(row + step, count)
-      const data = await readWide(this.#source, first + row, first + end)
+      const data = await buffer.read(first + row, first + end)
       writeRows(this.#device, to, intoFrame(data, cols, this.#frame), row)
       onProgress?.((first + end) / all)
     }

@@ -9,10 +9,10 @@ import { cutRows, type Range, rowsWithin } from '../device/plan.ts'
 import { paddedCols } from '../kernels/rows.ts'
 import type { Frame, Watch } from './frame.ts'
 import { layOutRows, layOutSeparately, type RowLayout, type ShardChoice } from './layout.ts'
-import { type Spill, spillInto } from './part-pager.ts'
 import { vectorBytesOf } from './part-vectors.ts'
 import type { PartPlace } from './point-part.ts'
 import { cutSparseRows } from './sparse-points.ts'
+import { Spill } from './spill.ts'
 
 export interface PointStoreOptions {
   readonly frame: Frame
@@ -37,6 +37,8 @@ export interface PointStoreOptions {
   readonly besides?: number
   /** Keeps the vectors on the device even if they take more than `memoryBytes`. Default: false. */
   readonly resident?: boolean
+  /** Rows are read from the device, where it is fast at that, once they are there: the source may be let go. Default: false. */
+  readonly held?: boolean
   /** While the vectors are loaded. */
   readonly watch?: Watch
 }
@@ -47,10 +49,21 @@ const MOST_PART_BYTES = 16 * 2 ** 20
 const KEPT_FOR_POINT = 96
 /** Of the memory of a device, `memoryBytes` is what vectors may fill; so many times as much may be filled in all. */
 const MEMORY_IN_ALL = 4 / 3
-/** The share of the memory limit that points may fill. */
-const SHARE_OF_POINTS = 1 / 2
-/** The share of it that one part of them may fill. */
-const SHARE_OF_PART = 1 / 4
+/**
+ * Of the memory limit of a process: what Node takes with the library and its threads, and what waits for its garbage collector.
+ * A constant, as results must not depend on what a process did before.
+ */
+const BYTES_OF_PROCESS = 160 * 2 ** 20
+/** The largest share that is taken off the limit, however little is left. */
+const MOST_TAKEN_OFF = 3 / 4
+/** A label for each point on the host, as the result has them. */
+const HOST_BYTES = 4
+/** The share of what is left that points may fill where all of them are kept. */
+const SHARE_OF_POINTS = 3 / 4
+/** The share of it that one part of them may fill: sketch, labels and trees take about as much again. */
+const SHARE_OF_PART = 1 / 2
+/** No part fills a larger share of the whole limit. */
+const MOST_OF_LIMIT = 1 / 4
 
 /** What of the points of a device is kept where. */
 export interface Room {
@@ -72,14 +85,20 @@ export function roomFor(
   const held = bytes <= memoryBytes && bytes + besides <= memoryBytes * MEMORY_IN_ALL
   if (totalBytes === undefined) return { resident: held, spilled: false }
   const rows = places.reduce((sum, { count }) => sum + count, 0)
-  const fits = held && bytes + rows * KEPT_FOR_POINT <= totalBytes * SHARE_OF_POINTS
+  const room = leftOf(totalBytes, source.rows, besides)
+  const fits = held && bytes + rows * KEPT_FOR_POINT <= room * SHARE_OF_POINTS
   return { resident: fits, spilled: !fits }
+}
+
+/** What points may take of the memory of a process. */
+function leftOf(totalBytes: number, rows: number, besides: number): number {
+  return totalBytes - Math.min(BYTES_OF_PROCESS + HOST_BYTES * rows + besides, totalBytes * MOST_TAKEN_OFF)
 }
 
 /** Undefined in a page, where only vectors can be left out of memory. */
 export async function openSpill({ info }: Device): Promise<Spill | undefined> {
   const file = await platform.createScratch?.(info.temporaryFolder)
-  return file && spillInto(file)
+  return file && new Spill(file)
 }
 
 export function layOut(devices: readonly Device[], source: VectorSource, options: PointStoreOptions): RowLayout {
@@ -92,12 +111,15 @@ export function layOut(devices: readonly Device[], source: VectorSource, options
 
 /** Where domains end: by the size of the rows and the method alone, never by what is kept and what is streamed. */
 function domainRanges(devices: readonly Device[], source: VectorSource, options: PointStoreOptions): Range[] {
-  const { frame, neighbors = 1, pointBytes = 0, mostRows = Number.POSITIVE_INFINITY } = options
+  const { frame, neighbors = 1, pointBytes = 0, mostRows = Number.POSITIVE_INFINITY, besides = 0 } = options
   const bindingBytes = Math.min(...devices.map(({ info }) => info.limits.bindingBytes))
   const partBytes = options.partBytes ?? Math.min(...devices.map(({ info }) => info.limits.partBytes))
   const totalBytes = Math.min(...devices.map(({ info }) => info.limits.totalBytes ?? Number.POSITIVE_INFINITY))
   // Who asks for a size of parts has counted what it needs.
-  const limited = options.partBytes === undefined ? totalBytes * SHARE_OF_PART : Number.POSITIVE_INFINITY
+  const limited =
+    options.partBytes === undefined
+      ? Math.min(totalBytes * MOST_OF_LIMIT, leftOf(totalBytes, source.rows, besides) * SHARE_OF_PART)
+      : Number.POSITIVE_INFINITY
   const room = Math.min(bindingBytes, partBytes, limited)
   // Labels take 4 bytes a row, and the digits of the sort a little more than 4.
   const most = Math.max(

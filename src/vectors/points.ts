@@ -11,13 +11,14 @@ import { allocateRows, type DeviceRows, paddedCols } from '../kernels/rows.ts'
 import { type Frame, intoFrame } from './frame.ts'
 import { KeptStructures } from './kept-structures.ts'
 import { partsOf, type RowLayout } from './layout.ts'
-import { PartPager, type Spill } from './part-pager.ts'
+import { PartPager } from './part-pager.ts'
 import { PartVectors } from './part-vectors.ts'
 import { type PartPlace, PointPart } from './point-part.ts'
 import { layOut, openSpill, type PointStoreOptions, type Room, roomFor } from './point-room.ts'
 import { readScattered } from './scattered-rows.ts'
 import { isNarrow, projectRows, sketchBasis } from './sketch.ts'
 import { compareSparseRows, sparseIntoFrame } from './sparse-points.ts'
+import type { Spill } from './spill.ts'
 import type { TreePoints } from './tree-points.ts'
 
 /** Trees over points of so few numbers are grown as fast as a sketch is made. */
@@ -32,7 +33,7 @@ export interface RemotePoints {
 }
 
 export class PointStore {
-  readonly source: VectorSource
+  #source: VectorSource
   readonly frame: Frame
   readonly rows: number
   readonly cols: number
@@ -87,11 +88,12 @@ export class PointStore {
       }
       store = new PointStore(all, source, options, layout, places, room, spills)
     } catch (error) {
-      for (const spill of spills) await spill?.file.close()
+      for (const spill of spills) await spill?.close()
       throw error
     }
     try {
       await Promise.all(store.#vectors.map((vectors) => vectors.fill(options.watch ?? {})))
+      if (options.held && all.length === 1) store.#source = store.#vectors[0].asSource() ?? source
     } catch (error) {
       store.free()
       throw error
@@ -111,7 +113,7 @@ export class PointStore {
     const { frame, weights, neighbors = 1 } = options
     this.#neighbors = neighbors
     this.#options = options
-    this.source = source
+    this.#source = source
     this.frame = frame
     this.rows = source.rows
     this.cols = source.cols
@@ -156,6 +158,10 @@ export class PointStore {
       (device, owner) =>
         new PartVectors(device, this.#scopes[owner], source, frame, this.partsOn(owner), room[owner].resident),
     )
+  }
+
+  get source(): VectorSource {
+    return this.#source
   }
 
   /** The parts that one of the devices owns. */
@@ -300,6 +306,11 @@ export class PointStore {
     return distances
   }
 
+  /** Labels of a part that is kept here. */
+  async writeLabelsOf(part: PointPart, labels: Uint32Array): Promise<void> {
+    await this.#pagers[part.owner].writeLabels(part, labels)
+  }
+
   async writeLabels(labels: Uint32Array): Promise<void> {
     if (this.remote) {
       this.remote.writeLabels(labels)
@@ -325,7 +336,7 @@ export class PointStore {
     for (const kept of [...this.#kept, ...this.#sketches]) kept.free()
     for (const vectors of this.#vectors) vectors.free()
     for (const pager of this.#pagers) pager.free()
-    for (const spill of this.#spills) void spill?.file.close()
+    for (const spill of this.#spills) void spill?.close()
     for (const scope of this.#scopes) scope.free()
     // An opening that failed has freed what it had.
     this.#gathered?.then(

@@ -1,5 +1,6 @@
 /** Rows of a source by their numbers, those side by side read together. */
-import { readWide, type VectorSource, type WideData } from '../core/matrix.ts'
+import type { VectorSource, WideData } from '../core/matrix.ts'
+import { RowBuffer } from '../core/row-buffer.ts'
 
 /** Numbers that are read at a time. */
 const MOST_READ = 1_000_000
@@ -13,6 +14,7 @@ export async function readScattered(
   take: (row: WideData, place: number) => void,
 ): Promise<void> {
   const { cols } = source
+  const buffer = new RowBuffer(source)
   const rising = Uint32Array.from({ length: rows.length }, (_, i) => i).sort((a, b) => rows[a] - rows[b])
   for (let from = 0; from < rising.length; ) {
     const first = rows[rising[from]]
@@ -23,7 +25,7 @@ export async function readScattered(
       rows[rising[end]] - rows[rising[end - 1]] <= GAP
     )
       end++
-    const read = await readWide(source, first, rows[rising[end - 1]] + 1)
+    const read = await buffer.read(first, rows[rising[end - 1]] + 1)
     for (; from < end; from++) {
       const at = (rows[rising[from]] - first) * cols
       take(read.subarray(at, at + cols), rising[from])

@@ -20,7 +20,7 @@ const COLS = 40
 const PART_ROWS = 100
 const limits = { partBytes: PART_ROWS * COLS * 4 }
 /** Room for a part, not for two. */
-const limited = { ...limits, totalBytes: 64_000 }
+const limited = { ...limits, totalBytes: 128_000 }
 const BASE: DeviceOptions = { kind: 'cpu', threads: 2 }
 
 /** Wide enough for sketches. */

@@ -3,7 +3,7 @@ import type { BufferScope, Device, DeviceBuffer } from '../../src/device/contrac
 import { openDevice } from '../../src/device/open.ts'
 import { createScratch } from '../../src/platform/scratch.ts'
 import { KeptStructures } from '../../src/vectors/kept-structures.ts'
-import { spillInto } from '../../src/vectors/part-pager.ts'
+import { Spill } from '../../src/vectors/spill.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 
 const path = temporaryFolder()
@@ -60,7 +60,7 @@ describe('kept structures', () => {
     const before = device.allocatedBytes
     const scratch = await createScratch(path(''))
     const write = vi.spyOn(scratch, 'write')
-    const kept = new KeptStructures(device, undefined, spillInto(scratch))
+    const kept = new KeptStructures(device, undefined, new Spill(scratch))
     const make = (value: number) => async (scope: BufferScope) => ({
       one: scope.upload(Uint32Array.of(value, 2, 3), 'one'),
       other: scope.upload(Float32Array.of(0.5, value), 'other'),

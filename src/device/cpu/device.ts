@@ -230,6 +230,11 @@ class CpuDevice implements Device {
     return this.#view('read', partOf(target)).slice().buffer as ArrayBuffer
   }
 
+  async readInto(target: DeviceBuffer | BufferPart, into: Uint8Array): Promise<void> {
+    await this.#turn
+    into.set(this.#view('read', partOf(target)))
+  }
+
   stage(target: DeviceBuffer | BufferPart): () => Promise<ArrayBuffer> {
     const bytes = this.#view('read', partOf(target)).slice().buffer as ArrayBuffer
     return async () => bytes

@@ -18,7 +18,7 @@ const others = cloud(7, 90)
 const PART = 1600
 const limits = { partBytes: PART }
 /** Leaves parts as large as they are, and is too little for all points. */
-const limited = { ...limits, totalBytes: 30_000 }
+const limited = { ...limits, totalBytes: 60_000 }
 /** A GPU in software takes long, and kernels have tests of their own there: few methods will do. */
 const ON_WEBGPU = new Set(['lloyd', 'bisecting', 'canopy', 'gmm', 'agm'])
 

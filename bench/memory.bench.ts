@@ -2,11 +2,12 @@
  * Vectors larger than memory, and very many clusters: seconds, the peak memory of the process, and whether the labels are
  * those of a run with everything in memory over the same parts.
  *
- *   npm run bench -- memory [--rows 3000000] [--k 3000] [--memory 256,0] [--rounds 3] [--threads 2] [--file vectors.npy]
+ *   npm run bench -- memory [--rows 3000000] [--k 3000] [--memory 256,0] [--rounds 3] [--threads 2] [--part 32] [--file vectors.npy]
  *
  * The file gets blobs of 128 bytes, --rows of them, and is removed afterwards; with --keep it stays, and is used again if it
- * is there. Each number of --memory (MB, 0: no limit) is a run in a process of its own. Parts are those that the first number
- * allows, in all runs. Clusters are not relocated, so that memory is that of rounds.
+ * is there. Each number of --memory (MB, 0: no limit) is a run in a process of its own. Parts have at most --part MB of
+ * vectors in all runs, an eighth of the first limit unless it is given; a limit may not require less. Clusters are not
+ * relocated, as by default where so many vectors are clustered in so little memory.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
@@ -24,6 +25,7 @@ const { values: flags } = parseArgs({
     k: { type: 'string', default: '3000' },
     memory: { type: 'string', default: '256,0' },
     rounds: { type: 'string', default: '3' },
+    part: { type: 'string' },
     threads: { type: 'string', default: String(availableParallelism()) },
     file: { type: 'string', default: join(tmpdir(), `centroidal-bench-${process.pid}.npy`) },
     keep: { type: 'boolean', default: false },
@@ -32,9 +34,9 @@ const { values: flags } = parseArgs({
   },
 })
 const MEGABYTE = 2 ** 20
-/** A quarter of the limit, and never more than the default. */
+const MOST_PART = 256
 const [first] = flags.memory.split(',').map(Number)
-const partBytes = Math.min(256 * MEGABYTE, first > 0 ? (first * MEGABYTE) / 4 : Number.POSITIVE_INFINITY)
+const partBytes = MEGABYTE * Number(flags.part ?? (first > 0 ? Math.min(MOST_PART, first / 8) : MOST_PART))
 
 if (flags.run !== undefined) {
   console.log(JSON.stringify(await measureLimited(JSON.parse(flags.run) as LimitedRun)))

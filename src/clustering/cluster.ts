@@ -14,6 +14,7 @@ import { jointSpeed } from './method-choice.ts'
 import { resolveOnDevices } from './method-on-device.ts'
 import { readOptions, requireSparseOptions, resolveOptions } from './options.ts'
 import { METHODS } from './presets.ts'
+import { relocationBytes, relocationFits } from './relocation/option.ts'
 import { roundingError } from './resolution.ts'
 import { bestBefore, checkResume, restartsLeft } from './resume.ts'
 import { type ClusterStep, isBetter, runOnce } from './run-once.ts'
@@ -134,7 +135,10 @@ async function* stepsWithCount(
   const { devices, release } = await acquireDevices(options, [source])
   let points: PointStore | undefined
   try {
-    const resolved = await resolveOnDevices(checked, options, shape, devices, clusterSteps)
+    const chosen = await resolveOnDevices(checked, options, shape, devices, clusterSteps)
+    const bytes = relocationBytes(source, chosen.k)
+    const byDefault = options.relocate === undefined && options.resume === undefined
+    const resolved = byDefault && !relocationFits(bytes, devices) ? { ...chosen, relocate: false } : chosen
     const method = METHODS[resolved.method]
     points = await PointStore.open(devices, source, {
       frame,
@@ -143,6 +147,7 @@ async function* stepsWithCount(
       separate: source.shards !== undefined,
       owned: options.on && new Set(),
       besides: COPIES_OF_CENTERS * resolved.k * paddedCols(source.cols) * 4,
+      hostBytes: resolved.relocate ? bytes : 0,
       pointBytes: method.pointBytes?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.(share, 'loading the vectors') },
     })

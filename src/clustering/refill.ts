@@ -4,6 +4,8 @@
  * square of that distance and more. Points without weight do not count: a cluster that has no others
  * is empty. Rare, so it happens on the host.
  */
+import type { PointPart } from '../vectors/point-part.ts'
+import type { PointStore } from '../vectors/points.ts'
 import { type RunState, readCenters, writeCenters } from './run-state.ts'
 
 export interface Refill {
@@ -16,7 +18,7 @@ export interface Refill {
 /** Changes labels and centres; the caller then updates once more. `count` is the number of empty clusters. */
 export async function refillEmpty(state: RunState, count: number, weights?: Float32Array): Promise<Refill> {
   const { points, team } = state
-  const chosen = team.remote ? await chooseRemote(state, count) : await chooseHere(state, weights)
+  const chosen = await choose(state, count, weights)
   const centers = await readCenters(state)
   const rows = await points.gather(chosen.rows)
   const { cols } = points
@@ -30,7 +32,9 @@ export async function refillEmpty(state: RunState, count: number, weights?: Floa
   chosen.rows.forEach((_, i) => {
     centers.set(rows.subarray(i * cols, (i + 1) * cols), chosen.taken[i] * cols)
   })
-  await chosen.relabel()
+  const change = { rows: Float64Array.from(chosen.rows), labels: Uint32Array.from(chosen.taken) }
+  if (team.remote) team.note('relabel', change)
+  else await relabel(points, change)
   writeCenters(state, centers)
   await team.shareCenters()
   return { clusters: chosen.rows.length, squares }
@@ -43,29 +47,6 @@ interface Chosen {
   readonly left: readonly number[]
   /** The empty clusters they go to. */
   readonly taken: readonly number[]
-  relabel(): void | Promise<void>
-}
-
-async function chooseHere({ points, k }: RunState, weights: Float32Array | undefined): Promise<Chosen> {
-  const labels = await points.readLabels()
-  const sizes = new Uint32Array(k)
-  labels.forEach((label, point) => {
-    if (weights === undefined || weights[point] > 0) sizes[label]++
-  })
-  const distances = await points.readDistances()
-  const empty = emptyOf(sizes)
-  const rows = farthestPoints(distances, labels, sizes, empty.length, weights)
-  return {
-    rows,
-    left: rows.map((point) => labels[point]),
-    taken: empty.slice(0, rows.length),
-    async relabel() {
-      rows.forEach((point, i) => {
-        labels[point] = empty[i]
-      })
-      await points.writeLabels(labels)
-    },
-  }
 }
 
 /** The farthest points of one owner, by falling distance, and the sizes of clusters there. */
@@ -78,10 +59,16 @@ export interface FarPoints {
   readonly sizes: Uint32Array
 }
 
-/** Other processes send as many of their farthest points as may be needed, instead of all labels. */
-async function chooseRemote({ team, k }: RunState, count: number): Promise<Chosen> {
+/** Owners give as many of their farthest points as may be needed, never all labels. */
+async function choose(
+  { team, points, k }: RunState,
+  count: number,
+  weights: Float32Array | undefined,
+): Promise<Chosen> {
   for (let most = 2 * count + 64; ; most *= 8) {
-    const answers = await team.ask('farthest', { count: most })
+    const answers = team.remote
+      ? await team.ask('farthest', { count: most })
+      : [await farthestOf(points, points.parts, k, most, weights)]
     const sizes = new Uint32Array(k)
     for (const answer of answers) for (let j = 0; j < k; j++) sizes[j] += answer.sizes[j]
     const empty = emptyOf(sizes)
@@ -90,9 +77,21 @@ async function chooseRemote({ team, k }: RunState, count: number): Promise<Chose
     // Points beyond the shortest list may come before those that are left.
     if (order.length < empty.length && found.more) continue
     const rows = order.map(({ row }) => row)
-    const taken = empty.slice(0, rows.length)
-    const relabel = (): void => team.note('relabel', { rows: Float64Array.from(rows), labels: Uint32Array.from(taken) })
-    return { rows, left: order.map(({ label }) => label), taken, relabel }
+    return { rows, left: order.map(({ label }) => label), taken: empty.slice(0, rows.length) }
+  }
+}
+
+/** Some points of these get other labels. */
+export async function relabel(
+  points: PointStore,
+  { rows, labels }: { readonly rows: Float64Array; readonly labels: Uint32Array },
+): Promise<void> {
+  for (const part of points.parts) {
+    const own = [...rows.keys()].filter((i) => rows[i] >= part.first && rows[i] < part.first + part.count)
+    if (own.length === 0) continue
+    const changed = await points.labelsOf(part)
+    for (const i of own) changed[rows[i] - part.first] = labels[i]
+    await points.writeLabelsOf(part, changed)
   }
 }
 
@@ -139,18 +138,32 @@ function emptyOf(sizes: Uint32Array): number[] {
 }
 
 /** What an owner answers: up to `count` of its points. */
-export async function ownFarthest({ parts, points: store, k }: RunState, count: number): Promise<FarPoints> {
+export function ownFarthest({ parts, points, k }: RunState, count: number): Promise<FarPoints> {
+  return farthestOf(points, parts, k, count, undefined)
+}
+
+/** Of some parts. Points without weight do not count. */
+async function farthestOf(
+  store: PointStore,
+  parts: readonly PointPart[],
+  k: number,
+  count: number,
+  weights: Float32Array | undefined,
+): Promise<FarPoints> {
   const sizes = new Uint32Array(k)
   let points: FarPoint[] = []
   let more = false
   for (const part of parts) {
     const labels = await store.labelsOf(part)
     const distances = await store.distancesOf(part)
-    for (const label of labels) if (label < k) sizes[label]++
-    const { order } = topByDistance(distances, count)
-    more ||= order.length > count
-    const own = order.slice(0, count)
-    for (const i of own) points.push({ row: part.first + i, distance: distances[i], label: labels[i] })
+    const own = weights?.subarray(part.first, part.first + part.count)
+    labels.forEach((label, i) => {
+      if (label < k && (own === undefined || own[i] > 0)) sizes[label]++
+    })
+    const { order, all } = topByDistance(distances, count, own)
+    more ||= !all || order.length > count
+    for (const i of order.slice(0, count))
+      points.push({ row: part.first + i, distance: distances[i], label: labels[i] })
     points.sort(byDistance)
     more ||= points.length > count
     points = points.slice(0, count)
@@ -162,24 +175,6 @@ export async function ownFarthest({ parts, points: store, k }: RunState, count: 
     more,
     sizes,
   }
-}
-
-/** Up to `count` points by falling distance (ties: lowest number first), never the last one of a cluster. */
-export function farthestPoints(
-  distances: Float32Array,
-  labels: Uint32Array,
-  sizes: Uint32Array,
-  count: number,
-  weights?: Float32Array,
-): number[] {
-  const choose = (order: readonly number[]): number[] => {
-    const points = order.map((row) => ({ row, distance: distances[row], label: labels[row] }))
-    return chooseInOrder(points, sizes, count).map(({ row }) => row)
-  }
-  const { order, all } = topByDistance(distances, count, weights)
-  const chosen = choose(order)
-  // Many of the farthest may be the last of their clusters.
-  return all || chosen.length === count ? chosen : choose(topByDistance(distances, distances.length, weights).order)
 }
 
 /**

@@ -82,7 +82,13 @@ export async function sampleStart(
   const frame: Frame = { shift: undefined, scale: 1, unit, type }
   // The sample must be a single domain: a run over several domains would start from a sample again.
   const partBytes = device.info.limits.bindingBytes
-  const store = await PointStore.open(device, source, { frame, weights: sampled, partBytes, resident: true, held: true })
+  const store = await PointStore.open(device, source, {
+    frame,
+    weights: sampled,
+    partBytes,
+    resident: true,
+    held: true,
+  })
   try {
     if (!(await new DistinctRows(store.source, store.frame).atLeast(k))) return undefined
     const model = await run({ points: store, weights: sampled })

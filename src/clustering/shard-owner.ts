@@ -13,7 +13,7 @@ import { type Member, takeByLabels } from './members.ts'
 import { assignNearest } from './mixture/count-step.ts'
 import type { PartialSums } from './partial.ts'
 import { METHODS } from './presets.ts'
-import { ownFarthest } from './refill.ts'
+import { ownFarthest, relabel } from './refill.ts'
 import type {
   NoteName,
   OwnerNotes,
@@ -167,13 +167,7 @@ export class ShardOwner {
         if (labels === undefined) this.#points.forgetLabels()
         else await this.#points.writeLabels(labels)
       },
-      relabel: async ({ rows, labels }) => {
-        for (const part of parts) {
-          const own = [...rows.keys()].filter((i) => rows[i] >= part.first && rows[i] < part.first + part.count)
-          if (own.length > 0) await this.#points.load(part)
-          for (const i of own) device.write(part.labels, labels.slice(i, i + 1), (rows[i] - part.first) * 4)
-        }
-      },
+      relabel: (change) => relabel(this.#points, change),
       restore: ({ arrays }) => {
         candidates.restore?.(state, arrays)
         update.restore?.(state, arrays)

@@ -35,6 +35,8 @@ export interface PointStoreOptions {
   readonly owned?: ReadonlySet<number> | undefined
   /** Bytes on each device that what is done with the points needs besides, if that may be much. Default: 0. */
   readonly besides?: number
+  /** Bytes on the host besides a label for each point, where the memory of the process is limited. Default: 0. */
+  readonly hostBytes?: number
   /** Keeps the vectors on the device even if they take more than `memoryBytes`. Default: false. */
   readonly resident?: boolean
   /** Rows are read from the device, where it is fast at that, once they are there: the source may be let go. Default: false. */
@@ -77,7 +79,7 @@ export function roomFor(
   { info }: Device,
   source: VectorSource,
   places: readonly PartPlace[],
-  { frame, besides = 0, resident = false }: PointStoreOptions,
+  { frame, besides = 0, hostBytes = 0, resident = false }: PointStoreOptions,
 ): Room {
   const { memoryBytes, totalBytes } = info.limits
   const bytes = vectorBytesOf(source, frame, places)
@@ -85,7 +87,7 @@ export function roomFor(
   const held = bytes <= memoryBytes && bytes + besides <= memoryBytes * MEMORY_IN_ALL
   if (totalBytes === undefined) return { resident: held, spilled: false }
   const rows = places.reduce((sum, { count }) => sum + count, 0)
-  const room = leftOf(totalBytes, source.rows, besides)
+  const room = leftOf(totalBytes, source.rows, besides + hostBytes)
   const fits = held && bytes + rows * KEPT_FOR_POINT <= room * SHARE_OF_POINTS
   return { resident: fits, spilled: !fits }
 }
@@ -111,14 +113,21 @@ export function layOut(devices: readonly Device[], source: VectorSource, options
 
 /** Where domains end: by the size of the rows and the method alone, never by what is kept and what is streamed. */
 function domainRanges(devices: readonly Device[], source: VectorSource, options: PointStoreOptions): Range[] {
-  const { frame, neighbors = 1, pointBytes = 0, mostRows = Number.POSITIVE_INFINITY, besides = 0 } = options
+  const {
+    frame,
+    neighbors = 1,
+    pointBytes = 0,
+    mostRows = Number.POSITIVE_INFINITY,
+    besides = 0,
+    hostBytes = 0,
+  } = options
   const bindingBytes = Math.min(...devices.map(({ info }) => info.limits.bindingBytes))
   const partBytes = options.partBytes ?? Math.min(...devices.map(({ info }) => info.limits.partBytes))
   const totalBytes = Math.min(...devices.map(({ info }) => info.limits.totalBytes ?? Number.POSITIVE_INFINITY))
   // Who asks for a size of parts has counted what it needs.
   const limited =
     options.partBytes === undefined
-      ? Math.min(totalBytes * MOST_OF_LIMIT, leftOf(totalBytes, source.rows, besides) * SHARE_OF_PART)
+      ? Math.min(totalBytes * MOST_OF_LIMIT, leftOf(totalBytes, source.rows, besides + hostBytes) * SHARE_OF_PART)
       : Number.POSITIVE_INFINITY
   const room = Math.min(bindingBytes, partBytes, limited)
   // Labels take 4 bytes a row, and the digits of the sort a little more than 4.

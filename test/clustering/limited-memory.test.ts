@@ -105,6 +105,19 @@ describe('limited memory', () => {
     }
   })
 
+  test('clusters are relocated where the memory for it is there, or where that is asked for', async () => {
+    const vectors = cloud(600)
+    const { relocate: _, ...options } = CLOSURES
+    const limitedTo = async (totalBytes: number, more: object = {}) => {
+      const { facts } = await cluster(vectors, { ...options, ...more, device: { ...BASE, limits: { totalBytes } } })
+      return facts.options.relocate
+    }
+    // 28 bytes for each vector and number of a centre: 30,240 in all.
+    expect(await limitedTo(8 * 30_240)).toBe(true)
+    expect(await limitedTo(8 * 30_000)).toBe(false)
+    expect(await limitedTo(8 * 30_000, { relocate: true })).toBe(true)
+  })
+
   test('what is taken on the device does not grow with the number of vectors', async () => {
     const most = async (rows: number, device: DeviceOptions): Promise<number> => {
       const open = await openDevice(device)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createRandom } from '../../src/core/random.ts'
+import { createRandom, sampleDistinct, shuffle } from '../../src/core/random.ts'
 import { type Streams, stream, streamSeed } from '../../src/core/streams.ts'
 
 const TWO_32 = 2 ** 32
@@ -103,6 +103,38 @@ describe('streams', () => {
     for (let tree = 0; tree < 1000; tree++) {
       const seed = streamSeed(5, 'trees', tree)
       expect(Number.isSafeInteger(seed) && seed >= 0).toBe(true)
+    }
+  })
+})
+
+describe('numbers without repetition', () => {
+  /** Robert Floyd's algorithm with a plain set. */
+  function plain(seed: number, bound: number, count: number): Uint32Array {
+    const random = createRandom(seed)
+    const chosen = new Set<number>()
+    for (let j = bound - count; j < bound; j++) {
+      const candidate = random.below(j + 1)
+      chosen.add(chosen.has(candidate) ? j : candidate)
+    }
+    const result = Uint32Array.from(chosen)
+    shuffle(random, result)
+    return result
+  }
+
+  // Few of many are kept in a set, many of few in bits.
+  test.each([
+    [1, 1],
+    [33, 33],
+    [1000, 7],
+    [5000, 1],
+    [70_000, 3],
+    [4096, 4000],
+  ])('below %i, %i of them are the same whatever remembers them', (bound, count) => {
+    for (const seed of [1, 2, 3]) {
+      const found = sampleDistinct(createRandom(seed), bound, count)
+      expect(found).toEqual(plain(seed, bound, count))
+      expect(new Set(found).size).toBe(count)
+      expect(Math.max(...found)).toBeLessThan(bound)
     }
   })
 })

@@ -43,6 +43,29 @@ describe('vectors', () => {
     )
   })
 
+  test('rows of .npy are read into memory of the caller', async () => {
+    const numbers = Float32Array.from({ length: 30 }, (_, i) => i / 2)
+    await writeVectors(path('into.npy'), matrix(numbers, 10, 3))
+    await writeVectors(path('into-bytes.npy'), matrix(Uint8Array.from(numbers), 10, 3))
+    for (const [name, into] of [
+      ['into.npy', new Float32Array(9)],
+      ['into-bytes.npy', new Uint8Array(9)],
+    ] as const) {
+      const source = await openVectors(path(name))
+      try {
+        await source.readInto?.(4, into)
+        expect(into).toEqual(await source.read(4, 7))
+        await expect(source.readInto?.(8, into)).rejects.toThrow('Rows 8 to 11')
+      } finally {
+        await source.close?.()
+      }
+    }
+    // Numbers that have to be converted are not.
+    const doubles = await openVectors(await saveNpy('into-f64.npy', [2, 2], 'f64', [1, 2, 3, 4]))
+    expect(doubles.readInto).toBeUndefined()
+    await doubles.close?.()
+  })
+
   test('bytes stay bytes through .bvecs and .npy, and become floats through .fvecs', async () => {
     const vectors = matrix(Uint8Array.of(0, 1, 2, 255), 2, 2)
     for (const extension of ['bvecs', 'npy']) {

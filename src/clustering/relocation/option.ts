@@ -1,6 +1,7 @@
 /** Whether a run relocates clusters: the option, or its default. */
 import { badOption } from '../../core/errors.ts'
 import { isMatrix } from '../../core/matrix.ts'
+import type { Device } from '../../device/contract.ts'
 import type { AnyClusterOptions } from '../cluster-options.ts'
 import { METHODS, type MethodName } from '../presets.ts'
 
@@ -13,6 +14,8 @@ const MOST_GATHERED = 1e9
 const MOST_BYTES = 3 * 2 ** 28
 const BYTES_OF_VECTOR = 28
 const BYTES_OF_NUMBER = 28
+/** Where the memory of the process is limited, a relocation takes at most this share of it by default. */
+const SHARE_OF_LIMIT = 1 / 8
 
 /** A run that is resumed goes on as it was. */
 export function relocationChoice(
@@ -20,7 +23,7 @@ export function relocationChoice(
   method: { readonly name: string; readonly able: boolean },
   { rows, cols, k, sharded }: { rows: number; cols: number; k: number; sharded: boolean },
 ): boolean {
-  const bytes = rows * BYTES_OF_VECTOR + k * cols * BYTES_OF_NUMBER
+  const bytes = relocationBytes({ rows, cols }, k)
   const large = bytes > MOST_BYTES || (sharded && rows * cols > MOST_GATHERED)
   const { able } = method
   if (relocate && !able) {
@@ -32,4 +35,14 @@ export function relocationChoice(
     )
   }
   return able && (relocate ?? (resume ? resume.facts.options.relocate === true : !isMatrix(start) && !large))
+}
+
+/** About what a relocation takes on the host and on the device. */
+export function relocationBytes({ rows, cols }: { rows: number; cols: number }, k: number): number {
+  return rows * BYTES_OF_VECTOR + k * cols * BYTES_OF_NUMBER
+}
+
+/** Whether a relocation that nobody asked for fits the memory of the process. */
+export function relocationFits(bytes: number, devices: readonly Device[]): boolean {
+  return devices.every(({ info }) => bytes <= (info.limits.totalBytes ?? Number.POSITIVE_INFINITY) * SHARE_OF_LIMIT)
 }

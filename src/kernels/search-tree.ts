@@ -136,7 +136,7 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
         const places = points.rows * (width || 1)
         const grain = Math.max(16, Math.round(1e6 / perRow))
         const { quantized } = tree
-        if (quantized && (width > 0 || quantized.centers)) {
+        if (quantized) {
           const { nodes, items, nodeCount } = tree
           const given = {
             points,

@@ -31,6 +31,8 @@ export function* leavesOf({ nodes, items }: FlatTree, root = 0): Generator<Uint3
   }
 }
 
+const CENTERS_OF_NODES = 'centres of nodes'
+
 /** Buffers for trees that are replaced every round: kept while the next tree fits, else made anew. */
 export class TreeBuffers {
   readonly #device: Device
@@ -47,7 +49,7 @@ export class TreeBuffers {
     return {
       nodes: this.#write('nodes', tree.nodes),
       items: this.#write('leaves', tree.items),
-      nodeCenters: centers && this.#write('centres of nodes', centers),
+      nodeCenters: centers && this.#write(CENTERS_OF_NODES, centers),
       roots: tree.roots,
       nodeCount: nodeCountOf(tree),
     }
@@ -55,7 +57,7 @@ export class TreeBuffers {
 
   /**
    * The same with its nodes as integers, and with `forNearest` the centres that `centers` holds: to find the nearest of
-   * them, and not lists.
+   * them, and not lists. What searches have no use for then, the nodes as floats, is freed.
    */
   async quantize(tree: DeviceTree, centers: DeviceRows, forNearest = true): Promise<DeviceTree> {
     const { nodeCenters, nodeCount, roots } = tree
@@ -66,7 +68,9 @@ export class TreeBuffers {
       centers: forNearest ? this.#room('centres as integers', quantizedLayout(centers).bytes) : undefined,
     }
     await quantizeTree(this.#device, { nodes, centers }, quantized)
-    return { ...tree, quantized }
+    nodeCenters.free()
+    this.#held.delete(CENTERS_OF_NODES)
+    return { ...tree, nodeCenters: undefined, quantized }
   }
 
   #write(label: string, data: ArrayBufferView): DeviceBuffer {

@@ -68,7 +68,7 @@ class CenterListSearch implements CandidateSource {
   /** All centres, leaf by leaf. */
   #leaves = new Uint32Array(0)
   /** The round and the number of centres the tree is good for. */
-  #builtFor = { round: -1, k: 0 }
+  #builtFor = { round: -1, k: 0, forNearest: false }
   #foundForPoints: FoundForPoints | undefined
 
   constructor({ device, scope, points, settings, room }: RunState) {
@@ -91,7 +91,7 @@ class CenterListSearch implements CandidateSource {
   async assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<number> {
     const { labels, distances } = part
     const { device, centers, control } = state
-    const tree = await this.#treeFor(state, round)
+    const tree = await this.#treeFor(state, round, true)
     const args = { points: vectors, centers, tree, checks: this.#width, labels, distances, looked: this.#looked }
     await searchTree(device, args, { signal: control.signal })
     return this.#totalLooked(state, part.count)
@@ -193,15 +193,15 @@ class CenterListSearch implements CandidateSource {
     return { lists, distances, width, looked: await this.#totalLooked(state, rows.rows) }
   }
 
-  async #treeFor(state: RunState, round: number): Promise<DeviceTree> {
-    const { round: built, k } = this.#builtFor
-    if (this.#tree && built === round && k === state.k) return this.#tree
+  async #treeFor(state: RunState, round: number, forNearest = false): Promise<DeviceTree> {
+    const built = this.#builtFor
+    if (this.#tree && built.round === round && built.k === state.k && built.forNearest === forNearest) return this.#tree
     const seed = streamSeed(state.seed, 'search', round)
     const grown = await growIndex(state, await readCenters(state), seed, this.#index)
-    this.#tree = await this.#trees.quantize(this.#trees.upload(grown), state.centers, false)
+    this.#tree = await this.#trees.quantize(this.#trees.upload(grown), state.centers, forNearest)
     // Of several trees the first comes first.
     this.#leaves = grown.items.slice(0, state.k)
-    this.#builtFor = { round, k: state.k }
+    this.#builtFor = { round, k: state.k, forNearest }
     return this.#tree
   }
 

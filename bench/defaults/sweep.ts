@@ -6,7 +6,7 @@
  */
 import { blobs, type ClusterOptions, cluster, type Matrix, readVectors, sweep } from '../../src/index.ts'
 import { loadDigits } from '../closures/digits.ts'
-import { type Cell, printTable } from '../table.ts'
+import { type Cell, median, printTable } from '../table.ts'
 import type { Setting } from './setting.ts'
 
 interface SweptSet {
@@ -27,6 +27,9 @@ interface Entry {
 const METHODS = ['auto', 'lloyd', 'closures', 'closures-sharp'] as const
 /** Rows of the blobs. */
 const BLOB_ROWS = 50_000
+/** Sets of fewer numbers take a second: the median of several runs is taken. */
+const SHORT = 1e7
+const REPEATS = 5
 
 export async function measureSweep(setting: Setting): Promise<object> {
   const entries: Entry[] = []
@@ -42,14 +45,17 @@ export async function measureSweep(setting: Setting): Promise<object> {
     `Sweeps of 12 numbers of clusters, ${setting.device.info.kind}, ${setting.threads} threads, seed ${setting.firstSeed}`,
     entries.map(row),
   )
-  printTable(
-    'Distortion of each step above that of a clustering of its own, %',
-    entries.map(({ set, method, steps }) => ({
-      set,
-      method,
-      ...Object.fromEntries(steps.map(({ k, excess }) => [`k = ${k}`, (100 * excess).toFixed(2)])),
-    })),
-  )
+  for (const name of new Set(entries.map(({ set }) => set))) {
+    printTable(
+      `${name}: distortion of each step above that of a clustering of its own, %`,
+      entries
+        .filter(({ set }) => set === name)
+        .map(({ method, steps }) => ({
+          method,
+          ...Object.fromEntries(steps.map(({ k, excess }) => [`k = ${k}`, (100 * excess).toFixed(2)])),
+        })),
+    )
+  }
   return { firstSeed: setting.firstSeed, entries }
 }
 
@@ -68,12 +74,16 @@ async function measure(
   method: (typeof METHODS)[number],
 ): Promise<Entry> {
   const options: ClusterOptions = { method, seed, device }
-  // Compiling is not part of the first run.
-  await cluster(vectors, { ...options, k: from, iterations: 1 })
   const k = { from, to }
-  const largest = await timed(() => cluster(vectors, { ...options, k: to }))
-  const one = await timed(() => sweep(vectors, { k, method, seed, seeds: 1, device, keep: false }))
-  const byDefault = await timed(() => sweep(vectors, { k, method, seed, device, keep: false }))
+  const sweepOnce = () => sweep(vectors, { k, method, seed, seeds: 1, device, keep: false })
+  // Compiling is not part of the runs that count. Where these are short, so is one that compiles.
+  await cluster(vectors, { ...options, k: from, iterations: 1 })
+  const short = vectors.rows * vectors.cols < SHORT
+  if (short) await sweepOnce()
+  const repeats = short ? REPEATS : 1
+  const largest = await timed(repeats, () => cluster(vectors, { ...options, k: to }))
+  const one = await timed(repeats, sweepOnce)
+  const byDefault = await timed(1, () => sweep(vectors, { k, method, seed, device, keep: false }))
   const steps = []
   for (const step of one.result.steps) {
     const own = step.k === to ? largest.result : await cluster(vectors, { ...options, k: step.k })
@@ -88,12 +98,19 @@ async function measure(
   }
 }
 
-/** Processor time of all threads: other work on the machine does not count. */
-async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly seconds: number }> {
-  const began = process.cpuUsage()
-  const result = await work()
-  const { user, system } = process.cpuUsage(began)
-  return { result, seconds: (user + system) / 1e6 }
+/** Processor time of all threads, so that other work on the machine does not count; the median of several runs. */
+async function timed<T>(
+  repeats: number,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly seconds: number }> {
+  const seconds: number[] = []
+  for (;;) {
+    const began = process.cpuUsage()
+    const result = await work()
+    const { user, system } = process.cpuUsage(began)
+    seconds.push((user + system) / 1e6)
+    if (seconds.length >= repeats) return { result, seconds: median(seconds) }
+  }
 }
 
 function row({ set, method, seconds: { alone, oneSeed, byDefault }, steps }: Entry): Record<string, Cell> {

@@ -35,7 +35,7 @@ export const TO_BEGIN_REDUCED: SampleSizes = { ...TO_BEGIN, least: 16_384 }
 /** What further seeds cluster. */
 export const TO_COMPARE: SampleSizes = { least: 4096, perCluster: 8, perClusterAmple: 8, ample: 0, mostShare: 1 }
 /** The largest sample is this share of the points, unless the smallest is more: it must cost little against all of them. */
-const MOST_SHARE = 1 / 3
+const MOST_SHARE = 1 / 6
 
 /** With fewer points each, halves of clusters are left to chance. */
 const LEAST_PER_CLUSTER = 12

@@ -31,7 +31,7 @@ test.each([
   [200_000, 128, 16_384],
   [200_000, 512, 16_384],
   [200_000, 513, 32_768],
-  [180_000, 5000, 60_000],
+  [180_000, 5000, 30_000],
 ])('of %i vectors in %i clusters, %i are taken', (rows, k, size) => {
   expect(sampleSize(rows, k, TO_BEGIN)).toBe(size)
 })

@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { blobs, type Device, matrix, nearest, openDevice } from '../src/index.ts'
 import { measurePeak, type Peak } from './gpu/calibration.ts'
 import { type Bar, barChart, type Card, speedChart, writePage } from './gpu/page.ts'
+import { clustersFor, kernelRates, sizesFor, workMilliseconds } from './gpu/rates.ts'
 import { type KernelTimes, timedDevice } from './gpu/timed-device.ts'
 import { type Sizes, type Workload, workloads } from './gpu/workloads.ts'
 import { PEERS_HINT } from './peers.ts'
@@ -49,12 +50,9 @@ function scaled(): string {
   return `, scaled by the speed of this adapter (usual on a GPU: ${USUAL.rows.toLocaleString('en')} rows, k = ${USUAL.k.toLocaleString('en')})`
 }
 
-/** Powers of two. */
 function chooseSizes(gflops: number): Sizes {
-  const power = (value: number, least: number, most: number): number =>
-    Math.min(most, Math.max(least, 2 ** Math.round(Math.log2(value))))
-  const rows = Number(flags.rows ?? power(gflops * 128, 1024, USUAL.rows))
-  return { rows, cols: Number(flags.cols), k: Number(flags.clusters ?? power(2 * Math.sqrt(rows), 32, USUAL.k)) }
+  const rows = Number(flags.rows ?? sizesFor(gflops, 128, USUAL).rows)
+  return { rows, cols: Number(flags.cols), k: Number(flags.clusters ?? clustersFor(rows, USUAL.k)) }
 }
 
 const NOTES = {
@@ -123,14 +121,7 @@ async function compareAssign(...devices: Device[]): Promise<Record<string, Cell>
 
 function report(measured: Peak): void {
   const { gflops, gigabytes } = measured
-  const kernels = onGpu
-    .map(({ samples: _, ...times }) => {
-      const { operations, bytes, seconds } = times.largest
-      const rates = { gflops: operations / seconds / 1e9, gigabytes: bytes / seconds / 1e9 }
-      const shares = { arithmetic: rates.gflops / gflops, bandwidth: rates.gigabytes / gigabytes }
-      return { ...times, ...(times.measurable ? { rates, shares } : {}) }
-    })
-    .sort((a, b) => b.seconds - a.seconds)
+  const kernels = kernelRates(onGpu, measured)
   const rows = kernels.map(({ kernel, work, calls, dispatches, seconds, largest, rates, shares }) => ({
     kernel,
     work,
@@ -200,11 +191,9 @@ function cards(gflops: number, gigabytes: number): Card[] {
 }
 
 function compareWorks(): Record<string, Cell>[] {
-  const total = (list: readonly KernelTimes[], work: string): number =>
-    list.reduce((sum, times) => sum + (times.work === work ? times.seconds * 1e3 : 0), 0)
-  const names = [...new Set(onGpu.map(({ work }) => work))]
-  return names
-    .map((work) => ({ work, gpu: total(onGpu, work), cpu: total(onCpu, work) }))
+  const cpuTimes = workMilliseconds(onCpu)
+  return [...workMilliseconds(onGpu)]
+    .map(([work, gpu]) => ({ work, gpu, cpu: cpuTimes.get(work) ?? 0 }))
     .sort((a, b) => b.gpu - a.gpu)
     .map(({ work, gpu, cpu }) => ({ work, 'GPU ms': gpu, 'CPU ms': cpu || '-', 'CPU over GPU': cpu ? cpu / gpu : '-' }))
 }

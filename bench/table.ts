@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
+export { median } from './gpu/median.ts'
+
 export type Cell = string | number
 
 export function printTable(title: string, rows: readonly Record<string, Cell>[]): void {
@@ -50,11 +52,6 @@ function commit(): string {
   } catch {
     return 'unknown'
   }
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
 }
 
 /** The shortest of several runs, in seconds. */

@@ -42,6 +42,7 @@ const DEMOS = {
 const PREVIEWS = {
   front: { path: 'index.html', prepare: pictureDone, from: '.hero' },
   race: { path: 'race/index.html?device=cpu&rounds=20', prepare: raceOver, from: '#curve-title' },
+  measure: { path: 'measure/index.html?device=cpu', prepare: measured, from: '#main' },
   playground: {
     path: 'playground/index.html?device=cpu&n=6000&k=30&seed=8&method=closures-sharp',
     prepare: runEnded,
@@ -58,6 +59,14 @@ async function pictureDone(page) {
 async function runEnded(page) {
   await page.click('#run')
   await page.waitForFunction(() => /after/.test(document.getElementById('status').textContent))
+}
+
+async function measured(page) {
+  await page.waitForFunction(() => /WebAssembly/.test(document.getElementById('device-name').textContent))
+  await page.click('#start')
+  await page.waitForFunction(() => /^Done/.test(document.getElementById('status').textContent), undefined, {
+    timeout: 120_000,
+  })
 }
 
 async function raceOver(page) {

@@ -3,7 +3,7 @@
  * waited for, and timed by the clock of the GPU where it has one. On the CPU a piece of work is timed as a whole.
  */
 import type { Device } from '../../src/index.ts'
-import { median } from '../table.ts'
+import { median } from './median.ts'
 
 type Work = Parameters<Device['run']>[0]
 type GpuTarget = Parameters<Work['webgpu']>[0]

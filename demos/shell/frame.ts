@@ -1,8 +1,10 @@
 /** What is around every page: header with links and the device, footer. Put in when pages are served or built. */
+import { readFileSync } from 'node:fs'
 import { headline } from '../front/headline.ts'
 
 export const PAGES = [
   { folder: 'race', name: 'Race', about: 'Clustering methods on the same data: distortion against time.' },
+  { folder: 'measure', name: 'Measure', about: 'Every kernel on this GPU and this CPU, and whether they agree.' },
   { folder: 'playground', name: 'Playground', about: 'Points in the plane: watch centres move, round by round.' },
   { folder: 'colours', name: 'Colours', about: 'A photograph in 2 to 256 colours.' },
   { folder: 'words', name: 'Words and digits', about: 'Your vectors: clusters, neighbours, codes.' },
@@ -96,8 +98,9 @@ function devicePicker(): string {
 }
 
 function footer(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   return `<footer class="bottom">
-      <p>Everything runs in this page: nothing you load leaves it.</p>
+      <p>Everything runs in this page: nothing you load leaves it. centroidal <span id="version">${version}</span>, MIT licence.</p>
     </footer>`
 }
 

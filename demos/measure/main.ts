@@ -17,12 +17,7 @@ const progress = element('progress', HTMLProgressElement)
 let report: Report | undefined
 let run: Run<Report> | undefined
 
-const page = await openPage({
-  onDevice: (device) => {
-    run?.stop()
-    showDevice(device)
-  },
-})
+const page = await openPage({ onDevice: showDevice })
 
 start.addEventListener('click', () => void measure())
 stop.addEventListener('click', () => run?.stop())
@@ -99,7 +94,8 @@ function show(found: Report): void {
 function showDevice({ kind, reason }: DeviceReport): void {
   const line = element('no-gpu')
   line.hidden = kind === 'webgpu'
-  line.textContent = `Only the CPU is measured: ${reason}.`
+  const asked = reason === 'asked for'
+  line.textContent = `Only the CPU is measured${asked ? '' : `: ${reason}`}.`
 }
 
 async function copy(text: string, what: string): Promise<void> {

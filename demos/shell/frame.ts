@@ -5,6 +5,7 @@ import { headline } from '../front/headline.ts'
 export const PAGES = [
   { folder: 'race', name: 'Race', about: 'Clustering methods on the same data: distortion against time.' },
   { folder: 'measure', name: 'Measure', about: 'Every kernel on this GPU and this CPU, and whether they agree.' },
+  { folder: 'how', name: 'How it works', about: 'Closures, k-means# and ck-means, step by step, to point at.' },
   { folder: 'playground', name: 'Playground', about: 'Points in the plane: watch centres move, round by round.' },
   { folder: 'colours', name: 'Colours', about: 'A photograph in 2 to 256 colours.' },
   { folder: 'words', name: 'Words and digits', about: 'Your vectors: clusters, neighbours, codes.' },

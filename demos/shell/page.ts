@@ -57,6 +57,8 @@ export async function openPage({ onDevice }: PageOptions): Promise<Page> {
     },
   }
   openPicker(page)
+  // Tables that are wider than a phone are scrolled by keys, too.
+  for (const wide of document.querySelectorAll<HTMLElement>('.scroll')) wide.tabIndex = 0
   return page
 }
 

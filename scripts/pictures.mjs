@@ -43,6 +43,7 @@ const PREVIEWS = {
   front: { path: 'index.html', prepare: pictureDone, from: '.hero' },
   race: { path: 'race/index.html?device=cpu&rounds=20', prepare: raceOver, from: '#curve-title' },
   measure: { path: 'measure/index.html?device=cpu', prepare: measured, from: '#main' },
+  how: { path: 'how/index.html?device=cpu#candidates', prepare: explained, from: '#explorer' },
   playground: {
     path: 'playground/index.html?device=cpu&n=6000&k=30&seed=8&method=closures-sharp',
     prepare: runEnded,
@@ -67,6 +68,10 @@ async function measured(page) {
   await page.waitForFunction(() => /^Done/.test(document.getElementById('status').textContent), undefined, {
     timeout: 120_000,
   })
+}
+
+async function explained(page) {
+  await page.waitForFunction(() => document.getElementById('stage').dataset.step)
 }
 
 async function raceOver(page) {

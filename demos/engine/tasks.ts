@@ -1,6 +1,7 @@
 /** Everything the worker can be asked to do. A page that needs more adds a task here. */
 import { openPictureTask } from '../colours/open-picture.ts'
 import { colourTask } from '../colours/quantize.ts'
+import { explainClosuresTask, explainGridTask, explainMovesTask } from '../how/tasks.ts'
 import { measureTask } from '../measure/tasks.ts'
 import { raceVectorsTask } from '../race/tasks.ts'
 import { fileBytesTask, findNeighborsTask, learnCodesTask, mapTask, readVectorsTask } from '../words/tasks.ts'
@@ -15,6 +16,9 @@ export const TASKS = {
   methods: methodsTask,
   'open-picture': openPictureTask,
   colours: colourTask,
+  'explain-closures': explainClosuresTask,
+  'explain-moves': explainMovesTask,
+  'explain-grid': explainGridTask,
   measure: measureTask,
   'race-vectors': raceVectorsTask,
   'read-vectors': readVectorsTask,

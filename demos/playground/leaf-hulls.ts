@@ -2,7 +2,10 @@
 import type { TreeLeaves } from '../../src/index.ts'
 
 /** Corners of each leaf, x and y in turn. */
-export function leafHulls(points: Float32Array, { members, offsets }: TreeLeaves): number[][] {
+export function leafHulls(
+  points: Float32Array,
+  { members, offsets }: Pick<TreeLeaves, 'members' | 'offsets'>,
+): number[][] {
   const hulls: number[][] = []
   for (let leaf = 0; leaf + 1 < offsets.length; leaf++) {
     hulls.push(convexHull(points, members.subarray(offsets[leaf], offsets[leaf + 1])))

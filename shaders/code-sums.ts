@@ -4,44 +4,9 @@
  * up. Cost: n m d.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-export const codeSumsShader = shaderForms(
-  [
-    ['f32', false],
-    ['f32', true],
-    ['u8', false],
-  ],
-  (type: ElementType, wide: boolean) =>
-    declareShader({
-      name: `code-sums-${type}${wide ? '-wide' : ''}`,
-      params: {
-        n: 'u32',
-        slabRows: 'u32',
-        slabs: 'u32',
-        /** Rows of each slab that earlier passes took. */
-        offset: 'u32',
-        /** Rows of each slab that this pass takes. */
-        rows: 'u32',
-        quads: 'u32',
-        m: 'u32',
-        h: 'u32',
-        codeStride: 'u32',
-      },
-      buffers: {
-        x: rowsOf(type),
-        codes: reads('u32'),
-        /** [slab][m][h][quads] */
-        partials: writes('vec4f'),
-        /** [slab][m][h] */
-        partialCounts: writes('u32'),
-      },
-      workgroup: THREADS,
-      body: () => wgsl`
+export const codeSumsBody = ({ wide }: { readonly wide: boolean }): string => wgsl`
 ${threadNumber}
 
 fn codeOf(row: u32, space: u32) -> u32 {
@@ -69,28 +34,10 @@ fn main(${threadBuiltins}) {
     if (quad == 0u) { partialCounts[place]++; }
   }
 }
-`,
-    }),
-)
+`
 
 /** Adds the slabs to what is there, in order. One thread for four numbers of a sum and for a count. */
-export const codeSumsTotal = declareShader({
-  name: 'code-sums-total',
-  params: {
-    slabs: 'u32',
-    /** vec4f of all sums. */
-    size: 'u32',
-    /** All counts. */
-    countSize: 'u32',
-  },
-  buffers: {
-    partials: reads('vec4f'),
-    partialCounts: reads('u32'),
-    sums: writes('vec4f'),
-    counts: writes('u32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const codeSumsTotalBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -107,5 +54,4 @@ fn main(${threadBuiltins}) {
     counts[number] = count;
   }
 }
-`,
-})
+`

@@ -3,19 +3,7 @@
  * that no subnormal number is lost and nothing rounds but the last step. One thread for each number.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-
-const PARAMS = {
-  /** The first number of this pass. */
-  first: 'u32',
-  /** Numbers of this pass. */
-  count: 'u32',
-  width: 'u32',
-  /** Exponent bits of a float whose lowest bit is the unit. */
-  unit: 'u32',
-} as const
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 /** `counts`: rows whose count is 0 are skipped. */
 const skipped = wgsl`
@@ -27,18 +15,7 @@ fn skipped(here: u32) -> bool {
 }
 `
 
-export const addExactShader = declareShader({
-  name: 'add-exact',
-  params: PARAMS,
-  buffers: {
-    values: reads('u32'),
-    low: writes('u32'),
-    mid: writes('u32'),
-    high: writes('u32'),
-    counts: mayRead('u32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const addExactBody = (): string => wgsl`
 ${skipped}
 
 // 24 bits moved up by left, as three words.
@@ -75,21 +52,9 @@ fn main(${threadBuiltins}) {
   mid[here] = middle;
   high[here] += part.z + u32(two < carry) + u32(middle < part.y);
 }
-`,
-})
+`
 
-export const exactToFloatsShader = declareShader({
-  name: 'exact-to-floats',
-  params: PARAMS,
-  buffers: {
-    out: writes('u32'),
-    low: reads('u32'),
-    mid: reads('u32'),
-    high: reads('u32'),
-    counts: mayRead('u32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const exactToFloatsBody = (): string => wgsl`
 ${skipped}
 
 fn magnitude(number: vec3u) -> vec3u {
@@ -130,5 +95,4 @@ fn main(${threadBuiltins}) {
     out[here] = rounded(number);
   }
 }
-`,
-})
+`

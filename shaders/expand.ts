@@ -1,31 +1,8 @@
 /** Means and variances of components from the sums of accumulate-soft.ts, as in wasm/expand.ts. One thread for each component. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-export const expandShader = declareShader({
-  name: 'expand',
-  params: {
-    first: 'u32',
-    components: 'u32',
-    quads: 'u32',
-    cols: 'u32',
-    unit: 'bool',
-    aroundOld: 'bool',
-    lambda: 'f32',
-    floor: 'f32',
-  },
-  buffers: {
-    /** [components of this pass][quads + 1] */
-    sums: reads('vec4f'),
-    /** [components of this pass][quads] */
-    centers: writes('vec4f'),
-    /** [all components][3] */
-    found: writes('f32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const expandBody = (): string => wgsl`
 ${threadNumber}
 
 fn report(component: u32, total: f32, inner: f32, variance: f32) {
@@ -81,5 +58,4 @@ fn main(${threadBuiltins}) {
   }
   report(component, total, inner, max(params.floor, variance / f32(params.cols)));
 }
-`,
-})
+`

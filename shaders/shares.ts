@@ -3,42 +3,19 @@
  * each point of lists, one for each pair where all components are asked.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-
-/** Shares below this are 0: smaller ones would soon round to zero. Small as they are, they say how wide a component may grow. */
-export const LEAST_SHARE = 2 ** -110
+import { FAR, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 
 const shareOf = wgsl`
 ${NONE}
 ${FAR}
-const LEAST = ${LEAST_SHARE}f;
 
 fn shareOf(gap: f32) -> f32 {
   let share = exp(clamp(gap, -80.0, 1.0));
-  return select(share, 0.0, share < LEAST);
+  return select(share, 0.0, share < LEAST_SHARE);
 }
 `
 
-export const sharesOfListsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `shares-of-lists-${type}`,
-    params: { firstRow: 'u32', rows: 'u32', quads: 'u32', m: 'u32', given: 'bool' },
-    buffers: {
-      x: rowsOf(type),
-      centers: reads('vec4f'),
-      weights: mayRead('f32'),
-      best: reads('u32'),
-      logs: writes('f32'),
-      evidence: writes('f32'),
-      labels: writes('u32'),
-      distances: writes('f32'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const sharesOfListsBody = (): string => wgsl`
 ${threadNumber}
 ${shareOf}
 
@@ -74,27 +51,9 @@ fn main(${threadBuiltins}) {
   if (params.hasWeights == 1u) { weight = weights[row]; }
   for (var place = 0u; place < params.m; place++) { logs[base + place] = shareOf(logs[base + place] - total) * weight; }
 }
-`,
-  }),
-)
+`
 
-export const sharesOfAllShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `shares-of-all-${type}`,
-    params: { firstRow: 'u32', rows: 'u32', quads: 'u32', first: 'u32', count: 'u32' },
-    buffers: {
-      x: rowsOf(type),
-      centers: reads('vec4f'),
-      scales: reads('vec2f'),
-      weights: mayRead('f32'),
-      evidence: reads('f32'),
-      /** [n][count] */
-      pairs: writes('u32'),
-      /** [n][count] */
-      shares: writes('f32'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const sharesOfAllBody = (): string => wgsl`
 ${threadNumber}
 ${shareOf}
 
@@ -118,6 +77,4 @@ fn main(${threadBuiltins}) {
   pairs[out] = select(component, NONE, share == 0.0);
   shares[out] = share * weight;
 }
-`,
-  }),
-)
+`

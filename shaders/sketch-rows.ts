@@ -1,26 +1,8 @@
 /** out = bytes of A B' + shifts: rows projected on a few directions. One thread for 4 columns of a row. Cost: 2 n d q. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-export const sketchRowsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `sketch-rows-${type}`,
-    params: {
-      firstRow: 'u32',
-      rows: 'u32',
-      quads: 'u32',
-      /** Directions. */
-      count: 'u32',
-      /** A row of the result is outQuads words of 4 bytes. */
-      outQuads: 'u32',
-    },
-    buffers: { x: rowsOf(type), directions: reads('vec4f'), shifts: reads('f32'), out: writes('u32') },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const sketchRowsBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -50,6 +32,4 @@ fn main(${threadBuiltins}) {
   let inside = vec4u(column * 4u) + vec4u(0u, 1u, 2u, 3u) <= last;
   out[row * params.outQuads + column] = pack4xU8(select(vec4u(), steps, inside));
 }
-`,
-  }),
-)
+`

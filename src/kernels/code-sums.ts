@@ -5,13 +5,15 @@
  * codes as `encode` writes them. sums: f32 [m][h][stride], whole rows of the points; counts: u32 [m][h]. Both are added to what
  * is there, for points in several parts: clear them first. Cost: n m d operations.
  */
-import { codeSumsShader, codeSumsTotal } from '../../shaders/code-sums.ts'
+import { codeSumsBody, codeSumsTotalBody } from '../../shaders/code-sums.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { rowsWithinOperations } from '../device/plan.ts'
-import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
 import { codeBytes, codeStride } from './encode.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+import { compiled, DENSE_VECTORS } from './kernel-fields.ts'
+import type { DeviceRows } from './rows.ts'
 
 export interface CodeSumsArgs {
   readonly points: DeviceRows
@@ -29,21 +31,58 @@ const MOST_IN_PIECES = 512
 
 export const codeSumsConstants = new SharedConstants({ CODE_SUM_COLUMNS: { type: 'u32', value: CODE_SUM_COLUMNS } })
 
-export const codeSumsFunction = declareFunction('codeSums', {
+export const codeSumsKernel = declareKernel('code-sums', {
+  args: { n: 'u32', points: DENSE_VECTORS, codeStride: 'u32', m: 'u32', h: 'u32' },
+  gpu: {
+    args: {
+      /** Codes of 32 bits. */
+      wide: compiled(true, false),
+      codes: reads('u32'),
+      slabRows: 'u32',
+      slabs: 'u32',
+      /** Rows of each slab that earlier passes took, and that this one takes. */
+      offset: 'u32',
+      rows: 'u32',
+      /** [slab][m][h][quads] */
+      partials: writes('vec4f'),
+      /** [slab][m][h] */
+      partialCounts: writes('u32'),
+    },
+    body: codeSumsBody,
+    grid: ({ slabs, m, points }) => (slabs * m * points.stride) / 4,
+    operations: ({ slabs, m, points, rows }) => slabs * m * points.stride * rows,
+    forms: [
+      { points: 'f32', wide: false },
+      { points: 'f32', wide: true },
+      { points: 'u8', wide: false },
+    ],
+  },
+  cpu: {
+    entry: 'codeSums',
+    args: { codes: reads('u8'), sums: writes('f32'), counts: writes('u32'), direct: 'bool' },
+    scratch: {
+      /** f32 [h][columns of an item]: sums of a piece of the rows. */
+      table: ({ points, h, direct }) => (direct ? 0 : h * Math.min(CODE_SUM_COLUMNS, points.stride) * 4),
+    },
+    items: ({ points, m }) => m * Math.ceil(points.stride / CODE_SUM_COLUMNS),
+    grain: 1,
+  },
+})
+
+export const codeSumsTotalKernel = declareKernel('code-sums-total', {
   args: {
-    n: 'u32',
-    points: DENSE_VECTORS,
-    codes: reads('u8'),
-    codeStride: 'u32',
-    h: 'u32',
-    sums: writes('f32'),
+    slabs: 'u32',
+    /** vec4f of all sums. */
+    size: 'u32',
+    /** All counts. */
+    countSize: 'u32',
+    partials: reads('vec4f'),
+    partialCounts: reads('u32'),
+    sums: writes('vec4f'),
     counts: writes('u32'),
-    direct: 'bool',
   },
-  scratch: {
-    /** f32 [h][columns of an item]: sums of a piece of the rows. */
-    table: ({ points, h, direct }) => (direct ? 0 : h * Math.min(CODE_SUM_COLUMNS, points.stride) * 4),
-  },
+  items: ({ size }) => size,
+  gpu: { body: codeSumsTotalBody, operations: ({ slabs, size }) => slabs * size * 4 },
 })
 
 /** Slabs of rows that a GPU sums in parallel; each needs a whole table. */
@@ -65,44 +104,34 @@ export async function codeSums(device: Device, args: CodeSumsArgs): Promise<void
       device.clear(partials)
       device.clear(partialCounts)
     }
+    const shared = { n, points, codeStride: codeStride(m), m, h }
     await device.run({
       name: 'code-sums',
       *webgpu(gpu) {
-        const quads = stride / 4
         const perRow = slabs * m * stride
-        const shader = codeSumsShader(denseType(points), h > 256)
-        const shared = { slabs, partials, partialCounts }
+        const parts = { slabs, partials, partialCounts }
         for (let offset = 0; offset < slabRows; ) {
           const rows = Math.min(slabRows - offset, rowsWithinOperations(gpu.operationsPerPass, perRow, 64))
-          yield shader.pass(
-            gpu,
-            { ...shared, n, slabRows, offset, rows, quads, m, h, codeStride: codeStride(m), x: points.buffer, codes },
-            { items: slabs * m * quads, operations: rows * perRow },
-          )
+          yield codeSumsKernel.pass(gpu, { ...shared, ...parts, wide: h > 256, slabRows, offset, rows, codes })
           offset += rows
         }
-        const size = m * h * quads
-        yield codeSumsTotal.pass(
-          gpu,
-          { ...shared, size, countSize: m * h, sums: elements(sums, size), counts: elements(counts, m * h) },
-          { items: size, operations: slabs * size * 4 },
-        )
+        const size = (m * h * stride) / 4
+        yield codeSumsTotalKernel.pass(gpu, {
+          ...parts,
+          size,
+          countSize: m * h,
+          sums: elements(sums, size),
+          counts: elements(counts, m * h),
+        })
       },
       *cpu(memory) {
-        yield codeSumsFunction.job(
-          memory,
-          {
-            n,
-            points,
-            codes: elements(codes, codeBytes(n, m, h)),
-            codeStride: codeStride(m),
-            h,
-            sums: elements(sums, tableBytes / 4),
-            counts: elements(counts, m * h),
-            direct: h > MOST_IN_PIECES,
-          },
-          { items: m * Math.ceil(stride / CODE_SUM_COLUMNS), grain: 1 },
-        )
+        yield codeSumsKernel.job(memory, {
+          ...shared,
+          codes: elements(codes, codeBytes(n, m, h)),
+          sums: elements(sums, tableBytes / 4),
+          counts: elements(counts, m * h),
+          direct: h > MOST_IN_PIECES,
+        })
       },
     })
   } finally {

@@ -8,35 +8,44 @@
  * modulo 2^96, so what stands between may exceed the bound as long as the result does not.
  * Cost: about 30 operations a number.
  */
-import { addExactShader, exactToFloatsShader } from '../../shaders/exact-sums.ts'
+import { addExactBody, exactToFloatsBody } from '../../shaders/exact-sums.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { type BufferPart, type Device, type DeviceBuffer, type GpuTarget, slice } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { cutRows, rowsWithinOperations } from '../device/plan.ts'
-import { declareFunction } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
 
-export const addExactFunction = declareFunction('addExact', {
-  args: {
-    values: reads('f32'),
-    counts: mayRead('u32'),
-    width: 'u32',
-    unit: 'i32',
-    words: writes('u32'),
-    /** Words of a plane. */
-    plane: 'u32',
+const OPERATIONS = 30
+
+/** Both steps take these; `unit`: exponent bits of a float whose lowest bit is the unit. */
+const SHARED = { counts: mayRead('u32'), width: 'u32' } as const
+/** The first number of a pass and how many there are; a pass has parts of the three planes. */
+const PASS = { first: 'u32', count: 'u32' } as const
+/** All rows, and the three planes with the words of each. */
+const ALL = { rows: 'u32', plane: 'u32' } as const
+const grain = ({ width }: { readonly width: number }): number => Math.max(1, Math.round(2e4 / width))
+const operations = ({ count }: { readonly count: number }): number => count * OPERATIONS
+
+export const addExactKernel = declareKernel('add-exact', {
+  args: { ...SHARED, unit: 'i32', values: reads('u32') },
+  gpu: {
+    args: { ...PASS, low: writes('u32'), mid: writes('u32'), high: writes('u32') },
+    body: addExactBody,
+    grid: ({ count }) => count,
+    operations,
   },
+  cpu: { entry: 'addExact', args: { ...ALL, words: writes('u32') }, items: ({ rows }) => rows, grain },
 })
 
-export const exactToFloatsFunction = declareFunction('exactToFloats', {
-  args: {
-    out: writes('f32'),
-    counts: mayRead('u32'),
-    width: 'u32',
-    unit: 'u32',
-    words: reads('u32'),
-    /** Words of a plane. */
-    plane: 'u32',
+export const exactToFloatsKernel = declareKernel('exact-to-floats', {
+  args: { ...SHARED, unit: 'u32', out: writes('u32') },
+  gpu: {
+    args: { ...PASS, low: reads('u32'), mid: reads('u32'), high: reads('u32') },
+    body: exactToFloatsBody,
+    grid: ({ count }) => count,
+    operations,
   },
+  cpu: { entry: 'exactToFloats', args: { ...ALL, words: reads('u32') }, items: ({ rows }) => rows, grain },
 })
 
 /** What all calls have in common. */
@@ -64,7 +73,6 @@ export interface ExactToFloatsArgs extends ExactShape {
 
 /** Words of one binding boundary. */
 const ALIGNED_WORDS = 64
-const OPERATIONS = 30
 /** The lowest bit of any 32-bit float is 2^-149. */
 const LEAST_EXPONENT = -149
 /** 2^53 floats below 2^128 add up to less than 2^181. */
@@ -103,13 +111,15 @@ export function addExact(device: Device, { values, into, ...shape }: AddExactArg
   return device.run({
     name: 'add-exact',
     *webgpu(gpu) {
-      for (const { args, partOf, options } of exactParts(gpu, shape, into)) {
-        yield addExactShader.pass(gpu, { ...args, values: partOf(values) }, options)
+      for (const { args, partOf } of exactParts(gpu, shape, into)) {
+        yield addExactKernel.pass(gpu, { ...args, values: partOf(values) })
       }
     },
     *cpu(memory) {
-      const { args, items } = exactWhole(shape, into)
-      yield addExactFunction.job(memory, { ...args, values: elements(values, shape.rows * shape.width) }, items)
+      yield addExactKernel.job(memory, {
+        ...exactWhole(shape, into),
+        values: elements(values, shape.rows * shape.width),
+      })
     },
   })
 }
@@ -122,13 +132,15 @@ export function exactToFloats(device: Device, { from, out, ...shape }: ExactToFl
   return device.run({
     name: 'exact-to-floats',
     *webgpu(gpu) {
-      for (const { args, partOf, options } of exactParts(gpu, shape, from)) {
-        yield exactToFloatsShader.pass(gpu, { ...args, out: partOf(out) }, options)
+      for (const { args, partOf } of exactParts(gpu, shape, from)) {
+        yield exactToFloatsKernel.pass(gpu, { ...args, out: partOf(out) })
       }
     },
     *cpu(memory) {
-      const { args, items } = exactWhole(shape, from)
-      yield exactToFloatsFunction.job(memory, { ...args, out: elements(out, shape.rows * shape.width) }, items)
+      yield exactToFloatsKernel.job(memory, {
+        ...exactWhole(shape, from),
+        out: elements(out, shape.rows * shape.width),
+      })
     },
   })
 }
@@ -149,7 +161,6 @@ function* exactParts(gpu: GpuTarget, { rows, width, exponent, counts }: ExactSha
     yield {
       args: { first: start, count, width, unit: placeOfUnit(exponent), ...planes, counts: elements(counts, rows) },
       partOf,
-      options: { items: count, operations: count * OPERATIONS },
     }
   }
 }
@@ -157,14 +168,12 @@ function* exactParts(gpu: GpuTarget, { rows, width, exponent, counts }: ExactSha
 /** All numbers, for one job. */
 function exactWhole({ rows, width, exponent, counts }: ExactShape, words: DeviceBuffer) {
   return {
-    args: {
-      counts: elements(counts, rows),
-      width,
-      unit: placeOfUnit(exponent),
-      words: elements(words, exactBytes(rows, width) / 4),
-      plane: exactPlane(rows * width),
-    },
-    items: { items: rows, grain: Math.max(1, Math.round(2e4 / width)) },
+    counts: elements(counts, rows),
+    width,
+    unit: placeOfUnit(exponent),
+    rows,
+    words: elements(words, exactBytes(rows, width) / 4),
+    plane: exactPlane(rows * width),
   }
 }
 

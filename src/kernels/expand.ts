@@ -6,26 +6,37 @@
  * are weighted by w = (inner total / total) * (1 - lambda) and 1 - w; if there are only inner or only outer pairs, these have
  * weight 1. A component without shares keeps its mean. With `unit` means are scaled to length 1.
  */
-import { expandShader } from '../../shaders/expand.ts'
+import { expandBody } from '../../shaders/expand.ts'
 import { type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { cutForBinding } from '../device/plan.ts'
 import { softSumsBytes } from './accumulate-soft.ts'
-import { declareFunction } from './declared-function.ts'
-import type { DeviceRows } from './rows.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { WRITTEN_ROWS } from './kernel-fields.ts'
+import { type DeviceRows, rowsPart } from './rows.ts'
 
-export const expandFunction = declareFunction('expandComponents', {
+export const expandKernel = declareKernel('expand', {
   args: {
-    sums: reads('f32'),
+    /** [components][quads + 1] */
+    sums: reads('vec4f'),
     cols: 'u32',
-    stride: 'u32',
+    stride: 'stride',
     lambda: 'f64',
     floor: 'f64',
     unit: 'bool',
     aroundOld: 'bool',
-    centers: writes('f32'),
+    centers: WRITTEN_ROWS,
+    /** [components][3] */
     found: writes('f32'),
   },
+  items: ({ centers }) => centers.rows,
+  gpu: {
+    /** Sums and centres are those of a pass, `found` is that of all components. */
+    args: { first: 'u32', components: 'u32' },
+    body: expandBody,
+    operations: ({ components, stride }) => components * stride * 12,
+  },
+  cpu: { entry: 'expandComponents', grain: ({ stride }) => Math.max(1, Math.round(1e5 / stride)) },
 })
 
 export interface ExpandArgs {
@@ -41,48 +52,30 @@ export interface ExpandArgs {
 export function expand(device: Device, args: ExpandArgs): Promise<void> {
   const { sums, centers, lambda = 0, floor, unit = false, found } = args
   const { rows, cols, stride } = centers
-  const aroundOld = args.lambda !== undefined
   const rowBytes = softSumsBytes({ rows: 1, stride })
+  const shared = {
+    cols,
+    stride,
+    lambda,
+    floor,
+    unit,
+    aroundOld: args.lambda !== undefined,
+    found: elements(found, rows * 3),
+  }
   return device.run({
     name: 'expand',
     *webgpu(gpu) {
       for (const { start, end } of cutForBinding(rows, rowBytes, gpu.limits, 'sums')) {
         const components = end - start
-        yield expandShader.pass(
-          gpu,
-          {
-            first: start,
-            components,
-            quads: stride / 4,
-            cols,
-            unit,
-            aroundOld,
-            lambda,
-            floor,
-            sums: slice(sums, start * rowBytes, components * rowBytes),
-            centers: slice(centers.buffer, start * stride * 4, components * stride * 4),
-            found: elements(found, rows * 3),
-          },
-          { items: components, operations: components * stride * 12 },
-        )
+        const part = {
+          sums: slice(sums, start * rowBytes, components * rowBytes),
+          centers: rowsPart(centers, start, end),
+        }
+        yield expandKernel.pass(gpu, { ...shared, ...part, first: start, components })
       }
     },
     *cpu(memory) {
-      yield expandFunction.job(
-        memory,
-        {
-          sums: elements(sums, (rows * rowBytes) / 4),
-          cols,
-          stride,
-          lambda,
-          floor,
-          unit,
-          aroundOld,
-          centers: elements(centers.buffer, rows * stride),
-          found: elements(found, rows * 3),
-        },
-        { items: rows, grain: Math.max(1, Math.round(1e5 / stride)) },
-      )
+      yield expandKernel.job(memory, { ...shared, sums: elements(sums, (rows * rowBytes) / 16), centers })
     },
   })
 }

@@ -13,9 +13,11 @@ type AnyVectors = typeof VECTORS
 type DenseVectors = typeof DENSE_VECTORS
 export type VectorsField = AnyVectors | DenseVectors
 
-/** Dense rows of floats: quads of columns in a shader, single floats where the vectors are sparse; f32 on the CPU. */
+/** Dense rows of floats: f32 on the CPU and vec4f in a shader, or f32 in forms that are `flat`. */
 export interface MatrixField {
   readonly matrix: 'read' | 'write'
+  /** Default: where vectors are sparse. */
+  readonly flat?: (form: AnyForm) => boolean
 }
 export const READ_ROWS: MatrixField = { matrix: 'read' }
 export const WRITTEN_ROWS: MatrixField = { matrix: 'write' }

@@ -18,6 +18,7 @@ import {
   isCompiled,
   isMatrix,
   isVectors,
+  type MatrixField,
   type MatrixRows,
   type SomeFormsField,
 } from './kernel-fields.ts'
@@ -107,7 +108,7 @@ function header(bindings: readonly Binding[], words: readonly Word[], { workgrou
 function addField(kernel: string, key: string, field: Field, form: AnyForm, bindings: Binding[], words: Word[]): void {
   if (typeof field === 'string') words.push(wordOf(kernel, key, field))
   else if (isVectors(field)) addVectors(key, form, bindings, words)
-  else if (isMatrix(field)) bindings.push(matrixOf(kernel, key, field.matrix, form))
+  else if (isMatrix(field)) bindings.push(matrixOf(kernel, key, field, form))
   else if (!isCompiled(field)) addBuffer(kernel, key, field, form, bindings, words)
 }
 
@@ -149,11 +150,12 @@ function partText(name: string, type: ElementType): string {
   return `\nfn ${name}Part(row: u32, t: u32, quads: u32) -> vec4f { return ${part}; }`
 }
 
-function matrixOf(kernel: string, name: string, access: 'read' | 'write', form: AnyForm): Binding {
+function matrixOf(kernel: string, name: string, { matrix, flat }: MatrixField, form: AnyForm): Binding {
+  const isFlat = flat ? flat(form) : Object.values(form).includes('csr')
   return {
     name,
-    access: access === 'write' ? 'w' : 'r',
-    element: Object.values(form).includes('csr') ? 'f32' : 'vec4f',
+    access: matrix === 'write' ? 'w' : 'r',
+    element: isFlat ? 'f32' : 'vec4f',
     more: '',
     of(args) {
       const { buffer, rows, stride } = args[name] as MatrixRows

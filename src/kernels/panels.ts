@@ -1,16 +1,19 @@
 /** Shared by kernels that score against all centres: panels of 8 centres, in the order they are read in, and lists of the m best. */
 import type { BufferPart, CpuJob, CpuMemory, DeviceBuffer } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
-import { declareFunction, SharedConstants } from './declared-function.ts'
+import { elements, writes } from '../device/fields.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { READ_ROWS } from './kernel-fields.ts'
 
 /** Centres of a panel. */
 export const PANEL = 8
 
 export const panelConstants = new SharedConstants({ PANEL: { type: 'u32', value: PANEL } })
 
-export const packCentersFunction = declareFunction('packCenters', {
-  args: { centers: reads('f32'), stride: 'u32', count: 'u32', norms: 'bool', packed: writes('f32') },
-  scratch: { rows: () => PANEL * 4 },
+export const packCentersKernel = declareKernel('pack-centers', {
+  args: { centers: READ_ROWS, stride: 'stride', count: 'u32', norms: 'bool', packed: writes('f32') },
+  items: ({ count }) => Math.ceil(count / PANEL),
+  cpu: { entry: 'packCenters', scratch: { rows: () => PANEL * 4 }, grain: 64 },
 })
 
 /** Bytes of centres packed by `packCentersJob`. */
@@ -30,17 +33,13 @@ export interface PackCentersArgs {
 }
 
 export function packCentersJob(memory: CpuMemory, { centers, stride, count, norms, packed }: PackCentersArgs): CpuJob {
-  return packCentersFunction.job(
-    memory,
-    {
-      centers: elements(centers, count * stride),
-      stride,
-      count,
-      norms,
-      packed: elements(packed, panelsBytes({ rows: count, stride }) / 4),
-    },
-    { items: Math.ceil(count / PANEL), grain: 64 },
-  )
+  return packCentersKernel.job(memory, {
+    centers: { buffer: centers, rows: count, stride },
+    stride,
+    count,
+    norms,
+    packed: elements(packed, panelsBytes({ rows: count, stride }) / 4),
+  })
 }
 
 /** Places of a sorted list of m in a GPU thread's private memory: few sizes, so that few shaders are compiled. */

@@ -1,7 +1,9 @@
 /** Centres as 16-bit integers on the CPU device: where things stand in the buffer that holds them (wasm/quantized-rows.ts). */
 import { type BufferPart, type CpuJob, type CpuMemory, type DeviceBuffer, slice } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
-import { declareFunction, SharedConstants } from './declared-function.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { READ_ROWS } from './kernel-fields.ts'
 import type { DeviceRows } from './rows.ts'
 
 /** Scaled vectors are at most this long, so that no product of two leaves 32 bits: see wasm/quantized.ts. */
@@ -46,37 +48,34 @@ export function quantizedValues(buffer: DeviceBuffer, centers: { readonly rows: 
   }
 }
 
-export const measureCentersFunction = declareFunction('measureCenters', {
-  args: { centers: reads('f32'), stride: 'u32', count: 'u32', header: writes('f32') },
+export const measureCentersKernel = declareKernel('measure-centers', {
+  args: { centers: READ_ROWS, stride: 'stride', count: 'u32', header: writes('f32') },
+  cpu: { entry: 'measureCenters', items: () => 1, grain: 1 },
 })
 
-export const quantizeCentersFunction = declareFunction('quantizeCenters', {
-  args: { centers: reads('f32'), stride: 'u32', ...quantizedFields(writes), errors: writes('f32') },
+export const quantizeCentersKernel = declareKernel('quantize-centers', {
+  args: { centers: READ_ROWS, stride: 'stride', ...quantizedFields(writes), errors: writes('f32') },
+  items: ({ centers }) => centers.rows,
+  cpu: { entry: 'quantizeCenters', grain: ({ stride }) => Math.max(1, Math.round(1e5 / stride)) },
 })
 
-export const worstErrorFunction = declareFunction('worstError', {
+export const worstErrorKernel = declareKernel('worst-error', {
   args: { errors: reads('f32'), count: 'u32', header: writes('f32') },
+  cpu: { entry: 'worstError', items: () => 1, grain: 1 },
 })
 
 /** Scale of the centres and length of the longest, in the first two floats of the header. */
-export function measureCentersJob(memory: CpuMemory, { buffer, rows, stride }: DeviceRows, header: BufferPart): CpuJob {
-  return measureCentersFunction.job(
-    memory,
-    { centers: elements(buffer, rows * stride), stride, count: rows, header: elements(header) },
-    { items: 1, grain: 1 },
-  )
+export function measureCentersJob(memory: CpuMemory, centers: DeviceRows, header: BufferPart): CpuJob {
+  const { rows, stride } = centers
+  return measureCentersKernel.job(memory, { centers, stride, count: rows, header: elements(header) })
 }
 
 /** Everything that `quantizedLayout` lays out. */
 export function* quantizeCentersJobs(memory: CpuMemory, centers: DeviceRows, into: DeviceBuffer): Generator<CpuJob> {
-  const { buffer, rows, stride } = centers
+  const { rows, stride } = centers
   const values = quantizedValues(into, centers)
   const errors = elements(slice(into, quantizedLayout(centers).errors, rows * 4))
   yield measureCentersJob(memory, centers, slice(into, 0, HEADER_BYTES))
-  yield quantizeCentersFunction.job(
-    memory,
-    { centers: elements(buffer, rows * stride), stride, ...values, errors },
-    { items: rows, grain: Math.max(1, Math.round(1e5 / stride)) },
-  )
-  yield worstErrorFunction.job(memory, { errors, count: rows, header: values.header }, { items: 1, grain: 1 })
+  yield quantizeCentersKernel.job(memory, { centers, stride, ...values, errors })
+  yield worstErrorKernel.job(memory, { errors, count: rows, header: values.header })
 }

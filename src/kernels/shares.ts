@@ -6,20 +6,26 @@
  * `sharesOfAll` takes `count` components from component `first` on: pairs u32 [n][count], NO_LABEL where the share is 0, and
  * shares f32 [n][count]. Cost: 3 n count d.
  */
+
 import { THREADS } from '../../shaders/pieces.ts'
-import { LEAST_SHARE, sharesOfAllShader, sharesOfListsShader } from '../../shaders/shares.ts'
+import { sharesOfAllBody, sharesOfListsBody } from '../../shaders/shares.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
-import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
+import { type DeviceRows, type RowRange, rangeWithin } from './rows.ts'
+
+/** Shares below this are 0: smaller ones would soon round to zero. Small as they are, they say how wide a component may grow. */
+export const LEAST_SHARE = 2 ** -110
 
 export const sharesConstants = new SharedConstants({ LEAST_SHARE: { type: 'f32', value: LEAST_SHARE } })
 
-export const sharesOfListsFunction = declareFunction('sharesOfLists', {
+export const sharesOfListsKernel = declareKernel('shares-of-lists', {
   args: {
     points: DENSE_VECTORS,
-    centers: reads('f32'),
+    centers: READ_ROWS,
     weights: mayRead('f32'),
     best: reads('u32'),
     logs: writes('f32'),
@@ -29,21 +35,42 @@ export const sharesOfListsFunction = declareFunction('sharesOfLists', {
     labels: writes('u32'),
     distances: writes('f32'),
   },
+  items: ({ points }) => points.rows,
+  gpu: {
+    body: sharesOfListsBody,
+    cut: { params: ['firstRow', 'rows'], operations: ({ points, m }) => 3 * points.stride + 16 * m },
+    constants: [sharesConstants],
+  },
+  cpu: { entry: 'sharesOfLists', grain: ({ points, m }) => Math.max(16, Math.round(5e5 / (points.stride + 16 * m))) },
 })
 
-export const sharesOfAllFunction = declareFunction('sharesOfAll', {
+export const sharesOfAllKernel = declareKernel('shares-of-all', {
   args: {
     points: DENSE_VECTORS,
-    centers: reads('f32'),
-    scales: reads('f32'),
+    centers: READ_ROWS,
+    /** Of all components. */
+    scales: reads('vec2f'),
     weights: mayRead('f32'),
     first: 'u32',
     count: 'u32',
     evidence: reads('f32'),
+    /** [n][count] */
     pairs: writes('u32'),
+    /** [n][count] */
     shares: writes('f32'),
-    /** The first point that takes part. */
-    from: 'u32',
+  },
+  gpu: {
+    args: { firstRow: 'u32', rows: 'u32' },
+    body: sharesOfAllBody,
+    grid: ({ rows, count }) => rows * count,
+    constants: [sharesConstants],
+  },
+  cpu: {
+    entry: 'sharesOfAll',
+    /** The first point that takes part, and how many do. */
+    args: { from: 'u32', taken: 'u32' },
+    items: ({ taken }) => taken,
+    grain: ({ points, count }) => Math.max(1, Math.round(5e5 / (count * points.stride))),
   },
 })
 
@@ -77,8 +104,10 @@ export interface SharesOfAllArgs {
 
 export function sharesOfLists(device: Device, args: SharesOfListsArgs): Promise<void> {
   const { points, centers, weights, m, best, logs, evidence, given = false, labels, distances } = args
-  const { rows, stride } = points
-  const shared = {
+  const { rows } = points
+  return sharesOfListsKernel.run(device, {
+    points,
+    centers,
     m,
     given,
     weights: elements(weights, rows),
@@ -87,35 +116,17 @@ export function sharesOfLists(device: Device, args: SharesOfListsArgs): Promise<
     evidence: elements(evidence, rows),
     labels: elements(labels, rows),
     distances: elements(distances, rows),
-  }
-  return device.run({
-    name: 'shares-of-lists',
-    *webgpu(gpu) {
-      const shader = sharesOfListsShader(denseType(points))
-      const rowArgs = { x: points.buffer, centers: centers.buffer, quads: stride / 4 }
-      yield* rowPasses(gpu, {
-        rows,
-        perRow: 3 * stride + 16 * m,
-        atLeast: THREADS,
-        pass: (firstRow, count) => shader.pass(gpu, { ...shared, ...rowArgs, firstRow, rows: count }, { items: count }),
-      })
-    },
-    *cpu(memory) {
-      yield sharesOfListsFunction.job(
-        memory,
-        { ...shared, points, centers: elements(centers.buffer, centers.rows * stride) },
-        { items: rows, grain: Math.max(16, Math.round(5e5 / (stride + 16 * m))) },
-      )
-    },
   })
 }
 
 export function sharesOfAll(device: Device, args: SharesOfAllArgs): Promise<void> {
   const { points, centers, scales, weights, first, count, evidence, pairs, shares } = args
   const { from, count: taken } = rangeWithin(points.rows, args.range)
-  const { stride } = points
   const used = from + taken
   const shared = {
+    points,
+    centers,
+    scales: elements(scales, centers.rows),
     first,
     count,
     weights: elements(weights, used),
@@ -126,35 +137,18 @@ export function sharesOfAll(device: Device, args: SharesOfAllArgs): Promise<void
   return device.run({
     name: 'shares-of-all',
     *webgpu(gpu) {
-      const shader = sharesOfAllShader(denseType(points))
-      const rowArgs = { x: points.buffer, centers: centers.buffer, quads: stride / 4 }
       const most = Math.floor((gpu.limits.workgroups ** 2 * THREADS) / count)
       for (let at = 0; at < taken; at += most) {
         yield* rowPasses(gpu, {
           rows: Math.min(most, taken - at),
-          perRow: 3 * count * stride,
+          perRow: 3 * count * points.stride,
           atLeast: Math.max(1, Math.floor(THREADS / count)),
-          pass: (row, rows) =>
-            shader.pass(
-              gpu,
-              { ...shared, ...rowArgs, scales: elements(scales, centers.rows), firstRow: from + at + row, rows },
-              { items: rows * count },
-            ),
+          pass: (row, rows) => sharesOfAllKernel.pass(gpu, { ...shared, firstRow: from + at + row, rows }),
         })
       }
     },
     *cpu(memory) {
-      yield sharesOfAllFunction.job(
-        memory,
-        {
-          ...shared,
-          points,
-          centers: elements(centers.buffer, centers.rows * stride),
-          scales: elements(scales, centers.rows * 2),
-          from,
-        },
-        { items: taken, grain: Math.max(1, Math.round(5e5 / (count * stride))) },
-      )
+      yield sharesOfAllKernel.job(memory, { ...shared, from, taken })
     },
   })
 }

@@ -3,32 +3,44 @@
  * whole number (ties to even) and clamped to 0 to 255. The bytes of a row depend on that row alone.
  * Cost: 2 n d directions operations.
  */
-import { THREADS } from '../../shaders/pieces.ts'
-import { sketchRowsShader } from '../../shaders/sketch-rows.ts'
+import { sketchRowsBody } from '../../shaders/sketch-rows.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+import type { DeviceRows } from './rows.ts'
 
-export const sketchRowsFunction = declareFunction('sketchRows', {
+export const sketchRowsKernel = declareKernel('sketch-rows', {
   args: {
     points: DENSE_VECTORS,
-    /** The directions in panels. */
-    packed: reads('f32'),
+    /** Directions. */
     count: 'u32',
     shifts: reads('f32'),
-    out: writes('u8'),
-    outStride: 'u32',
+    outStride: 'stride',
   },
-  scratch: {
-    /** f32 [4][PANEL]: four rows times the directions of a panel. */
-    sums: () => 4 * PANEL * 4,
-    /** The shifts, padded with zeros to whole panels. */
-    paddedShifts: ({ count }) => Math.ceil(count / PANEL) * PANEL * 4,
-    /** Four rows, as `packFourRows` packs them. */
-    rows: ({ points }) => points.stride * 16,
+  items: ({ points }) => points.rows,
+  gpu: {
+    /** `out`: four bytes a word. */
+    args: { directions: READ_ROWS, out: writes('u32') },
+    body: sketchRowsBody,
+    cut: { params: ['firstRow', 'rows'], operations: ({ points, count }) => 2 * count * points.stride },
+    grid: ({ rows, outStride }) => (rows * outStride) / 4,
+  },
+  cpu: {
+    entry: 'sketchRows',
+    /** The directions in panels. */
+    args: { packed: reads('f32'), out: writes('u8') },
+    scratch: {
+      /** f32 [4][PANEL]: four rows times the directions of a panel. */
+      sums: () => 4 * PANEL * 4,
+      /** The shifts, padded with zeros to whole panels. */
+      paddedShifts: ({ count }) => Math.ceil(count / PANEL) * PANEL * 4,
+      /** Four rows, as `packFourRows` packs them. */
+      rows: ({ points }) => points.stride * 16,
+    },
+    // Whole groups of four rows.
+    grain: ({ points, count }) => 4 * Math.max(1, Math.round(2.5e5 / (count * points.stride))),
   },
 })
 
@@ -48,44 +60,19 @@ export async function sketchRows(device: Device, { points, directions, shifts, o
   const scope = new BufferScope(device)
   try {
     const packed = device.info.kind === 'cpu' ? scope.allocate(panelsBytes(directions), 'packed directions') : undefined
+    const shared = { points, count, shifts: elements(shifts, count), outStride: out.stride }
     await device.run({
       name: 'sketch-rows',
-      *webgpu(gpu) {
-        const shader = sketchRowsShader(denseType(points))
-        const outQuads = out.stride / 4
-        const shared = {
-          quads: points.stride / 4,
-          count,
-          outQuads,
-          x: points.buffer,
-          directions: directions.buffer,
-          shifts: elements(shifts, count),
-          out: out.buffer,
-        }
-        yield* rowPasses(gpu, {
-          rows: points.rows,
-          perRow: 2 * count * points.stride,
-          atLeast: THREADS,
-          pass: (firstRow, rows) => shader.pass(gpu, { ...shared, firstRow, rows }, { items: rows * outQuads }),
-        })
-      },
+      webgpu: (gpu) => sketchRowsKernel.passes(gpu, { ...shared, directions, out: out.buffer }),
       *cpu(memory) {
         const panels = packed as DeviceBuffer
         const { buffer: centers, stride } = directions
         yield packCentersJob(memory, { centers, stride, count, norms: false, packed: panels })
-        yield sketchRowsFunction.job(
-          memory,
-          {
-            points,
-            packed: elements(panels, panelsBytes(directions) / 4),
-            count,
-            shifts: elements(shifts, count),
-            out: elements(out.buffer, out.rows * out.stride),
-            outStride: out.stride,
-          },
-          // Whole groups of four rows.
-          { items: points.rows, grain: 4 * Math.max(1, Math.round(2.5e5 / (count * points.stride))) },
-        )
+        yield sketchRowsKernel.job(memory, {
+          ...shared,
+          packed: elements(panels, panelsBytes(directions) / 4),
+          out: elements(out.buffer, out.rows * out.stride),
+        })
       },
     })
   } finally {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { LEAST_SHARE } from '../../shaders/shares.ts'
 import {
   type ClusterModel,
   type ClusterOptions,
@@ -9,6 +8,7 @@ import {
   matrix,
   openDevice,
 } from '../../src/index.ts'
+import { LEAST_SHARE } from '../../src/kernels/shares.ts'
 import { CLUSTERING_DEVICES } from './devices.ts'
 import { normalModes, squareModes, worstGap } from './mixture-clouds.ts'
 import { logParts, logSumExp, type OracleMixture, oracleRound } from './mixture-oracle.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { LEAST_SHARE } from '../../shaders/shares.ts'
-import { sharesOfAll, sharesOfLists } from '../../src/kernels/shares.ts'
+import { LEAST_SHARE, sharesOfAll, sharesOfLists } from '../../src/kernels/shares.ts'
 import { fc } from '../properties.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'

@@ -1,15 +1,10 @@
 /** The n x k matrix of squared distances in register tiles, for hardware: by differences, or by products (tile-distances.ts). */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { onlyIf, reads } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { DISTANCES_PARAMS, distancesBuffers } from './distances.ts'
-import { distanceDeclarations, SHIFT_BUFFERS, tileDistances } from './tile-distances.ts'
+import { distanceDeclarations, tileDistances } from './tile-distances.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { unroll } from './unroll.ts'
 
-const { rows: ROWS, threads: GROUP, each: EACH, side: SIDE } = PRODUCT_TILE
+const { rows: ROWS, each: EACH, side: SIDE } = PRODUCT_TILE
 
 const rowFunctions = `
 fn leftRow(index: u32) -> u32 { return params.firstRow + min(index, params.rows - 1u); }
@@ -35,20 +30,8 @@ fn main(
   @builtin(local_invocation_index) local: u32,
 )`
 
-/** By differences: 2 operations a column. With `marked` only the tiles that `distancesProductsShader` left. */
-export const distancesTilesShader = shaderForms(
-  [
-    ['f32', false],
-    ['f32', true],
-    ['u8', false],
-  ],
-  (type: ElementType, marked: boolean) =>
-    declareShader({
-      name: `distances-tiles-${type}${marked ? '-marked' : ''}`,
-      params: DISTANCES_PARAMS,
-      buffers: { ...distancesBuffers(type), marks: onlyIf(marked, reads('u32')) },
-      workgroup: GROUP,
-      body: () => wgsl`
+/** By differences: 2 operations a column. With `marked` only the tiles that `distancesProducts` left. */
+export const distancesTiles = (marked: boolean): string => wgsl`
 ${tileDeclarations}
 ${rowFunctions}
 fn leftPart(row: u32, t: u32) -> vec4f {
@@ -74,18 +57,10 @@ ${unroll(EACH, (j) => `      { let column = firstRight + tx + ${SIDE * j}u; if (
   }`,
 )}
 }
-`,
-    }),
-)
+`
 
 /** By products: 1.1 operations a column. */
-export const distancesProductsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `distances-products-${type}`,
-    params: DISTANCES_PARAMS,
-    buffers: { ...distancesBuffers(type), ...SHIFT_BUFFERS },
-    workgroup: GROUP,
-    body: () => wgsl`
+export const distancesProducts = (): string => wgsl`
 ${distanceDeclarations}
 ${rowFunctions}
 
@@ -95,6 +70,4 @@ ${beginTile}
   let rights = params.count;
 ${tileDistances}
 }
-`,
-  }),
-)
+`

@@ -1,28 +1,9 @@
 /** The n x k matrix of squared distances, by differences. One thread takes a point and 4 centres. Cost: 3 n k d. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-
-/** `count`: of centres. */
-export const DISTANCES_PARAMS = { firstRow: 'u32', rows: 'u32', quads: 'u32', count: 'u32' } as const
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 /** out: [rows of this pass][centers]. */
-export const distancesBuffers = (type: ElementType) => ({
-  x: rowsOf(type),
-  centers: reads('vec4f'),
-  out: writes('f32'),
-})
-
-export const distancesShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `distances-${type}`,
-    params: DISTANCES_PARAMS,
-    buffers: distancesBuffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const distancesBlocks = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -49,6 +30,4 @@ fn main(${threadBuiltins}) {
   let at = row * params.count + j;
   for (var c = 0u; c < min(4u, params.count - j); c++) { out[at + c] = sums[c]; }
 }
-`,
-  }),
-)
+`

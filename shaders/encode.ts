@@ -5,13 +5,10 @@
  *
  * `encodeRegisters` is for hardware: a thread reads the columns of its points once and keeps them in registers, and
  * all threads of a workgroup compare with the same codeword, which the GPU reads once for all of them.
- * `encodeShader` is for software adapters and for subspaces too wide for registers: a thread takes one point.
+ * `encodeBlocks` is for software adapters and for subspaces too wide for registers: a thread takes one point.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { onlyIf, reads, writes } from '../src/device/fields.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
 import { FARTHEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Widest codeword, in quads of columns, that `encodeRegisters` takes. */
@@ -28,29 +25,6 @@ function pointsPerThread(quads: number): number {
 export function encodePointsPerGroup(quads: number): number {
   return THREADS * pointsPerThread(quads)
 }
-
-const PARAMS = {
-  firstRow: 'u32',
-  rows: 'u32',
-  /** Columns of a row. */
-  stride: 'u32',
-  m: 'u32',
-  h: 'u32',
-  /** Floats of a codeword, a multiple of 4. */
-  bookStride: 'u32',
-  /** Codes of a row, a multiple of 4. */
-  codeStride: 'u32',
-} as const
-
-const buffers = (type: ElementType, errors: boolean, bookElement: 'f32' | 'vec4f') => ({
-  x: reads(type === 'u8' ? 'u32' : 'f32'),
-  /** [m + 1] */
-  ranges: reads('u32'),
-  /** [m][h][bookStride] */
-  books: reads(bookElement),
-  codes: writes('u32'),
-  errors: onlyIf(errors, writes('f32')),
-})
 
 /** One column of a row: subspaces begin at any column. */
 const columnValue = (type: ElementType): string => wgsl`
@@ -71,27 +45,11 @@ const addSquares = (sum: string, gap: string): string =>
   ['x', 'y', 'z', 'w'].map((column) => `      ${sum} += ${gap}.${column} * ${gap}.${column};`).join('\n')
 
 /** `quads`: bookStride / 4. */
-export const encodeRegisters = shaderForms(
-  [
-    ['f32', 1, false, false],
-    ['f32', 2, false, false],
-    ['f32', 4, false, false],
-    ['f32', 8, false, false],
-    ['f32', 24, false, false],
-    ['f32', 4, true, true],
-    ['u8', 4, false, false],
-  ],
-  (type: ElementType, quads: number, wide: boolean, errors: boolean) =>
-    declareShader({
-      name: `encode-registers-${type}-${quads}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-      params: PARAMS,
-      buffers: buffers(type, errors, 'vec4f'),
-      workgroup: THREADS,
-      body: () => {
-        const points = range(pointsPerThread(quads))
-        const parts = range(quads)
-        const words = range(WORDS)
-        return wgsl`
+export function encodeRegisters(type: ElementType, quads: number, wide: boolean, errors: boolean): string {
+  const points = range(pointsPerThread(quads))
+  const parts = range(quads)
+  const words = range(WORDS)
+  return wgsl`
 ${columnValue(type)}
 
 /** Four columns of a subspace; zeros after its end, as in the codebooks. */
@@ -208,23 +166,9 @@ ${errors ? `    errors[row${p} * perRow + first / 4u] = error${p};` : ''}
   .join('')}
 }
 `
-      },
-    }),
-)
+}
 
-export const encodeShader = shaderForms(
-  [
-    ['f32', false, false],
-    ['f32', true, true],
-    ['u8', false, false],
-  ],
-  (type: ElementType, wide: boolean, errors: boolean) =>
-    declareShader({
-      name: `encode-${type}${wide ? '-wide' : ''}${errors ? '-errors' : ''}`,
-      params: PARAMS,
-      buffers: buffers(type, errors, 'f32'),
-      workgroup: THREADS,
-      body: () => wgsl`
+export const encodeBlocks = (type: ElementType, wide: boolean, errors: boolean): string => wgsl`
 ${columnValue(type)}
 ${threadNumber}
 
@@ -277,6 +221,4 @@ fn main(${threadBuiltins}) {
   errors[row * perRow + first / 4u] = error;
 #endif
 }
-`,
-    }),
-)
+`

@@ -1,29 +1,18 @@
 /** The products of shaders/matmul.ts in register tiles, for hardware. Cost: 2 n p q each. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { GRAM_PARAMS, gramBuffers, MATMUL_PARAMS } from './matmul.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
-const { rows: ROWS, threads: GROUP, each: EACH, side: SIDE } = PRODUCT_TILE
+const { rows: ROWS, each: EACH, side: SIDE } = PRODUCT_TILE
 
 /** out = A B', a workgroup for each tile of 128 x 128 results. */
-export const matmulTilesShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `matmul-tiles-${type}`,
-    params: MATMUL_PARAMS,
-    buffers: { x: rowsOf(type), b: reads('vec4f'), out: writes('f32') },
-    workgroup: GROUP,
-    body: () => wgsl`
+export const matmulTiles = (): string => wgsl`
 ${tileDeclarations}
 
 fn leftRow(index: u32) -> u32 { return params.firstRow + min(index, params.rows - 1u); }
 fn rightRow(index: u32) -> u32 { return min(index, params.count - 1u); }
 fn leftPart(row: u32, t: u32) -> vec4f {
-  return select(vec4f(), xPart(row, min(t, params.quads - 1u), params.quads), t < params.quads);
+  return select(vec4f(), aPart(row, min(t, params.quads - 1u), params.quads), t < params.quads);
 }
 fn rightPart(row: u32, t: u32) -> vec4f {
   return select(vec4f(), b[row * params.quads + min(t, params.quads - 1u)], t < params.quads);
@@ -54,28 +43,14 @@ ${unroll(EACH, (j) => `      { let column = firstRight + tx + ${SIDE * j}u; if (
   }`,
 )}
 }
-`,
-  }),
-)
+`
 
 /** Rows of a step of the Gram matrix: 256 threads fetch one quad each of both matrices. */
 const STEP = 8
 const WIDTH = 32 // quads of columns in a tile
 
 /** A' B over a slab of rows, a workgroup for each tile of 128 x 128 results and each slab. */
-export const gramTilesShader = shaderForms(
-  [
-    ['f32', 'f32'],
-    ['u8', 'f32'],
-    ['u8', 'u8'],
-  ],
-  (typeA: ElementType, typeB: ElementType) =>
-    declareShader({
-      name: `gram-tiles-${typeA}-${typeB}`,
-      params: GRAM_PARAMS,
-      buffers: gramBuffers(typeA, typeB),
-      workgroup: GROUP,
-      body: () => wgsl`
+export const gramTiles = (): string => wgsl`
 
 var<workgroup> leftTile: array<array<vec4f, ${STEP * WIDTH}>, 2>;   // [half][row, quad]
 var<workgroup> rightTile: array<array<vec4f, ${STEP * WIDTH}>, 2>;  // [half][row, quad]
@@ -152,6 +127,4 @@ ${unroll(4, (i) => `      partials[at + ${i}u * params.quadsB] = s${4 * h + i}_$
   ),
 )}
 }
-`,
-    }),
-)
+`

@@ -4,39 +4,10 @@
  * rows, the slabs added in order afterwards so that runs repeat. Cost: 2 n p q each.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 /** `count`: rows of B. `outQuads`: a row of the result is 4 * outQuads floats. */
-export const MATMUL_PARAMS = { firstRow: 'u32', rows: 'u32', quads: 'u32', count: 'u32', outQuads: 'u32' } as const
-
-/** `slabs`: those of this pass. */
-export const GRAM_PARAMS = {
-  n: 'u32',
-  slabRows: 'u32',
-  firstSlab: 'u32',
-  slabs: 'u32',
-  quadsA: 'u32',
-  quadsB: 'u32',
-} as const
-
-/** partials: [slab][4 quadsA][quadsB]. */
-export const gramBuffers = (typeA: ElementType, typeB: ElementType) => ({
-  a: rowsOf(typeA),
-  b: rowsOf(typeB),
-  partials: writes('vec4f'),
-})
-
-export const matmulRowsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `matmul-rows-${type}`,
-    params: MATMUL_PARAMS,
-    buffers: { x: rowsOf(type), b: reads('vec4f'), out: writes('vec4f') },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const matmulBlocks = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -59,10 +30,10 @@ fn main(${threadBuiltins}) {
   let r3 = min(j + 3u, end) * quads;
   var s0 = vec4f(); var s1 = vec4f(); var s2 = vec4f(); var s3 = vec4f();
   for (var t = 0u; t < quads; t++) {
-    let x0 = xPart(i0, t, quads);
-    let x1 = xPart(i1, t, quads);
-    let x2 = xPart(i2, t, quads);
-    let x3 = xPart(i3, t, quads);
+    let x0 = aPart(i0, t, quads);
+    let x1 = aPart(i1, t, quads);
+    let x2 = aPart(i2, t, quads);
+    let x3 = aPart(i3, t, quads);
     let b0 = b[r0 + t];
     let b1 = b[r1 + t];
     let b2 = b[r2 + t];
@@ -80,23 +51,10 @@ fn main(${threadBuiltins}) {
   if (i0 + 2u <= last) { out[i2 * params.outQuads + column] = select(zero, s2, inside); }
   if (i0 + 3u <= last) { out[i3 * params.outQuads + column] = select(zero, s3, inside); }
 }
-`,
-  }),
-)
+`
 
-export const gramSlabsShader = shaderForms(
-  [
-    ['f32', 'f32'],
-    ['u8', 'f32'],
-    ['u8', 'u8'],
-  ],
-  (typeA: ElementType, typeB: ElementType) =>
-    declareShader({
-      name: `gram-slabs-${typeA}-${typeB}`,
-      params: GRAM_PARAMS,
-      buffers: gramBuffers(typeA, typeB),
-      workgroup: THREADS,
-      body: () => wgsl`
+/** partials: [slab][4 quadsA][quadsB]. */
+export const gramBlocks = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -122,17 +80,10 @@ fn main(${threadBuiltins}) {
   partials[at + 2u * params.quadsB] = s2;
   partials[at + 3u * params.quadsB] = s3;
 }
-`,
-    }),
-)
+`
 
 /** Adds the slabs in order. One thread for every 4 results. `size`: vec4f of one product. */
-export const gramSumShader = declareShader({
-  name: 'gram-sum',
-  params: { slabs: 'u32', size: 'u32' },
-  buffers: { partials: reads('vec4f'), out: writes('vec4f') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const gramSumBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -143,5 +94,4 @@ fn main(${threadBuiltins}) {
   for (var slab = 0u; slab < params.slabs; slab++) { sum += partials[slab * params.size + number]; }
   out[number] = sum;
 }
-`,
-})
+`

@@ -4,28 +4,15 @@
  * differences, 2.2 n k d by products.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { onlyIf, reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { ANSWER_BUFFERS, ANSWER_PARAMS, answerList } from './respond.ts'
-import { distanceDeclarations, SHIFT_BUFFERS, tileDistances } from './tile-distances.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
+import { answerList } from './respond.ts'
+import { distanceDeclarations, tileDistances } from './tile-distances.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { unroll } from './unroll.ts'
 
-const { rows: ROWS, threads: GROUP, each: EACH, side: SIDE } = PRODUCT_TILE
-
-const RANK_PARAMS = { firstRow: 'u32', rows: 'u32', quads: 'u32', first: 'u32', count: 'u32' } as const
+const { rows: ROWS, each: EACH, side: SIDE } = PRODUCT_TILE
 
 /** centers: [components of this pass][quads], scales: of all components. */
-const rankBuffers = (type: ElementType) => ({
-  x: rowsOf(type),
-  centers: reads('vec4f'),
-  scales: reads('vec2f'),
-  ranks: writes('f32'),
-})
-
 const rowFunctions = `
 fn leftRow(index: u32) -> u32 { return min(index, params.count - 1u); }
 fn rightRow(index: u32) -> u32 { return params.firstRow + min(index, params.rows - 1u); }
@@ -55,21 +42,9 @@ fn main(
 
 /**
  * ranks[component][row of this pass]: neighbouring threads of both passes have neighbouring rows. By differences: 2
- * operations a column. With `marked` only the tiles that `rankProductsShader` left.
+ * operations a column. With `marked` only the tiles that `rankProducts` left.
  */
-export const rankTilesShader = shaderForms(
-  [
-    ['f32', false],
-    ['f32', true],
-    ['u8', false],
-  ],
-  (type: ElementType, marked: boolean) =>
-    declareShader({
-      name: `respond-rank-tiles-${type}${marked ? '-marked' : ''}`,
-      params: RANK_PARAMS,
-      buffers: { ...rankBuffers(type), marks: onlyIf(marked, reads('u32')) },
-      workgroup: GROUP,
-      body: () => wgsl`
+export const rankTiles = (marked: boolean): string => wgsl`
 ${tileDeclarations}
 ${rowFunctions}
 fn leftPart(row: u32, t: u32) -> vec4f {
@@ -95,18 +70,10 @@ ${unroll(EACH, (j) => `      { let row = firstRight + tx + ${SIDE * j}u; if (row
   }`,
 )}
 }
-`,
-    }),
-)
+`
 
 /** The same by products (tile-distances.ts): 1.1 operations a column. */
-export const rankProductsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `respond-rank-products-${type}`,
-    params: RANK_PARAMS,
-    buffers: { ...rankBuffers(type), ...SHIFT_BUFFERS },
-    workgroup: GROUP,
-    body: () => wgsl`
+export const rankProducts = (): string => wgsl`
 ${distanceDeclarations}
 ${rowFunctions}
 
@@ -116,18 +83,10 @@ ${beginTile}
   let rights = params.rows;
 ${tileDistances}
 }
-`,
-  }),
-)
+`
 
 /** ranks: [component][row of this pass]. The m best of the ranks, and the log of the sum over all of them. With `merge` on top of what is there. */
-export const listRanksShader = shaderForms([[16], [0]], (capacity: number) =>
-  declareShader({
-    name: `respond-list-ranks-${capacity}`,
-    params: ANSWER_PARAMS,
-    buffers: { ranks: reads('f32'), ...ANSWER_BUFFERS },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const listRanksBody = ({ capacity }: { readonly capacity: number }): string => wgsl`
 ${threadNumber}
 ${answerList(capacity)}
 
@@ -141,6 +100,4 @@ fn main(${threadBuiltins}) {
   writeList(row * params.m);
   evidence[row] = top + log(sum);
 }
-`,
-  }),
-)
+`

@@ -4,11 +4,7 @@
  * common. One thread a point, its list in private memory of `capacity` places, or in the result (`IN_PLACE`).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
-import { LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { LOWEST, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Instead of a capacity: the list lies in the result, where it needs no private memory and may be of any length. */
 export const IN_PLACE = 0
@@ -67,18 +63,6 @@ fn writeList(base: u32) {
 `
 }
 
-/** For components `first` to `first + count`. With `merge` on top of what is there. */
-export const ANSWER_PARAMS = {
-  firstRow: 'u32',
-  rows: 'u32',
-  m: 'u32',
-  first: 'u32',
-  count: 'u32',
-  merge: 'bool',
-} as const
-
-export const ANSWER_BUFFERS = { best: writes('u32'), logs: writes('f32'), evidence: writes('f32') } as const
-
 /** The list of a point and the evidence of what was put into it, on top of an earlier list with `merge`. */
 export const answerList = (capacity: number): string => wgsl`
 ${list(capacity)}
@@ -113,28 +97,7 @@ fn answer(rank: f32, component: u32) {
 `
 
 /** The best of those a point had, under their new numbers, and of those just found, with their distances. */
-export const respondListsShader = shaderForms(
-  [
-    ['f32', 16],
-    ['f32', 0],
-    ['u8', 16],
-  ],
-  (type: ElementType, capacity: number) =>
-    declareShader({
-      name: `respond-lists-${type}-${capacity}`,
-      params: { firstRow: 'u32', rows: 'u32', quads: 'u32', m: 'u32', width: 'u32' },
-      buffers: {
-        x: rowsOf(type),
-        centers: reads('vec4f'),
-        scales: reads('vec2f'),
-        renamed: reads('u32'),
-        found: reads('u32'),
-        foundDistances: reads('f32'),
-        best: writes('u32'),
-        logs: writes('f32'),
-      },
-      workgroup: THREADS,
-      body: () => wgsl`
+export const respondListsBody = ({ capacity }: { readonly capacity: number }): string => wgsl`
 ${threadNumber}
 ${list(capacity)}
 
@@ -175,24 +138,10 @@ fn main(${threadBuiltins}) {
   }
   writeList(base);
 }
-`,
-    }),
-)
+`
 
-/** centers: [components of this pass][quads], scales: of all components. The m best of all components, and the log of the sum over all of them. With `merge` on top of what is there. */
-export const respondAllShader = shaderForms(
-  [
-    ['f32', 16],
-    ['f32', 0],
-    ['u8', 16],
-  ],
-  (type: ElementType, capacity: number) =>
-    declareShader({
-      name: `respond-all-${type}-${capacity}`,
-      params: { ...ANSWER_PARAMS, quads: 'u32' },
-      buffers: { x: rowsOf(type), centers: reads('vec4f'), scales: reads('vec2f'), ...ANSWER_BUFFERS },
-      workgroup: THREADS,
-      body: () => wgsl`
+/** centers: [components of this pass][quads], scales: of all components. The m best of all components, and the log of the sum over all of them. With `merge` on top of what is there. For components `first` to `first + count`. */
+export const respondAllBody = ({ capacity }: { readonly capacity: number }): string => wgsl`
 ${threadNumber}
 ${answerList(capacity)}
 
@@ -216,6 +165,4 @@ fn main(${threadBuiltins}) {
   writeList(base);
   evidence[row] = top + log(sum);
 }
-`,
-    }),
-)
+`

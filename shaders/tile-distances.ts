@@ -26,8 +26,6 @@
  * distances are exact.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { unroll } from './unroll.ts'
 
@@ -38,9 +36,6 @@ export const MOST_QUADS = 1024
 const MOST_PAIRS = 512
 /** Threads that measure a pair. */
 const LANES = 8
-
-/** The shift, and the marks: tiles that are left to the pass by differences. shift: [quads], marks: [tiles]. */
-export const SHIFT_BUFFERS = { shift: reads('vec4f'), marks: writes('u32') } as const
 
 export const distanceDeclarations = `
 ${tileDeclarations}
@@ -145,12 +140,7 @@ const WIDTH = 32
 const PARTS = GROUP / WIDTH
 
 /** m of a set of centres, in one workgroup. */
-export const tileShift = declareShader({
-  name: 'tile-shift',
-  params: { count: 'u32', quads: 'u32' },
-  buffers: { centers: reads('vec4f'), shift: writes('vec4f') },
-  workgroup: GROUP,
-  body: () => wgsl`
+export const tileShiftBody = (): string => wgsl`
 
 const EXPONENT = 0x7f800000u;
 
@@ -200,5 +190,4 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
   }
 }
-`,
-})
+`

@@ -7,7 +7,7 @@ export function distanceMatrix(start: u32, end: u32, _scratch: usize, args: Dist
   const kind = points.kind
   const stride = points.stride
   const centers = args.centers
-  const k = args.k
+  const k = args.count
   for (let i = start; i < end; i++) {
     const row = points.at(i)
     let at = args.out + ((<usize>i * k) << 2)

@@ -107,7 +107,7 @@ export function respondAll(start: u32, end: u32, scratch: usize, args: RespondAl
   const centers = args.centers
   const scales = args.scales
   const m = args.m
-  const k = args.k
+  const k = args.count
   const list = scratch + args.listAt
   const all = scratch + args.ranksAt
   for (let i = start; i < end; i++) {

@@ -3,9 +3,8 @@
  * exact to rounding whatever the offset of the data. For small jobs; `assign` never stores such a matrix.
  * out: f32 [n][k]. Cost: 3 n k d operations by differences, 2.2 n k d by products.
  */
-import { distancesShader } from '../../shaders/distances.ts'
-import { distancesProductsShader, distancesTilesShader } from '../../shaders/distances-tiles.ts'
-import { tileShift } from '../../shaders/tile-distances.ts'
+import { distancesBlocks } from '../../shaders/distances.ts'
+import { distancesProducts, distancesTiles } from '../../shaders/distances-tiles.ts'
 import {
   BufferScope,
   type ComputePass,
@@ -14,14 +13,58 @@ import {
   type GpuTarget,
   slice,
 } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
+import { elements, writes } from '../device/fields.ts'
 import { alignmentRows, rowsWithin, rowsWithinOperations } from '../device/plan.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { compiled, DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import { type DeviceRows, denseType } from './rows.ts'
-import { allocateProducts, distanceForm, type ProductBuffers, productPasses, shiftPass, tilesOf } from './tiles.ts'
+import {
+  allocateProducts,
+  distanceForm,
+  PAIR_BUFFERS,
+  type ProductBuffers,
+  productPasses,
+  shiftPass,
+  tileShiftKernel,
+  tilesOf,
+  tileThreads,
+} from './tiles.ts'
 
-export const distanceMatrix = declareFunction('distanceMatrix', {
-  args: { points: DENSE_VECTORS, centers: reads('f32'), k: 'u32', out: writes('f32') },
+export const distancesKernel = declareKernel('distances', {
+  args: {
+    points: DENSE_VECTORS,
+    centers: READ_ROWS,
+    /** Of centres. */
+    count: 'u32',
+    /** [rows][count]; a pass has its own rows. */
+    out: writes('f32'),
+  },
+  gpu: {
+    args: { form: compiled('blocks', 'tiles', 'marked', 'products'), firstRow: 'u32', rows: 'u32', ...PAIR_BUFFERS },
+    body: ({ form }) =>
+      form === 'blocks'
+        ? distancesBlocks()
+        : form === 'products'
+          ? distancesProducts()
+          : distancesTiles(form === 'marked'),
+    workgroup: tileThreads,
+    grid: ({ form, rows, count }) =>
+      form === 'blocks' ? rows * Math.ceil(count / 4) : { groups: tilesOf(rows) * tilesOf(count) },
+    forms: [
+      { points: 'f32', form: 'blocks' },
+      { points: 'u8', form: 'blocks' },
+      { points: 'f32', form: 'tiles' },
+      { points: 'f32', form: 'marked' },
+      { points: 'u8', form: 'tiles' },
+      { points: 'f32', form: 'products' },
+      { points: 'u8', form: 'products' },
+    ],
+  },
+  cpu: {
+    entry: 'distanceMatrix',
+    items: ({ points }) => points.rows,
+    grain: ({ points, count }) => Math.max(1, Math.round(5e5 / (count * points.stride))),
+  },
 })
 
 export interface DistancesArgs {
@@ -39,11 +82,7 @@ export async function distances(device: Device, args: DistancesArgs): Promise<vo
       name: 'distances',
       webgpu: (gpu) => distancesPasses(gpu, args, scope),
       *cpu(memory) {
-        yield distanceMatrix.job(
-          memory,
-          { points, centers: elements(centers.buffer, k * centers.stride), k, out: elements(out, points.rows * k) },
-          { items: points.rows, grain: Math.max(1, Math.round(5e5 / (k * points.stride))) },
-        )
+        yield distancesKernel.job(memory, { points, centers, count: k, out: elements(out, points.rows * k) })
       },
     })
   } finally {
@@ -58,9 +97,10 @@ function* distancesPasses(
 ): Generator<ComputePass> {
   const k = centers.rows
   const type = denseType(points)
+  const shaderOf = (form: 'tiles' | 'marked' | 'products') => distancesKernel.shader({ points: type, form })
   const shaders = {
-    products: [tileShift, distancesProductsShader(type), distancesTilesShader(type, true)],
-    tiles: [distancesTilesShader(type, false)],
+    products: [tileShiftKernel.shader({}), shaderOf('products'), shaderOf('marked')],
+    tiles: [shaderOf('tiles')],
   }
   const form = distanceForm('distances', gpu, { rows: points.rows, width: k, stride: points.stride, shaders })
   const perRow = 3 * k * points.stride
@@ -74,30 +114,17 @@ function* distancesPasses(
   for (let row = 0; row < points.rows; ) {
     const wanted = Math.min(most, rowsWithinOperations(gpu.operationsPerPass, perRow, align))
     const rows = Math.min(points.rows - row, Math.max(align, Math.floor(wanted / align) * align))
-    const args = {
-      x: points.buffer,
-      centers: centers.buffer,
-      out: slice(out, row * k * 4, rows * k * 4),
-      firstRow: row,
-      rows,
-      quads: points.stride / 4,
-      count: k,
-    }
+    const args = { points, centers, count: k, out: slice(out, row * k * 4, rows * k * 4), firstRow: row, rows }
     const operations = rows * perRow
-    const tiles = tilesOf(rows) * tilesOf(k)
     if (buffers) {
+      const tiles = tilesOf(rows) * tilesOf(k)
       yield* productPasses({
         tiles,
         buffers,
         operations,
-        products: (more, options) => distancesProductsShader(type).pass(gpu, { ...args, ...more }, options),
-        marked: (more, options) => distancesTilesShader(type, true).pass(gpu, { ...args, ...more }, options),
+        pass: (form, more, options) => distancesKernel.pass(gpu, { ...args, ...more, form }, options),
       })
-    } else if (form === 'tiles') {
-      yield distancesTilesShader(type, false).pass(gpu, args, { items: tiles, perGroup: 1, operations })
-    } else {
-      yield distancesShader(type).pass(gpu, args, { items: rows * Math.ceil(k / 4), operations })
-    }
+    } else yield distancesKernel.pass(gpu, { ...args, form }, { operations })
     row += rows
   }
 }

@@ -8,10 +8,12 @@ import type { DeviceRows, RowType } from './rows.ts'
 export const VECTORS = { vectors: 'any' } as const
 /** Dense vectors; sparse ones are refused. */
 export const DENSE_VECTORS = { vectors: 'dense' } as const
+/** The same, of which a shader reads single floats, or words of four bytes. */
+export const FLAT_VECTORS = { vectors: 'dense', flat: true } as const
 
 type AnyVectors = typeof VECTORS
 type DenseVectors = typeof DENSE_VECTORS
-export type VectorsField = AnyVectors | DenseVectors
+export type VectorsField = (AnyVectors | DenseVectors) & { readonly flat?: true }
 
 /** Dense rows of floats: f32 on the CPU and vec4f in a shader, or f32 in forms that are `flat`. */
 export interface MatrixField {
@@ -35,21 +37,28 @@ export interface CompiledField<T extends string | number | boolean = string | nu
   readonly compiled: readonly T[]
 }
 
+/** One of these values. */
 export function compiled<const T extends string | number | boolean>(...values: readonly T[]): CompiledField<T> {
   return { compiled: values }
 }
-/** The same for any value of a type, of which hardware GPUs run these. */
-export function compiledNumber(...values: readonly number[]): CompiledField<number> {
+/** Any value of a type, of which hardware GPUs run these. */
+export function compiledOf<T extends string | number | boolean>(...values: readonly T[]): CompiledField<T> {
   return { compiled: values }
 }
 
-/** A buffer that only some forms of a shader have, by the values that are part of its text. */
-export interface SomeFormsField extends BufferField<true> {
-  readonly inForms: (form: AnyForm) => boolean
+/** A buffer that only some forms of a shader have, or that forms use in different ways. */
+export interface FormField extends BufferField<true> {
+  /** By the values that are part of the text. */
+  readonly of: (form: AnyForm) => BufferField | undefined
 }
 
-export function inForms(has: (form: AnyForm) => boolean, field: BufferField): SomeFormsField {
-  return { ...field, optional: true, inForms: has }
+export function byForm(of: (form: AnyForm) => BufferField | undefined): FormField {
+  return { element: 'u32', access: 'read', optional: true, of }
+}
+
+/** A buffer that only some forms have; it is required there. */
+export function inForms(has: (form: AnyForm) => boolean, field: BufferField): FormField {
+  return byForm((form) => (has(form) ? field : undefined))
 }
 
 /** `stride`: columns of a row with padding; a shader has them in quads, as `quads` for `stride` and `outQuads` for `outStride`. */

@@ -15,12 +15,13 @@ import type { SharedConstants } from './declared-function.ts'
 import {
   type AnyForm,
   type Field,
+  type FormField,
   isCompiled,
   isMatrix,
   isVectors,
   type MatrixField,
   type MatrixRows,
-  type SomeFormsField,
+  type VectorsField,
 } from './kernel-fields.ts'
 import { type DeviceRows, denseType, sparsePlaces } from './rows.ts'
 
@@ -107,7 +108,7 @@ function header(bindings: readonly Binding[], words: readonly Word[], { workgrou
 
 function addField(kernel: string, key: string, field: Field, form: AnyForm, bindings: Binding[], words: Word[]): void {
   if (typeof field === 'string') words.push(wordOf(kernel, key, field))
-  else if (isVectors(field)) addVectors(key, form, bindings, words)
+  else if (isVectors(field)) addVectors(key, field, form, bindings, words)
   else if (isMatrix(field)) bindings.push(matrixOf(kernel, key, field, form))
   else if (!isCompiled(field)) addBuffer(kernel, key, field, form, bindings, words)
 }
@@ -124,7 +125,7 @@ function wordOf(kernel: string, key: string, type: Extract<Field, string>): Word
   return { name, type: 'u32', of: (args) => whole((args[key] as number) / 4) }
 }
 
-function addVectors(key: string, form: AnyForm, bindings: Binding[], words: Word[]): void {
+function addVectors(key: string, field: VectorsField, form: AnyForm, bindings: Binding[], words: Word[]): void {
   const name = key === 'points' ? 'x' : key
   const rows = (args: Args) => args[key] as DeviceRows
   const type = form[key] as DeviceRows['type']
@@ -141,7 +142,10 @@ function addVectors(key: string, form: AnyForm, bindings: Binding[], words: Word
       more: '',
       of: (args) => sparsePlaces(rows(args)).places,
     })
-  } else bindings.push({ name, access: 'r', element: type === 'u8' ? 'u32' : 'vec4f', more: partText(name, type), of })
+  } else {
+    const element = type === 'u8' ? 'u32' : field.flat ? 'f32' : 'vec4f'
+    bindings.push({ name, access: 'r', element, more: field.flat ? '' : partText(name, type), of })
+  }
 }
 
 function partText(name: string, type: ElementType): string {
@@ -168,14 +172,15 @@ function matrixOf(kernel: string, name: string, { matrix, flat }: MatrixField, f
 function addBuffer(
   kernel: string,
   name: string,
-  field: BufferField | SomeFormsField,
+  declared: BufferField | FormField,
   form: AnyForm,
   bindings: Binding[],
   words: Word[],
 ): void {
-  const isPartial = 'inForms' in field
-  if (isPartial && !field.inForms(form)) return
-  const optional = field.optional && !isPartial
+  const isPartial = 'of' in declared
+  const field = isPartial ? declared.of(form) : declared
+  if (field === undefined) return
+  const optional = declared.optional && !isPartial
   const access = field.access === 'write' ? 'w' : 'r'
   // A buffer that is read is bound in place of an absent one, and a dispatch cannot also write it.
   if (optional && access === 'w') throw new Error(`${kernel}: ${name} is written and needs inForms`)
@@ -224,12 +229,13 @@ export function formOf(fields: readonly (readonly [string, Field])[], args: Args
   return form
 }
 
-/** `name-f32-4`: flags are named where they are set. */
+/** `name-f32-wide-registers4`: flags are named where they are set, numbers where they are not zero. */
 export function formName(name: string, form: AnyForm): string {
   let text = name
   for (const [key, value] of Object.entries(form)) {
     if (value === true) text += `-${key}`
-    else if (value !== false) text += `-${value}`
+    else if (typeof value === 'string') text += `-${value}`
+    else if (value !== false && value !== 0) text += `-${key}${value}`
   }
   return text
 }

@@ -2,18 +2,19 @@
  * matmul: out = A B' (rows against rows: rotations), and gram: out = A' B (columns against columns,
  * summed over the rows). Both repeat bit for bit. Cost: 2 n p q operations.
  */
-import { gramSlabsShader, gramSumShader, matmulRowsShader } from '../../shaders/matmul.ts'
-import { gramTilesShader, matmulTilesShader } from '../../shaders/matmul-tiles.ts'
+import { gramBlocks, gramSumBody, matmulBlocks } from '../../shaders/matmul.ts'
+import { gramTiles, matmulTiles } from '../../shaders/matmul-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { rowsWithinOperations } from '../device/plan.ts'
-import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { compiled, DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import { PANEL, packCentersJob, panelsBytes } from './panels.ts'
-import { rowPasses } from './row-passes.ts'
 import { type DeviceRows, denseType } from './rows.ts'
-import { tilesOf, usesTiles } from './tiles.ts'
+import { tilesOf, tileThreads, usesTiles } from './tiles.ts'
 
 export interface MatmulArgs {
   /** n x d */
@@ -32,52 +33,49 @@ const PACKED_FLOATS = 65536
 /** Four rows by eight columns of a product. */
 const PRODUCT_BYTES = 4 * PANEL * 4
 
-export const matmulRows = declareFunction('matmulRows', {
+export const matmulKernel = declareKernel('matmul', {
   args: {
     a: DENSE_VECTORS,
-    packed: reads('f32'),
+    /** Rows of B. */
     count: 'u32',
-    out: writes('f32'),
-    outStride: 'u32',
-    groups: 'u32',
-    upper: 'bool',
+    out: { matrix: 'write', flat: ({ form }) => form === 'tiles' },
+    outStride: 'stride',
   },
-  scratch: { product: () => PRODUCT_BYTES, rows: ({ groups, a }) => groups * a.stride * 16 },
+  items: ({ a }) => a.rows,
+  gpu: {
+    args: { form: compiled('blocks', 'tiles'), b: READ_ROWS },
+    body: ({ form }) => (form === 'tiles' ? matmulTiles() : matmulBlocks()),
+    workgroup: tileThreads,
+    cut: {
+      params: ['firstRow', 'rows'],
+      operations: ({ a, count }) => 2 * count * a.stride,
+      atLeast: ({ form }) => (form === 'tiles' ? PRODUCT_TILE.rows : THREADS),
+    },
+    grid: ({ form, rows, outStride }) =>
+      form === 'tiles' ? { groups: tilesOf(rows) * tilesOf(outStride) } : (Math.ceil(rows / 4) * outStride) / 4,
+  },
+  cpu: {
+    entry: 'matmulRows',
+    /** B in panels, and groups of four rows that are packed at a time. */
+    args: { packed: reads('f32'), groups: 'u32', upper: 'bool' },
+    scratch: { product: () => PRODUCT_BYTES, rows: ({ groups, a }) => groups * a.stride * 16 },
+    grain: ({ a, count, groups }) => Math.max(1, Math.round(2.5e5 / (count * a.stride * groups))) * groups * 4,
+  },
 })
 
 export async function matmul(device: Device, { a, b, out, upper = false }: MatmulArgs): Promise<void> {
   const scope = new BufferScope(device)
   try {
     const packed = device.info.kind === 'cpu' ? scope.allocate(panelsBytes(b), 'packed matrix') : undefined
+    const shared = { a, count: b.rows, out, outStride: out.stride }
     await device.run({
       name: 'matmul',
       *webgpu(gpu) {
-        const outQuads = out.stride / 4
-        const type = denseType(a)
         const tiled = usesTiles('matmul', gpu, {
-          ...{ width: out.stride, shader: matmulTilesShader(type) },
+          ...{ width: out.stride, shader: matmulKernel.shader({ a: denseType(a), form: 'tiles' }) },
           ...{ rows: a.rows, cols: out.stride, terms: a.stride },
         })
-        yield* rowPasses(gpu, {
-          rows: a.rows,
-          perRow: 2 * b.rows * a.stride,
-          atLeast: tiled ? PRODUCT_TILE.rows : THREADS,
-          pass: (firstRow, rows) => {
-            const args = {
-              x: a.buffer,
-              b: b.buffer,
-              out: out.buffer,
-              firstRow,
-              rows,
-              quads: a.stride / 4,
-              count: b.rows,
-              outQuads,
-            }
-            return tiled
-              ? matmulTilesShader(type).pass(gpu, args, { items: tilesOf(rows) * tilesOf(out.stride), perGroup: 1 })
-              : matmulRowsShader(type).pass(gpu, args, { items: Math.ceil(rows / 4) * outQuads })
-          },
-        })
+        yield* matmulKernel.passes(gpu, { ...shared, b, form: tiled ? 'tiles' : 'blocks' })
       },
       *cpu(memory) {
         const panels = packed as DeviceBuffer
@@ -89,19 +87,7 @@ export async function matmul(device: Device, { a, b, out, upper = false }: Matmu
           packed: panels,
         })
         const groups = Math.max(1, Math.min(MOST_GROUPS, Math.floor(PACKED_FLOATS / (a.stride * 4))))
-        yield matmulRows.job(
-          memory,
-          {
-            a,
-            packed: elements(panels, panelsBytes(b) / 4),
-            count: b.rows,
-            out: elements(out.buffer, a.rows * out.stride),
-            outStride: out.stride,
-            groups,
-            upper,
-          },
-          { items: a.rows, grain: Math.max(1, Math.round(2.5e5 / (b.rows * a.stride * groups))) * groups * 4 },
-        )
+        yield matmulKernel.job(memory, { ...shared, packed: elements(panels, panelsBytes(b) / 4), groups, upper })
       },
     })
   } finally {
@@ -132,19 +118,58 @@ export const gramConstants = new SharedConstants({
   GRAM_ROWS: { type: 'u32', value: GRAM_ROWS },
 })
 
-export const gramSlabs = declareFunction('gramSlabs', {
-  args: { n: 'u32', slabRows: 'u32', a: DENSE_VECTORS, b: DENSE_VECTORS, partials: writes('f32'), upper: 'bool' },
-  scratch: {
-    product: () => PRODUCT_BYTES,
-    /** Four columns of A. */
-    packedA: () => GRAM_ROWS * 16,
-    /** A panel of columns of B, with its starting values. */
-    packedB: () => (GRAM_ROWS + 1) * PANEL * 4,
+const GRAM_FORMS = [
+  { a: 'f32', b: 'f32' },
+  { a: 'u8', b: 'f32' },
+  { a: 'u8', b: 'u8' },
+] as const
+
+export const gramKernel = declareKernel('gram', {
+  args: {
+    n: 'u32',
+    slabRows: 'u32',
+    /** Of a pass, or all. */
+    slabs: 'u32',
+    a: DENSE_VECTORS,
+    b: DENSE_VECTORS,
+    /** [slab][columns of A][columns of B] */
+    partials: writes('vec4f'),
+  },
+  gpu: {
+    args: { form: compiled('blocks', 'tiles'), firstSlab: 'u32', strideA: 'stride', strideB: 'stride' },
+    body: ({ form }) => (form === 'tiles' ? gramTiles() : gramBlocks()),
+    workgroup: tileThreads,
+    grid: ({ form, slabs, strideA, strideB }) =>
+      form === 'tiles' ? { groups: slabs * tilesOf(strideA) * tilesOf(strideB) } : (slabs * strideA * strideB) / 16,
+    operations: ({ slabs, slabRows, strideA, strideB }) => slabs * 2 * slabRows * strideA * strideB,
+    forms: GRAM_FORMS.flatMap((types) => (['blocks', 'tiles'] as const).map((form) => ({ ...types, form }))),
+  },
+  cpu: {
+    entry: 'gramSlabs',
+    args: { upper: 'bool' },
+    scratch: {
+      product: () => PRODUCT_BYTES,
+      /** Four columns of A. */
+      packedA: () => GRAM_ROWS * 16,
+      /** A panel of columns of B, with its starting values. */
+      packedB: () => (GRAM_ROWS + 1) * PANEL * 4,
+    },
+    items: ({ slabs, a }) => slabs * Math.ceil(a.stride / GRAM_COLUMNS),
+    grain: 1,
   },
 })
 
-export const gramSum = declareFunction('gramSum', {
-  args: { slabs: 'u32', strideA: 'u32', strideB: 'u32', partials: reads('f32'), out: writes('f32') },
+/** Adds the slabs in order. `size`: vec4f of one product. */
+export const gramSumKernel = declareKernel('gram-sum', {
+  args: { slabs: 'u32', size: 'u32', partials: reads('vec4f'), out: writes('vec4f') },
+  items: ({ size }) => size,
+  gpu: { body: gramSumBody, operations: ({ slabs, size }) => slabs * size * 4 },
+  cpu: {
+    entry: 'gramSum',
+    args: { strideA: 'u32', strideB: 'u32' },
+    items: ({ strideA }) => strideA,
+    grain: ({ slabs, strideB }) => Math.max(1, Math.round(1e5 / (slabs * strideB))),
+  },
 })
 
 /** A hardware GPU is filled by this many workgroups; each needs a tile of memory. */
@@ -166,54 +191,30 @@ export async function gram(device: Device, { a, b, out, upper = false }: GramArg
   const scope = new BufferScope(device)
   try {
     const partials = scope.allocate(slabs * a.stride * b.stride * 4, 'partial products')
+    const strides = { strideA: a.stride, strideB: b.stride }
+    const size = (a.stride * b.stride) / 4
+    const parts = elements(partials, slabs * size)
+    const sum = { slabs, size, partials: parts, out: elements(out, size) }
     await device.run({
       name: 'gram',
       *webgpu(gpu) {
-        const quadsA = a.stride / 4
-        const quadsB = b.stride / 4
         const width = Math.min(a.stride, b.stride)
-        const shader = gramTilesShader(denseType(a), denseType(b))
+        const shader = gramKernel.shader({ a: denseType(a), b: denseType(b), form: 'tiles' })
         const tiled = usesTiles('gram', gpu, { width, shader, rows: a.stride, cols: b.stride, terms: n })
         const perSlab = 2 * slabRows * a.stride * b.stride
         for (let slab = 0; slab < slabs; ) {
           // A slab is few workgroups in tiles, and many in blocks.
           const most = gpu.tiled || tiled ? rowsWithinOperations(gpu.operationsPerPass, perSlab, 1) : 1
           const count = Math.min(slabs - slab, most)
-          const args = {
-            a: a.buffer,
-            b: b.buffer,
-            partials,
-            n,
-            slabRows,
-            firstSlab: slab,
-            slabs: count,
-            quadsA,
-            quadsB,
-          }
-          const operations = count * perSlab
-          yield tiled
-            ? shader.pass(gpu, args, { items: count * tilesOf(a.stride) * tilesOf(b.stride), perGroup: 1, operations })
-            : gramSlabsShader(denseType(a), denseType(b)).pass(gpu, args, {
-                items: count * quadsA * quadsB,
-                operations,
-              })
+          const args = { a, b, partials: parts, n, slabRows, firstSlab: slab, slabs: count, ...strides }
+          yield gramKernel.pass(gpu, { ...args, form: tiled ? 'tiles' : 'blocks' })
           slab += count
         }
-        const size = a.stride * quadsB
-        yield gramSumShader.pass(gpu, { partials, out, slabs, size }, { items: size, operations: slabs * size * 4 })
+        yield gramSumKernel.pass(gpu, sum)
       },
       *cpu(memory) {
-        const parts = elements(partials, slabs * a.stride * b.stride)
-        yield gramSlabs.job(
-          memory,
-          { n, slabRows, a, b, partials: parts, upper },
-          { items: slabs * Math.ceil(a.stride / GRAM_COLUMNS), grain: 1 },
-        )
-        yield gramSum.job(
-          memory,
-          { slabs, strideA: a.stride, strideB: b.stride, partials: parts, out: elements(out, a.stride * b.stride) },
-          { items: a.stride, grain: Math.max(1, Math.round(1e5 / (slabs * b.stride))) },
-        )
+        yield gramKernel.job(memory, { n, slabRows, slabs, a, b, partials: parts, upper })
+        yield gramSumKernel.job(memory, { ...sum, ...strides })
       },
     })
   } finally {

@@ -10,10 +10,8 @@
  * `respondAll` ranks all components and gives evidence: f32 [n], the log of the sum over all of them.
  * Cost: 3 n k d.
  */
-import { THREADS } from '../../shaders/pieces.ts'
-import { IN_PLACE, respondAllShader, respondListsShader } from '../../shaders/respond.ts'
-import { listRanksShader, rankProductsShader, rankTilesShader } from '../../shaders/respond-tiles.ts'
-import { tileShift } from '../../shaders/tile-distances.ts'
+import { IN_PLACE, respondAllBody, respondListsBody } from '../../shaders/respond.ts'
+import { listRanksBody, rankProducts, rankTiles } from '../../shaders/respond-tiles.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { badOption } from '../core/errors.ts'
 import {
@@ -28,17 +26,21 @@ import {
 } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { cutForBinding, rowsWithin } from '../device/plan.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { rowCuts, rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { compiled, compiledOf, DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
+import { rowCuts } from './row-passes.ts'
+import { type DeviceRows, denseType, rowsPart } from './rows.ts'
 import {
   allocateProducts,
   type DistanceForm,
   distanceForm,
+  PAIR_BUFFERS,
   type ProductBuffers,
   productPasses,
   shiftPass,
+  tileShiftKernel,
   tilesOf,
+  tileThreads,
 } from './tiles.ts'
 
 /** Lists longer than this do not fit a GPU thread's private memory. */
@@ -67,17 +69,28 @@ export interface RespondAllArgs extends Ranking {
   readonly evidence: DeviceBuffer
 }
 
-/** What both functions take; lists are private until they are written. */
+/** What both rankings take. */
 const RANKING_FIELDS = {
   points: DENSE_VECTORS,
-  centers: reads('f32'),
+  centers: READ_ROWS,
+  /** Of all components. */
   scales: reads('vec2f'),
   m: 'u32',
   best: writes('u32'),
   logs: writes('f32'),
 } as const
 
-export const respondListsFunction = declareFunction('respondLists', {
+/** Places of a list in private memory, or IN_PLACE. */
+const CAPACITY = compiledOf<number>(16, IN_PLACE)
+/** Components of a pass. With `merge` on top of what is there. */
+const PASS_FIELDS = { first: 'u32', merge: 'bool' } as const
+const FORMS = [
+  { points: 'f32', capacity: 16 },
+  { points: 'f32', capacity: IN_PLACE },
+  { points: 'u8', capacity: 16 },
+] as const
+
+export const respondListsKernel = declareKernel('respond-lists', {
   args: {
     ...RANKING_FIELDS,
     renamed: reads('u32'),
@@ -85,26 +98,103 @@ export const respondListsFunction = declareFunction('respondLists', {
     foundDistances: reads('f32'),
     width: 'u32',
   },
-  scratch: {
-    /** Rank and number of each component. */
-    list: ({ m }) => m * 8,
-    /** The row as floats. */
-    row: ({ points }) => points.stride * 4,
-    /** Four components, and their distances. */
-    group: () => 16,
-    measures: () => 16,
+  items: ({ points }) => points.rows,
+  gpu: {
+    args: { capacity: CAPACITY },
+    body: respondListsBody,
+    cut: {
+      params: ['firstRow', 'rows'],
+      operations: ({ points, m, width }) => 3 * m * points.stride + (m + width) * m,
+    },
+    forms: FORMS,
+  },
+  cpu: {
+    entry: 'respondLists',
+    // Lists are private until they are written.
+    scratch: {
+      /** Rank and number of each component. */
+      list: ({ m }) => m * 8,
+      /** The row as floats. */
+      row: ({ points }) => points.stride * 4,
+      /** Four components, and their distances. */
+      group: () => 16,
+      measures: () => 16,
+    },
+    grain: ({ points, m, width }) => Math.max(16, Math.round(5e5 / (m * (points.stride + width)))),
   },
 })
 
-export const respondAllFunction = declareFunction('respondAll', {
-  args: { ...RANKING_FIELDS, k: 'u32', evidence: writes('f32') },
-  scratch: { list: ({ m }) => m * 8, ranks: ({ k }) => k * 4 },
+export const respondAllKernel = declareKernel('respond-all', {
+  args: {
+    ...RANKING_FIELDS,
+    /** Components of a pass, or all. */
+    count: 'u32',
+    evidence: writes('f32'),
+  },
+  items: ({ points }) => points.rows,
+  gpu: {
+    args: { ...PASS_FIELDS, capacity: CAPACITY },
+    body: respondAllBody,
+    cut: { params: ['firstRow', 'rows'], operations: ({ points, count }) => 3 * count * points.stride },
+    forms: FORMS,
+  },
+  cpu: {
+    entry: 'respondAll',
+    scratch: { list: ({ m }) => m * 8, ranks: ({ count }) => count * 4 },
+    grain: ({ points, count }) => Math.max(1, Math.round(5e5 / (count * points.stride))),
+  },
+})
+
+/** `respondAll` in two steps, for hardware: the ranks of some rows in tiles. */
+export const rankTilesKernel = declareKernel('respond-rank', {
+  args: {
+    form: compiled('tiles', 'marked', 'products'),
+    points: DENSE_VECTORS,
+    centers: READ_ROWS,
+    scales: reads('vec2f'),
+    firstRow: 'u32',
+    rows: 'u32',
+    first: 'u32',
+    count: 'u32',
+    /** [component][row of this pass] */
+    ranks: writes('f32'),
+    ...PAIR_BUFFERS,
+  },
+  gpu: {
+    body: ({ form }) => (form === 'products' ? rankProducts() : rankTiles(form === 'marked')),
+    workgroup: tileThreads,
+    grid: ({ rows, count }) => ({ groups: tilesOf(rows) * tilesOf(count) }),
+    forms: [
+      { form: 'tiles', points: 'f32' },
+      { form: 'marked', points: 'f32' },
+      { form: 'tiles', points: 'u8' },
+      { form: 'products', points: 'f32' },
+      { form: 'products', points: 'u8' },
+    ],
+  },
+})
+
+/** The lists and the evidence of these rows. */
+export const listRanksKernel = declareKernel('respond-list-ranks', {
+  args: {
+    capacity: CAPACITY,
+    firstRow: 'u32',
+    rows: 'u32',
+    count: 'u32',
+    ...PASS_FIELDS,
+    m: 'u32',
+    ranks: reads('f32'),
+    best: writes('u32'),
+    logs: writes('f32'),
+    evidence: writes('f32'),
+  },
+  gpu: { body: listRanksBody, grid: ({ rows }) => rows, operations: ({ rows, count }) => rows * count * 16 },
 })
 
 function rankingArgs({ points, centers, scales, m, best, logs }: Ranking) {
   return {
     points,
-    centers: elements(centers.buffer, centers.rows * centers.stride),
+    centers,
     scales: elements(scales, centers.rows),
     m,
     best: elements(best, points.rows * m),
@@ -113,39 +203,25 @@ function rankingArgs({ points, centers, scales, m, best, logs }: Ranking) {
 }
 
 export function respondLists(device: Device, args: RespondListsArgs, control?: RunControl): Promise<void> {
-  const { points, centers, scales, m, best, logs, renamed, found, foundDistances, width } = args
+  const { points, m, renamed, found, foundDistances, width } = args
   requireAnswers(m)
+  const shared = {
+    ...rankingArgs(args),
+    renamed: elements(renamed),
+    found: elements(found, points.rows * width),
+    foundDistances: elements(foundDistances, points.rows * width),
+    width,
+  }
   const work: Work = {
     name: 'respond-lists',
-    *webgpu(gpu) {
-      const shader = respondListsShader(denseType(points), listCapacityOn(gpu, m))
-      yield* rowPasses(gpu, {
-        rows: points.rows,
-        perRow: 3 * m * points.stride + (m + width) * m,
-        atLeast: THREADS,
-        pass: (firstRow, rows) =>
-          shader.pass(
-            gpu,
-            {
-              ...{ x: points.buffer, centers: centers.buffer, scales, renamed, found, foundDistances, best, logs },
-              ...{ firstRow, rows, quads: points.stride / 4, m, width },
-            },
-            { items: rows, share: (firstRow + rows) / points.rows },
-          ),
-      })
-    },
+    webgpu: (gpu) =>
+      respondListsKernel.passes(
+        gpu,
+        { ...shared, capacity: listCapacityOn(gpu, m) },
+        { share: (done) => done / points.rows },
+      ),
     *cpu(memory) {
-      yield respondListsFunction.job(
-        memory,
-        {
-          ...rankingArgs(args),
-          renamed: elements(renamed),
-          found: elements(found, points.rows * width),
-          foundDistances: elements(foundDistances, points.rows * width),
-          width,
-        },
-        { items: points.rows, grain: Math.max(16, Math.round(5e5 / (m * (points.stride + width)))) },
-      )
+      yield respondListsKernel.job(memory, shared)
     },
   }
   return device.run(work, control)
@@ -162,11 +238,11 @@ export async function respondAll(device: Device, args: RespondAllArgs, control?:
       webgpu: (gpu) =>
         formOf(gpu, args) === 'blocks' ? respondAllPasses(gpu, args) : respondTilePasses(gpu, args, scope),
       *cpu(memory) {
-        yield respondAllFunction.job(
-          memory,
-          { ...rankingArgs(args), k, evidence: elements(evidence, points.rows) },
-          { items: points.rows, grain: Math.max(1, Math.round(5e5 / (k * points.stride))) },
-        )
+        yield respondAllKernel.job(memory, {
+          ...rankingArgs(args),
+          count: k,
+          evidence: elements(evidence, points.rows),
+        })
       },
     }
     await device.run(work, control)
@@ -176,11 +252,12 @@ export async function respondAll(device: Device, args: RespondAllArgs, control?:
 }
 
 function formOf(gpu: GpuTarget, { points, centers, m }: RespondAllArgs): DistanceForm {
-  const type = denseType(points)
-  const lists = listRanksShader(listCapacityOn(gpu, m))
+  const shaderOf = (form: 'tiles' | 'marked' | 'products') =>
+    rankTilesKernel.shader({ points: denseType(points), form })
+  const lists = listRanksKernel.shader({ capacity: listCapacityOn(gpu, m) })
   const shaders = {
-    products: [tileShift, rankProductsShader(type), rankTilesShader(type, true), lists],
-    tiles: [rankTilesShader(type, false), lists],
+    products: [tileShiftKernel.shader({}), shaderOf('products'), shaderOf('marked'), lists],
+    tiles: [shaderOf('tiles'), lists],
   }
   const shape = { rows: points.rows, width: centers.rows, stride: points.stride }
   return distanceForm('respond', gpu, { ...shape, shaders })
@@ -188,25 +265,17 @@ function formOf(gpu: GpuTarget, { points, centers, m }: RespondAllArgs): Distanc
 
 /** One thread per point. */
 function* respondAllPasses(gpu: GpuTarget, args: RespondAllArgs): Generator<ComputePass> {
-  const { points, centers, scales, m, best, logs, evidence } = args
-  const rowBytes = centers.stride * 4
-  for (const { start, end } of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
-    const here = end - start
-    const part = slice(centers.buffer, start * rowBytes, here * rowBytes)
-    yield* rowPasses(gpu, {
-      rows: points.rows,
-      perRow: 3 * here * points.stride,
-      atLeast: THREADS,
-      pass: (firstRow, rows) =>
-        respondAllShader(denseType(points), listCapacityOn(gpu, m)).pass(
-          gpu,
-          {
-            ...{ x: points.buffer, centers: part, scales, best, logs, evidence },
-            ...{ firstRow, rows, quads: points.stride / 4, m, first: start, count: here, merge: start > 0 },
-          },
-          { items: rows, share: (start + (here * (firstRow + rows)) / points.rows) / centers.rows },
-        ),
-    })
+  const { points, centers, m } = args
+  const shared = {
+    ...rankingArgs(args),
+    evidence: elements(args.evidence, points.rows),
+    capacity: listCapacityOn(gpu, m),
+  }
+  for (const { start, end } of cutForBinding(centers.rows, centers.stride * 4, gpu.limits, 'centres')) {
+    const count = end - start
+    const part = { centers: rowsPart(centers, start, end), first: start, count, merge: start > 0 }
+    const share = (done: number) => (start + (count * done) / points.rows) / centers.rows
+    yield* respondAllKernel.passes(gpu, { ...shared, ...part }, { share })
   }
 }
 
@@ -215,7 +284,9 @@ const RANKS_BYTES = 32 * 2 ** 20
 
 /** Ranks of all components for some rows, then the lists of those rows. */
 function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferScope): Generator<ComputePass> {
-  const { points, centers, scales, m, best, logs, evidence } = args
+  const { points, centers, m } = args
+  const { scales, best, logs } = rankingArgs(args)
+  const evidence = elements(args.evidence, points.rows)
   const rowBytes = centers.stride * 4
   const ranksBytes = Math.min(RANKS_BYTES, gpu.limits.bindingBytes)
   // Components so few that a tile of rows fits the ranks.
@@ -225,7 +296,7 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
   const largest = ranges[0].end - ranges[0].start
   const mostRows = Math.max(1, Math.floor(ranksBytes / (largest * 4)))
   const ranks = scope.reuse(Math.min(points.rows, mostRows) * largest * 4, 'ranks of components')
-  const type = denseType(points)
+  const capacity = listCapacityOn(gpu, m)
   let buffers: ProductBuffers | undefined
   if (formOf(gpu, args) === 'products') {
     buffers = allocateProducts(scope, points.stride, tilesOf(Math.min(points.rows, mostRows)) * tilesOf(largest))
@@ -233,32 +304,25 @@ function* respondTilePasses(gpu: GpuTarget, args: RespondAllArgs, scope: BufferS
   }
   for (const { start, end } of ranges) {
     const here = end - start
-    const part = slice(centers.buffer, start * rowBytes, here * rowBytes)
     const perRow = 3 * here * points.stride
     const cuts = rowCuts(gpu, { rows: points.rows, perRow, atLeast: PRODUCT_TILE.rows, atMost: mostRows })
     for (const { first: firstRow, count: rows } of cuts) {
       const ranked = slice(ranks, 0, rows * here * 4)
-      const tiles = tilesOf(rows) * tilesOf(here)
       const operations = rows * perRow
       const these = { firstRow, rows, first: start, count: here }
-      const ranking = { x: points.buffer, centers: part, scales, ranks: ranked, quads: points.stride / 4, ...these }
+      const ranking = { points, centers: rowsPart(centers, start, end), scales, ranks: ranked, ...these }
       if (buffers) {
         yield* productPasses({
-          tiles,
+          tiles: tilesOf(rows) * tilesOf(here),
           buffers,
           operations,
-          products: (more, options) => rankProductsShader(type).pass(gpu, { ...ranking, ...more }, options),
-          marked: (more, options) => rankTilesShader(type, true).pass(gpu, { ...ranking, ...more }, options),
+          pass: (form, more, options) => rankTilesKernel.pass(gpu, { ...ranking, ...more, form }, options),
         })
-      } else yield rankTilesShader(type, false).pass(gpu, ranking, { items: tiles, perGroup: 1, operations })
-      yield listRanksShader(listCapacityOn(gpu, m)).pass(
+      } else yield rankTilesKernel.pass(gpu, { ...ranking, form: 'tiles' }, { operations })
+      yield listRanksKernel.pass(
         gpu,
-        { ranks: ranked, best, logs, evidence, ...these, m, merge: start > 0 },
-        {
-          items: rows,
-          operations: rows * here * 16,
-          share: (start + (here * (firstRow + rows)) / points.rows) / centers.rows,
-        },
+        { ranks: ranked, best, logs, evidence, ...these, m, capacity, merge: start > 0 },
+        { share: (start + (here * (firstRow + rows)) / points.rows) / centers.rows },
       )
     }
   }

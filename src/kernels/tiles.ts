@@ -1,5 +1,7 @@
 /** When dense kernels use register tiles of 128 x 128 results, and the passes of those that measure by products. */
-import { MOST_QUADS, tileShift } from '../../shaders/tile-distances.ts'
+
+import { THREADS } from '../../shaders/pieces.ts'
+import { MOST_QUADS, tileShiftBody } from '../../shaders/tile-distances.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import {
   type BufferPart,
@@ -10,8 +12,10 @@ import {
   type Shader,
   slice,
 } from '../device/contract.ts'
-import type { PassOptions } from '../device/declared-shader.ts'
+import { reads, writes } from '../device/fields.ts'
 import type { TiledKernel } from '../device/forms.ts'
+import { declareKernel, type PassOptions } from './declared-kernel.ts'
+import { type AnyForm, byForm, READ_ROWS } from './kernel-fields.ts'
 import { usableForm } from './usable-form.ts'
 
 /** Narrower results would leave most of a tile empty. */
@@ -86,6 +90,24 @@ export function distanceForm(
   return usableForm(gpu, fitting, ['products', 'tiles', 'blocks'], (one) => (one === 'blocks' ? [] : shaders[one]))
 }
 
+export const tileShiftKernel = declareKernel('tile-shift', {
+  args: { centers: READ_ROWS, count: 'u32', stride: 'stride', shift: writes('vec4f') },
+  gpu: { body: tileShiftBody, workgroup: PRODUCT_TILE.threads, grid: () => ({ groups: 1 }) },
+})
+
+/** What the forms of a kernel that measures all pairs have besides: `products` mark the tiles that `marked` measures. */
+export const PAIR_BUFFERS = {
+  /** [quads] */
+  shift: byForm(({ form }) => (form === 'products' ? reads('vec4f') : undefined)),
+  /** [tiles] */
+  marks: byForm(({ form }) => (form === 'products' ? writes('u32') : form === 'marked' ? reads('u32') : undefined)),
+} as const
+
+/** Threads of a workgroup of these forms. */
+export function tileThreads({ form }: AnyForm): number {
+  return form === 'blocks' ? THREADS : PRODUCT_TILE.threads
+}
+
 /** What `products` keep besides: the shift of the rows, and a mark for each tile of a pass. */
 export interface ProductBuffers {
   readonly shift: DeviceBuffer
@@ -99,26 +121,23 @@ export function allocateProducts(scope: BufferScope, stride: number, tiles: numb
 /** The shift, from centres of that stride. */
 export function shiftPass(gpu: GpuTarget, { shift }: ProductBuffers, centers: BufferPart, stride: number): ComputePass {
   const count = centers.bytes / (stride * 4)
-  return tileShift.pass(gpu, { centers, shift, count, quads: stride / 4 }, { groups: [1] })
+  return tileShiftKernel.pass(gpu, { centers: { buffer: centers, rows: count, stride }, shift, count, stride })
 }
 
 interface ProductPasses {
   readonly tiles: number
   readonly buffers: ProductBuffers
   readonly operations: number
-  products(args: { readonly shift: DeviceBuffer; readonly marks: BufferPart }, options: PassOptions): ComputePass
-  /** By differences, for the tiles that were marked. */
-  marked(args: { readonly marks: BufferPart }, options: PassOptions): ComputePass
+  pass(
+    form: 'products' | 'marked',
+    args: { readonly shift: DeviceBuffer; readonly marks: BufferPart },
+    options: PassOptions,
+  ): ComputePass
 }
 
-export function* productPasses({
-  tiles,
-  buffers: { shift, marks: all },
-  operations,
-  products,
-  marked,
-}: ProductPasses): Generator<ComputePass> {
-  const marks = slice(all, 0, tiles * 4)
-  yield products({ shift, marks }, { items: tiles, perGroup: 1, operations })
-  yield marked({ marks }, { items: tiles, perGroup: 1, operations: 0 })
+/** By products, then by differences for the tiles that were marked. */
+export function* productPasses({ tiles, buffers, operations, pass }: ProductPasses): Generator<ComputePass> {
+  const args = { shift: buffers.shift, marks: slice(buffers.marks, 0, tiles * 4) }
+  yield pass('products', args, { operations })
+  yield pass('marked', args, { operations: 0 })
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { BufferScope, type Device, type DeviceBuffer, type Work } from '../../src/device/contract.ts'
 import { elements } from '../../src/device/fields.ts'
 import { type DeviceOptions, openDevice } from '../../src/device/open.ts'
-import { distanceMatrix } from '../../src/kernels/distances.ts'
+import { distancesKernel } from '../../src/kernels/distances.ts'
 import { allocateRows, writeRows } from '../../src/kernels/rows.ts'
 
 const DEVICES: readonly [string, DeviceOptions][] = [
@@ -26,9 +26,8 @@ function distancesAmong(device: Device, scope: BufferScope): { readonly work: Wo
     name: 'distances',
     webgpu: () => [],
     *cpu(memory) {
-      const centers = elements(points.buffer, ROWS * points.stride)
-      const args = { points, centers, k: ROWS, out: elements(out, ROWS * ROWS) }
-      yield distanceMatrix.job(memory, args, { items: ROWS, grain: 3 })
+      const args = { points, centers: points, count: ROWS, out: elements(out, ROWS * ROWS) }
+      yield { ...distancesKernel.job(memory, args), grain: 3 }
     },
   }
   return { work, out }

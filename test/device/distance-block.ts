@@ -1,5 +1,5 @@
 /** Arguments of the WebAssembly function `distanceMatrix` by address, for tests of what runs it. */
-import { distanceMatrix } from '../../src/kernels/distances.ts'
+import { distancesKernel } from '../../src/kernels/distances.ts'
 
 export interface DistanceAddresses {
   /** Rows of floats. */
@@ -11,9 +11,10 @@ export interface DistanceAddresses {
 }
 
 export function distanceBlock({ x, stride, centers, k, out }: DistanceAddresses): Uint8Array {
-  const values: Record<string, number> = { points_data: x, points_stride: stride, centers, k, out }
-  const block = new Uint8Array(distanceMatrix.bytes)
+  const values: Record<string, number> = { points_data: x, points_stride: stride, centers, count: k, out }
+  const { bytes, fields } = distancesKernel.declaredFunction!
+  const block = new Uint8Array(bytes)
   const words = new DataView(block.buffer)
-  for (const { name, offset } of distanceMatrix.fields) words.setUint32(offset, values[name] ?? 0, true)
+  for (const { name, offset } of fields) words.setUint32(offset, values[name] ?? 0, true)
   return block
 }

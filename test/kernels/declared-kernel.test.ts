@@ -6,7 +6,7 @@ import { SharedConstants } from '../../src/kernels/declared-function.ts'
 import { declareKernel } from '../../src/kernels/declared-kernel.ts'
 import {
   compiled,
-  compiledNumber,
+  compiledOf,
   DENSE_VECTORS,
   inForms,
   READ_ROWS,
@@ -44,7 +44,7 @@ const example = declareKernel('example', {
     args: {
       offset: 'i32',
       wide: compiled(true, false),
-      lists: compiledNumber(4),
+      lists: compiledOf<number>(4),
       extra: inForms(({ wide }) => wide === true, writes('u32')),
     },
     body: ({ points, wide, lists }) => `// ${points} ${wide} ${lists}`,
@@ -77,7 +77,7 @@ const onGpu = { ...shared, offset: -2, wide: false, lists: 4 }
 describe('the shader of a declared kernel', () => {
   test('has constants, bindings and parameters in its text, in one form for each value of it', () => {
     const shader = example.shader({ points: 'u8', wide: false, lists: 4 })
-    expect(shader.name).toBe('example-u8-4')
+    expect(shader.name).toBe('example-u8-lists4')
     expect(shader.code(FEATURES)).toBe(`const WORKGROUP = 64u;
 const EXAMPLE_BLOCK = 16u;
 const EXAMPLE_LEAST = 0.000001f;
@@ -91,7 +91,7 @@ struct Params { firstRow: u32, rows: u32, quads: u32, outQuads: u32, scale: f32,
 @group(0) @binding(5) var<uniform> params: Params;
 // u8 false 4`)
     const wide = example.shader({ points: 'f32', wide: true, lists: 4 })
-    expect([wide.name, wide.layout, shader.layout]).toEqual(['example-f32-wide-4', 'rrrrwwu', 'rrrrwu'])
+    expect([wide.name, wide.layout, shader.layout]).toEqual(['example-f32-wide-lists4', 'rrrrwwu', 'rrrrwu'])
     expect(wide.code({ subgroups: true, f16: true })).toMatch(
       /^enable subgroups;\nenable f16;\nconst WORKGROUP = 256u;/,
     )
@@ -99,10 +99,10 @@ struct Params { firstRow: u32, rows: u32, quads: u32, outQuads: u32, scale: f32,
       'fn xPart(row: u32, t: u32, quads: u32) -> vec4f { return x[row * quads + t]; }',
     )
     expect(example.shaders.map(({ name }) => name)).toEqual([
-      'example-f32-wide-4',
-      'example-f32-4',
-      'example-u8-wide-4',
-      'example-u8-4',
+      'example-f32-wide-lists4',
+      'example-f32-lists4',
+      'example-u8-wide-lists4',
+      'example-u8-lists4',
     ])
   })
 
@@ -157,7 +157,7 @@ struct Params { firstRow: u32, rows: u32, quads: u32, outQuads: u32, scale: f32,
 
   test('checks buffers and numbers', () => {
     const all = { ...onGpu, firstRow: 0, rows: 30 }
-    expect(() => example.pass(gpu, { ...all, offset: 1.5 })).toThrow('example-u8-4: parameter offset is 1.5')
+    expect(() => example.pass(gpu, { ...all, offset: 1.5 })).toThrow('example-u8-lists4: parameter offset is 1.5')
     expect(() => example.pass(gpu, { ...all, labels: elements(at(0, 64), 30) })).toThrow('labels: needs 240 bytes')
     expect(() => example.pass(gpu, { ...all, centers: { ...centers, rows: 999 } })).toThrow('centers: needs')
     expect(() => example.pass(gpu, { ...all, wide: true })).toThrow('no buffer for extra')

@@ -58,7 +58,7 @@ async function shadersOf(device: Device, call: Call, shape: readonly [number, nu
   return passes.map(({ shader }) => shader.name)
 }
 
-const isInTiles = (names: readonly string[]): boolean => names.some((name) => /tiles|encode-registers/.test(name))
+const isInTiles = (names: readonly string[]): boolean => names.some((name) => /tiles|registers/.test(name))
 
 describe('on this adapter', () => {
   let device: Device

@@ -19,10 +19,9 @@
  * Points and centres are arranged as in the scalar form. Cost: 2 n k d byte operations.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { assignBuffers, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
-import { FARTHEST, LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import type { ShaderFeatures } from '../src/device/contract.ts'
+import { settling, UNSURE } from './assign-pieces.ts'
+import { FARTHEST, LOWEST, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points and centres of a workgroup, and its threads. */
@@ -36,12 +35,7 @@ const MOST_PAIRS = 256
 const SAMPLED = 256
 
 /** m, and zero where counters and maxima begin. One thread per 4 columns. */
-export const sampleMean = declareShader({
-  name: 'assign-sample-mean',
-  params: { centerCount: 'u32', quads: 'u32' },
-  buffers: { centers: reads('vec4f'), mean: writes('vec4f'), unsure: writes('u32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const sampleMeanBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -58,25 +52,10 @@ fn main(${threadBuiltins}) {
   }
   mean[t] = sum / count;
 }
-`,
-})
+`
 
 /** Centres as bytes, transposed to [16 columns][centre], with their starts. One thread per centre, padding included. */
-export const packCenterBytes = declareShader({
-  name: 'assign-pack-bytes',
-  params: { centerCount: 'u32', quads: 'u32', padded: 'u32' },
-  buffers: {
-    centers: reads('vec4f'),
-    mean: writes('vec4f'),
-    /** [quads / 4][padded] */
-    packed: writes('vec4u'),
-    /** m . e - |c|^2 / 2, [padded] */
-    starts: writes('f32'),
-    /** Maxima before the rows. */
-    unsure: writes('atomic<u32>'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const packCenterBytesBody = (): string => wgsl`
 ${threadNumber}
 ${LOWEST}
 
@@ -111,23 +90,9 @@ fn main(${threadBuiltins}) {
   atomicMax(&unsure[${UNSURE.error}], bitcast<u32>(sqrt(errorSquare)));
   atomicMax(&unsure[${UNSURE.length}], bitcast<u32>(sqrt(max(square, roundedSquare))));
 }
-`,
-})
+`
 
-export const assignBytes = declareShader({
-  name: 'assign-bytes',
-  params: UNSURE_PARAMS,
-  buffers: {
-    ...assignBuffers('u8'),
-    unsure: writes('atomic<u32>'),
-    // Read only, but of the same buffer as the list, which is written.
-    packed: writes('vec4u'),
-    starts: writes('f32'),
-    mean: writes('vec4f'),
-  },
-  workgroup: LANES,
-  enables: ['subgroups'],
-  body: ({ subgroups }) => wgsl`
+export const assignBytesBody = ({ subgroups }: ShaderFeatures): string => wgsl`
 ${LOWEST}
 ${settling('u8')}
 
@@ -247,5 +212,4 @@ ${unroll(
     }
   }
 }
-`,
-})
+`

@@ -1,16 +1,12 @@
 /**
  * The m nearest of all centres, best first; absent places hold 0xffffffff and a huge distance. One thread per point.
  * Scores choose m centres, which are then sorted by distance. Hardware keeps the best scores in heaps in a storage
- * buffer (`assignMany`), software adapters in sorted lists in private memory (`assignManyPrivate`).
+ * buffer (`assignManyHeaps`), software adapters in sorted lists in private memory (`assignManyPrivate`).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { ASSIGN_PARAMS, assignBuffers } from './assign-pieces.ts'
-import { FAR, LOWEST, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
+import { FAR, LOWEST, NONE, threadBuiltins, threadNumber } from './pieces.ts'
+import { bestHeap, heapAccess } from './row-heaps.ts'
 import { rowDistance } from './rows.ts'
 
 /** Inserts into a sorted list of params.m distances in the result; ties go to the lowest label. */
@@ -63,12 +59,6 @@ fn insertScore(score: f32, index: u32) {
 }
 `
 
-const buffers = (type: ElementType) => ({
-  ...assignBuffers(type),
-  /** -|c|^2 / 2 */
-  starts: reads('f32'),
-})
-
 const scoring = (type: ElementType): string => wgsl`
 ${threadNumber}
 ${distanceList}
@@ -91,13 +81,7 @@ fn scoreFour(row: u32, j: u32) -> vec4f {
 }
 `
 
-export const assignMany = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `assign-many-${type}`,
-    params: { ...ASSIGN_PARAMS, ...HEAP_PARAMS },
-    buffers: { ...buffers(type), ...HEAP_BUFFERS },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const assignManyHeaps = (type: ElementType): string => wgsl`
 ${scoring(type)}
 ${heapAccess}
 ${bestHeap}
@@ -119,20 +103,12 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.m; place++) {
     let index = heapEntry(place).number;
     if (index == NONE) { break; }
-    insertDistance(base, params.firstCenter + index, distanceTo(row, index));
+    insertDistance(base, params.firstLabel + index, distanceTo(row, index));
   }
 }
-`,
-  }),
-)
+`
 
-export const assignManyPrivate = shaderForms([], (type: ElementType, capacity: number) =>
-  declareShader({
-    name: `assign-many-private-${capacity}-${type}`,
-    params: { ...ASSIGN_PARAMS, m: 'u32' },
-    buffers: buffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const assignManyPrivate = (type: ElementType, capacity: number): string => wgsl`
 ${scoring(type)}
 ${privateLists(capacity)}
 
@@ -154,9 +130,7 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.m; place++) {
     let index = listIndex[place];
     if (index == NONE) { break; }
-    insertDistance(base, params.firstCenter + index, distanceTo(row, index));
+    insertDistance(base, params.firstLabel + index, distanceTo(row, index));
   }
 }
-`,
-  }),
-)
+`

@@ -6,23 +6,10 @@
  * lowest start, so it never wins.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { LOWEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { LOWEST, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** One thread per centre, padding included. The sums are those of `centerStarts`, in the same order. */
-export const packCenters = declareShader({
-  name: 'assign-pack-centers',
-  params: { centerCount: 'u32', quads: 'u32', padded: 'u32' },
-  buffers: {
-    centers: reads('vec4f'),
-    /** [quads][padded] */
-    packed: writes('vec4f'),
-    /** -|c|^2 / 2, [padded] */
-    starts: writes('f32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const packCentersBody = (): string => wgsl`
 ${threadNumber}
 ${LOWEST}
 
@@ -40,5 +27,4 @@ fn main(${threadBuiltins}) {
   }
   starts[index] = select(LOWEST, -0.5 * (sum.x + sum.y + sum.z + sum.w), inside);
 }
-`,
-})
+`

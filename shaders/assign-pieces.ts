@@ -1,58 +1,14 @@
 /** Parameters, buffers and functions that the forms of assign share. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
 import { LOWEST } from './pieces.ts'
 import { rowDistance } from './rows.ts'
-
-export const ASSIGN_PARAMS = {
-  /** Rows of this pass. */
-  firstRow: 'u32',
-  rows: 'u32',
-  /** Columns / 4. */
-  quads: 'u32',
-  /** Centres that are bound. */
-  centerCount: 'u32',
-  /** Label of the first of them. */
-  firstCenter: 'u32',
-  /** Keep the current label unless a centre is strictly nearer. */
-  merge: 'bool',
-} as const
-
-export const assignBuffers = (type: ElementType) => ({
-  x: rowsOf(type),
-  centers: reads('vec4f'),
-  labels: writes('u32'),
-  distances: writes('f32'),
-})
-
-/** Of the forms that divide the centres among several workgroups. */
-export const SPLIT_PARAMS = {
-  ...ASSIGN_PARAMS,
-  /** Centres with padding. */
-  padded: 'u32',
-  /** Centres of one split. */
-  splitCenters: 'u32',
-  splits: 'u32',
-} as const
-
-/** Score and centre, [split][rows of the pass]. */
-export const PARTIALS = writes('vec2u')
 
 /**
  * Words of the list of unsure points: two counters, maxima over the centres as bits of floats, then rows. The counters take
  * turns: a pass that reads the list sets the other counter to zero for the next pass.
  */
 export const UNSURE = { error: 2, length: 3, rows: 4 } as const
-
-/** Of the forms that write or read the list of unsure points. */
-export const UNSURE_PARAMS = {
-  ...ASSIGN_PARAMS,
-  padded: 'u32',
-  /** Which of the two counters applies. */
-  counter: 'u32',
-} as const
 
 export const bestScore = wgsl`
 ${LOWEST}
@@ -84,7 +40,7 @@ ${rowDistance(type)}
 
 fn keep(row: u32, index: u32, distance: f32) {
   if (params.merge == 0u || distance < distances[row]) {
-    labels[row] = params.firstCenter + index;
+    labels[row] = params.firstLabel + index;
     distances[row] = distance;
   }
 }

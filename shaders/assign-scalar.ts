@@ -10,11 +10,9 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { assignBuffers, bestScore, PARTIALS, SPLIT_PARAMS, settling, UNSURE, UNSURE_PARAMS } from './assign-pieces.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import type { ShaderFeatures } from '../src/device/contract.ts'
+import { bestScore, settling, UNSURE } from './assign-pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points of a workgroup and its threads. */
@@ -22,48 +20,13 @@ export const SCALAR = { points: 16, threads: 64 } as const
 const POINTS = SCALAR.points
 const LANES = SCALAR.threads
 
-// Parts of the workspace, in which other parts are written: WebGPU then allows no part to be read only.
-const PACKED = {
-  /** [quads][padded] */
-  packed: writes('vec4f'),
-  /** [padded] */
-  starts: writes('f32'),
-}
-
-/** `perLane`: centres of a lane, 1, 2 or 4. */
-export const assignScalar = shaderForms(
-  [
-    ['f32', 4],
-    ['u8', 4],
-  ],
-  (type: ElementType, perLane: number) =>
-    declareShader({
-      name: `assign-scalar-${type}-${perLane}`,
-      params: SPLIT_PARAMS,
-      buffers: { ...assignBuffers(type), partials: PARTIALS, ...PACKED },
-      workgroup: LANES,
-      enables: ['subgroups'],
-      body: ({ subgroups }) => scalarBody(type, perLane, false, subgroups),
-    }),
-  { products: 64 },
-)
-
-/** The same for points of bytes that come from a list of rows instead of a range. */
-export const assignListed = shaderForms(
-  [[4]],
-  (perLane: number) =>
-    declareShader({
-      name: `assign-scalar-u8-${perLane}-listed`,
-      params: UNSURE_PARAMS,
-      buffers: { ...assignBuffers('u8'), unsure: writes('u32'), ...PACKED },
-      workgroup: LANES,
-      enables: ['subgroups'],
-      body: ({ subgroups }) => scalarBody('u8', perLane, true, subgroups),
-    }),
-  { products: 64 },
-)
-
-const scalarBody = (type: ElementType, perLane: number, listed: boolean, subgroups: boolean): string => {
+/** `perLane`: centres of a lane, 1, 2 or 4. `listed`: of points that come from a list of rows instead of a range. */
+export const assignScalarBody = (
+  type: ElementType,
+  perLane: number,
+  listed: boolean,
+  { subgroups }: ShaderFeatures,
+): string => {
   // Subgroups have at least 4 lanes; without subgroups every lane has a slot of its own.
   const slots = subgroups ? LANES / 4 : LANES
   return wgsl`
@@ -153,15 +116,9 @@ ${unroll(POINTS, (p) => `  slotScores[local * ${POINTS}u + ${p}u] = best${p}; sl
 }
 
 /** The best of the splits, one thread per point. Splits come in rising order of centre: ties go to the first. */
-export const mergeSplits = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `assign-merge-splits-${type}`,
-    params: SPLIT_PARAMS,
-    buffers: { ...assignBuffers(type), partials: PARTIALS },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const mergeSplitsBody = ({ points }: { readonly points: ElementType }): string => wgsl`
 ${bestScore}
-${settling(type)}
+${settling(points)}
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -175,6 +132,4 @@ fn main(${threadBuiltins}) {
   }
   settle(params.firstRow + row, winner.index);
 }
-`,
-  }),
-)
+`

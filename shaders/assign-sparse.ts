@@ -9,23 +9,15 @@
  * Cost: 2 k operations for each entry.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
 import { distanceList, privateLists } from './assign-many.ts'
 import { bestScore, preferFour } from './assign-pieces.ts'
 import { squareSum } from './center-squares.ts'
-import { LOWEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { bestHeap, HEAP_BUFFERS, HEAP_PARAMS, heapAccess } from './row-heaps.ts'
-import { ROUNDING, SPARSE_BUFFERS } from './rows.ts'
+import { LOWEST, threadBuiltins, threadNumber } from './pieces.ts'
+import { bestHeap, heapAccess } from './row-heaps.ts'
+import { ROUNDING } from './rows.ts'
 
 /** The starting values of the panels, one thread a place: -|c|^2 / 2, or lower than all where no centre is. */
-export const panelStarts = declareShader({
-  name: 'panel-starts',
-  params: { centerCount: 'u32', quads: 'u32', panelQuads: 'u32', places: 'u32' },
-  buffers: { centers: reads('vec4f'), panels: writes('f32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const panelStartsBody = (): string => wgsl`
 ${threadNumber}
 ${squareSum}
 ${LOWEST}
@@ -38,16 +30,10 @@ fn main(${threadBuiltins}) {
   if (index < params.centerCount) { value = -0.5 * squareSum(index * params.quads, params.quads); }
   panels[(index / 8u) * params.panelQuads * 4u + index % 8u] = value;
 }
-`,
-})
+`
 
 /** The columns of the panels, one thread for every 4 columns of a panel. */
-export const panelColumns = declareShader({
-  name: 'panel-columns',
-  params: { centerCount: 'u32', quads: 'u32', panelQuads: 'u32', panelCount: 'u32' },
-  buffers: { centers: reads('vec4f'), panels: writes('vec4f') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const panelColumnsBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -67,26 +53,7 @@ fn main(${threadBuiltins}) {
     panels[out + 2u * i + 1u] = vec4f(rows[4][i], rows[5][i], rows[6][i], rows[7][i]);
   }
 }
-`,
-})
-
-const PARAMS = {
-  firstRow: 'u32',
-  rows: 'u32',
-  columnsAt: 'u32',
-  panelQuads: 'u32',
-  panelCount: 'u32',
-  firstCenter: 'u32',
-  /** Keep what is there unless a centre is strictly nearer. */
-  merge: 'bool',
-} as const
-
-const BUFFERS = {
-  ...SPARSE_BUFFERS,
-  panels: reads('vec4f'),
-  labels: writes('u32'),
-  distances: writes('f32'),
-} as const
+`
 
 const scoring = wgsl`
 ${threadNumber}
@@ -124,12 +91,7 @@ fn distanceTo(index: u32, begin: u32, end: u32) -> f32 {
 `
 
 /** The nearest of the centres in the panels. */
-export const assignSparseShader = declareShader({
-  name: 'assign-sparse',
-  params: PARAMS,
-  buffers: BUFFERS,
-  workgroup: THREADS,
-  body: () => wgsl`
+export const assignSparseBody = (): string => wgsl`
 ${scoring}
 ${bestScore}
 ${preferFour}
@@ -149,20 +111,14 @@ fn main(${threadBuiltins}) {
   }
   let distance = distanceTo(best.index, begin, end);
   if (params.merge == 0u || distance < distances[row]) {
-    labels[row] = params.firstCenter + best.index;
+    labels[row] = params.firstLabel + best.index;
     distances[row] = distance;
   }
 }
-`,
-})
+`
 
 /** The m nearest of them, best first, as in assign-many.ts: the form for hardware. */
-export const assignSparseMany = declareShader({
-  name: 'assign-sparse-many',
-  params: { ...PARAMS, ...HEAP_PARAMS },
-  buffers: { ...BUFFERS, ...HEAP_BUFFERS },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const assignSparseHeaps = (): string => wgsl`
 ${scoring}
 ${distanceList}
 ${heapAccess}
@@ -189,20 +145,13 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.m; place++) {
     let index = heapEntry(place).number;
     if (index == NONE) { break; }
-    insertDistance(base, params.firstCenter + index, distanceTo(index, begin, end));
+    insertDistance(base, params.firstLabel + index, distanceTo(index, begin, end));
   }
 }
-`,
-})
+`
 
 /** The same for software adapters, with lists in private memory. */
-export const assignSparseManyPrivate = shaderForms([], (capacity: number) =>
-  declareShader({
-    name: `assign-sparse-many-private-${capacity}`,
-    params: { ...PARAMS, m: 'u32' },
-    buffers: BUFFERS,
-    workgroup: THREADS,
-    body: () => wgsl`
+export const assignSparsePrivate = (capacity: number): string => wgsl`
 ${scoring}
 ${distanceList}
 ${privateLists(capacity)}
@@ -229,9 +178,7 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.m; place++) {
     let index = listIndex[place];
     if (index == NONE) { break; }
-    insertDistance(base, params.firstCenter + index, distanceTo(index, begin, end));
+    insertDistance(base, params.firstLabel + index, distanceTo(index, begin, end));
   }
 }
-`,
-  }),
-)
+`

@@ -7,10 +7,8 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { assignBuffers, bestScore, PARTIALS, SPLIT_PARAMS, settling } from './assign-pieces.ts'
+import type { ShaderFeatures } from '../src/device/contract.ts'
+import { bestScore, settling } from './assign-pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points and centres of a tile, and the threads that work on it. */
@@ -30,24 +28,10 @@ ${COMPONENTS.map((l) => unroll(EACH, (c) => `        s${p}_${c} = fma(x${p}.${l}
 )}
       }`
 
-export const assignWideTiles = shaderForms(
-  DENSE_TYPES,
-  (type: ElementType) =>
-    declareShader({
-      name: `assign-wide-tiles-${type}`,
-      params: SPLIT_PARAMS,
-      buffers: {
-        ...assignBuffers(type),
-        partials: PARTIALS,
-        // In the buffer of the partials, which are written: WebGPU then allows no part to be read only.
-        starts: writes('f32'),
-      },
-      workgroup: WIDE_TILE.threads,
-      enables: ['subgroups'],
-      body: ({ subgroups }) => {
-        // Where the 16 threads of a point leave their best: the first lane of 4, the smallest subgroup, or every lane.
-        const slots = subgroups ? 4 : SIDE
-        return wgsl`
+export const assignWideTilesBody = (type: ElementType, { subgroups }: ShaderFeatures): string => {
+  // Where the 16 threads of a point leave their best: the first lane of 4, the smallest subgroup, or every lane.
+  const slots = subgroups ? 4 : SIDE
+  return wgsl`
 ${bestScore}
 ${settling(type)}
 
@@ -158,7 +142,4 @@ ${unroll(
   }
 }
 `
-      },
-    }),
-  { products: 64 },
-)
+}

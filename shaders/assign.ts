@@ -14,30 +14,16 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { ASSIGN_PARAMS, assignBuffers, bestScore, preferFour, settling } from './assign-pieces.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import type { ShaderFeatures } from '../src/device/contract.ts'
+import { bestScore, preferFour, settling } from './assign-pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Points and centres of a tile, and the threads that work on it. */
 export const TILE = { points: 64, centers: 64, quads: 4, threads: 256 } as const
 /** Points a thread of the blocks form takes. */
 export const BLOCK_POINTS = 4
 
-const buffers = (type: ElementType) => ({
-  ...assignBuffers(type),
-  /** -|c|^2 / 2 */
-  starts: reads('f32'),
-})
-
-export const assignBlocks = shaderForms([], (type: ElementType) =>
-  declareShader({
-    name: `assign-blocks-${type}`,
-    params: ASSIGN_PARAMS,
-    buffers: buffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const assignBlocks = (type: ElementType): string => wgsl`
 ${bestScore}
 ${preferFour}
 ${settling(type)}
@@ -111,20 +97,9 @@ fn main(${threadBuiltins}) {
   if (i0 + 2u <= last) { settle(i2, best2.index); }
   if (i0 + 3u <= last) { settle(i3, best3.index); }
 }
-`,
-  }),
-)
+`
 
-export const assignTiles = shaderForms(
-  DENSE_TYPES,
-  (type: ElementType) =>
-    declareShader({
-      name: `assign-tiles-${type}`,
-      params: ASSIGN_PARAMS,
-      buffers: buffers(type),
-      workgroup: TILE.threads,
-      enables: ['subgroups'],
-      body: ({ subgroups }) => wgsl`
+export const assignTiles = (type: ElementType, { subgroups }: ShaderFeatures): string => wgsl`
 ${bestScore}
 ${settling(type)}
 
@@ -211,18 +186,10 @@ fn main(
     settle(params.firstRow + firstPoint + local, winner.index);
   }
 }
-`,
-    }),
-  { products: 16 },
-)
+`
 
 /** starts[j] = -|c_j|^2 / 2, one thread a centre. */
-export const centerStarts = declareShader({
-  name: 'center-starts',
-  params: { centerCount: 'u32', quads: 'u32' },
-  buffers: { centers: reads('vec4f'), starts: writes('f32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const centerStartsBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -236,5 +203,4 @@ fn main(${threadBuiltins}) {
   }
   starts[index] = -0.5 * (sum.x + sum.y + sum.z + sum.w);
 }
-`,
-})
+`

@@ -4,21 +4,11 @@
  * and their length is a parameter, so one shader serves all lengths.
  *
  * heaps: vec2u [place][thread] = bits of a float key, number. Neighbouring threads access neighbouring words when
- * they access the same place. A kernel that uses them declares HEAP_BUFFERS and HEAP_PARAMS, and sets `heapThread` to the
- * number of its thread.
+ * they access the same place. A kernel that uses them declares HEAP_FIELDS (src/kernels/row-heaps.ts), has a thread for each
+ * of `params.rows`, and sets `heapThread` to the number of its thread.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { writes } from '../src/device/fields.ts'
 import { LOWEST, NONE } from './pieces.ts'
-
-export const HEAP_BUFFERS = { heaps: writes('vec2u') } as const
-
-export const HEAP_PARAMS = {
-  /** Entries of a heap. */
-  m: 'u32',
-  /** Threads of the dispatch. */
-  heapStride: 'u32',
-} as const
 
 /** `heapEntry(place)` and `setHeapEntry(place, entry)` for the heap of this thread. */
 export const heapAccess = wgsl`
@@ -27,12 +17,12 @@ struct HeapEntry { key: f32, number: u32 }
 var<private> heapThread: u32;
 
 fn heapEntry(place: u32) -> HeapEntry {
-  let words = heaps[place * params.heapStride + heapThread];
+  let words = heaps[place * params.rows + heapThread];
   return HeapEntry(bitcast<f32>(words.x), words.y);
 }
 
 fn setHeapEntry(place: u32, entry: HeapEntry) {
-  heaps[place * params.heapStride + heapThread] = vec2u(bitcast<u32>(entry.key), entry.number);
+  heaps[place * params.rows + heapThread] = vec2u(bitcast<u32>(entry.key), entry.number);
 }
 `
 

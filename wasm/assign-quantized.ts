@@ -73,7 +73,7 @@ export function assignQuantized(start: u32, end: u32, scratch: usize, args: Assi
   const quantized = args.quantized
   const centers = args.centers
   const first = args.firstLabel
-  const count = args.count
+  const count = args.centerCount
   const labels = args.labels
   const distances = args.distances
   const merge = args.merge

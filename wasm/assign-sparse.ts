@@ -102,7 +102,7 @@ export function assignSparse(start: u32, end: u32, scratch: usize, args: AssignS
   const points = args.points
   const stride = points.stride
   const lanes = args.lanes
-  const count = args.count
+  const count = args.centerCount
   const scores = scratch + args.scoresAt
   const bests = scratch + args.bestsAt
   for (let row = start; row < end; row++) {
@@ -137,7 +137,7 @@ export function assignSparseMany(start: u32, end: u32, scratch: usize, args: Ass
   const points = args.points
   const stride = points.stride
   const lanes = args.lanes
-  const count = args.count
+  const count = args.centerCount
   const m = args.m
   const scores = scratch + args.scoresAt
   const lists = scratch + args.listsAt

@@ -34,7 +34,7 @@ export function assignNearest(start: u32, end: u32, scratch: usize, args: Assign
     args.panels,
     args.centers,
     args.firstLabel,
-    args.count,
+    args.centerCount,
     args.labels,
     args.distances,
     args.merge,
@@ -178,7 +178,7 @@ export function assignNearestMany(start: u32, end: u32, scratch: usize, args: As
   const stride = points.stride
   const centers = args.centers
   const first = args.firstLabel
-  const count = args.count
+  const count = args.centerCount
   const m = args.m
   const merge = args.merge
   const perBlock = args.blockGroups

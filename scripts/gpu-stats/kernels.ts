@@ -30,7 +30,7 @@ export function kernelsOf(modules: ShaderModules, features: ShaderFeatures): Ker
   return Object.entries(modules).flatMap(([file, exports]) =>
     Object.values(exports).flatMap((value) => {
       if (isKernel(value)) {
-        return value.shaders.flatMap((shader) => entriesOf(file, shader, features, value.products))
+        return value.shaders.flatMap((shader) => entriesOf(file, shader, features, shader.products))
       }
       if (isShader(value)) return entriesOf(file, value, features)
       if (!hasForms(value)) return []

@@ -7,13 +7,12 @@
  * Cost: 2 k operations for each entry, and k d to prepare the centres.
  */
 import {
-  assignSparseMany,
-  assignSparseManyPrivate,
-  assignSparseShader,
-  panelColumns,
-  panelStarts,
+  assignSparseBody,
+  assignSparseHeaps,
+  assignSparsePrivate,
+  panelColumnsBody,
+  panelStartsBody,
 } from '../../shaders/assign-sparse.ts'
-import { THREADS } from '../../shaders/pieces.ts'
 import {
   type BufferScope,
   type ComputePass,
@@ -26,11 +25,12 @@ import { elements, reads, writes } from '../device/fields.ts'
 import { cutRows, rowsWithin } from '../device/plan.ts'
 import type { AssignArgs } from './assign.ts'
 import { squaresJob } from './center-squares.ts'
-import { declareFunction, SharedConstants, VECTORS } from './declared-function.ts'
-import { listCapacity, PANEL, packCentersJob } from './panels.ts'
-import { allocateHeaps } from './row-heaps.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, meanEntries, sparseBindings } from './rows.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { compiledOf, READ_ROWS, VECTORS } from './kernel-fields.ts'
+import { PANEL, packCentersJob } from './panels.ts'
+import { allocateHeaps, HEAP_FIELDS, heapArgs } from './row-heaps.ts'
+import { type DeviceRows, meanEntries, rowsPart } from './rows.ts'
 
 const BINDING_ALIGNMENT = 256
 /** Centres of a wide panel on the CPU. */
@@ -42,37 +42,100 @@ const MOST_PLACES = 8192
 
 export const assignSparseConstants = new SharedConstants({ WIDE_PANEL: { type: 'u32', value: WIDE_PANEL } })
 
-export const packWideFunction = declareFunction('packWide', {
-  args: { centers: reads('f32'), stride: 'u32', count: 'u32', packed: writes('f32') },
+export const packWideKernel = declareKernel('pack-wide', {
+  args: { centers: READ_ROWS, stride: 'stride', count: 'u32', packed: writes('f32') },
+  items: ({ count }) => Math.ceil(count / WIDE_PANEL),
+  cpu: { entry: 'packWide', grain: 1 },
+})
+
+/** Of the panels on a GPU. */
+const PANEL_FIELDS = { centers: READ_ROWS, stride: 'stride', centerCount: 'u32', panelQuads: 'u32' } as const
+const packOperations = ({ centerCount, stride }: { readonly centerCount: number; readonly stride: number }) =>
+  2 * centerCount * stride
+
+export const panelStartsKernel = declareKernel('panel-starts', {
+  args: { ...PANEL_FIELDS, panels: writes('f32'), places: 'u32' },
+  items: ({ places }) => places,
+  gpu: { body: panelStartsBody, operations: packOperations },
+})
+
+export const panelColumnsKernel = declareKernel('panel-columns', {
+  args: { ...PANEL_FIELDS, panels: writes('vec4f'), panelCount: 'u32' },
+  items: ({ panelCount, stride }) => (panelCount * stride) / 4,
+  gpu: { body: panelColumnsBody, operations: packOperations },
 })
 
 const FIELDS = {
   points: VECTORS,
+  /** Centres of the panels, and the label of the first of them. */
+  centerCount: 'u32',
+  firstLabel: 'u32',
+  /** Keep what is there unless a centre is strictly nearer. */
+  merge: 'bool',
+  labels: writes('u32'),
+  distances: writes('f32'),
+} as const
+
+/** Panels of 8. */
+const PASS_FIELDS = { panels: reads('vec4f'), panelQuads: 'u32', panelCount: 'u32' } as const
+
+const JOB_FIELDS = {
   /** Centres of a panel. */
   lanes: 'u32',
   packed: reads('f32'),
-  centers: reads('f32'),
+  centers: READ_ROWS,
   squares: reads('f64'),
-  firstLabel: 'u32',
-  count: 'u32',
-  labels: writes('u32'),
-  distances: writes('f32'),
-  merge: 'bool',
 } as const
+
+interface Shape {
+  readonly points: DeviceRows
+  readonly centerCount: number
+  readonly m?: number
+}
+
+const items = ({ points }: Shape): number => points.rows
+const grain = ({ points, centerCount, m = 1 }: Shape): number => sliceRows(points, centerCount, m)
+const operations = ({ points, centerCount, m = 1 }: Shape): number =>
+  2 * (centerCount + PANEL + m) * meanEntries(points)
 
 /** The scores of a row against a panel. */
 const SCORES = { scores: () => WIDE_PANEL * 4 }
 
-export const assignSparseFunction = declareFunction('assignSparse', {
+export const assignSparseKernel = declareKernel('assign-sparse', {
   args: FIELDS,
-  /** The best score and centre of each row of a slice. */
-  scratch: { ...SCORES, bests: (_args, { grain }) => grain * 8 },
+  items,
+  gpu: {
+    args: PASS_FIELDS,
+    body: assignSparseBody,
+    cut: { params: ['firstRow', 'rows'], operations },
+    forms: [{ points: 'csr' }],
+  },
+  cpu: {
+    entry: 'assignSparse',
+    args: JOB_FIELDS,
+    /** The best score and centre of each row of a slice. */
+    scratch: { ...SCORES, bests: (_args, { grain }) => grain * 8 },
+    grain,
+  },
 })
 
-export const assignSparseManyFunction = declareFunction('assignSparseMany', {
+export const assignSparseManyKernel = declareKernel('assign-sparse-many', {
   args: { ...FIELDS, m: 'u32' },
-  /** m scores and centres of each row of a slice. */
-  scratch: { ...SCORES, lists: ({ m }, { grain }) => grain * m * 8 },
+  items,
+  gpu: {
+    /** `capacity`: of lists in private memory, for software adapters; 0: heaps in a buffer. */
+    args: { ...PASS_FIELDS, capacity: compiledOf<number>(0), ...HEAP_FIELDS },
+    body: ({ capacity }) => (capacity > 0 ? assignSparsePrivate(capacity) : assignSparseHeaps()),
+    cut: { params: ['firstRow', 'rows'], operations },
+    forms: [{ points: 'csr', capacity: 0 }],
+  },
+  cpu: {
+    entry: 'assignSparseMany',
+    args: JOB_FIELDS,
+    /** m scores and centres of each row of a slice. */
+    scratch: { ...SCORES, lists: ({ m }, { grain }) => grain * m * 8 },
+    grain,
+  },
 })
 
 /** Panels, and behind them on the CPU the squared lengths of the centres. */
@@ -102,9 +165,8 @@ export function* assignSparsePasses(
   m: number,
 ): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
-  const quads = centers.stride / 4
-  const rowBytes = centers.stride * 4
-  const panelBytes = alignedPanelBytes(centers.stride)
+  const { stride } = centers
+  const panelBytes = alignedPanelBytes(stride)
   const panelQuads = panelBytes / 16
   const all = Math.ceil(centers.rows / PANEL)
   // Pairs of panels: the bytes of 16 rows of whole quads begin where a binding may.
@@ -115,43 +177,20 @@ export function* assignSparsePasses(
     const here = Math.min(centers.rows, end * PANEL) - first
     const panelCount = end - start
     const panels = slice(workspace, start * panelBytes, panelCount * panelBytes)
-    const shape = {
-      centers: slice(centers.buffer, first * rowBytes, here * rowBytes),
-      panels,
-      centerCount: here,
-      quads,
-      panelQuads,
-    }
-    const operations = 2 * here * centers.stride
-    const places = panelCount * PANEL
-    yield panelStarts.pass(gpu, { ...shape, places }, { items: places, operations })
-    yield panelColumns.pass(gpu, { ...shape, panelCount }, { items: panelCount * quads, operations })
+    const shape = { centers: rowsPart(centers, first, first + here), panels, centerCount: here, stride, panelQuads }
+    yield panelStartsKernel.pass(gpu, { ...shape, places: panelCount * PANEL })
+    yield panelColumnsKernel.pass(gpu, { ...shape, panelCount })
     const common = {
-      ...sparseBindings(points),
-      panels,
-      labels,
-      distances,
-      panelQuads,
-      panelCount,
-      firstCenter: (args.firstLabel ?? 0) + first,
+      ...{ points, panels, labels, distances, panelQuads, panelCount, centerCount: here },
+      firstLabel: (args.firstLabel ?? 0) + first,
       merge: first > 0 || (args.merge ?? false),
     }
-    yield* rowPasses(gpu, {
-      rows: points.rows,
-      perRow: 2 * (here + PANEL + m) * meanEntries(points),
-      atLeast: THREADS,
+    const options = {
       atMost: heaps?.rows,
-      pass: (firstRow, rows) => {
-        const range = { ...common, firstRow, rows }
-        const options = {
-          items: rows,
-          share: (first + (here * (firstRow + rows)) / points.rows) / centers.rows,
-        }
-        if (m === 1) return assignSparseShader.pass(gpu, range, options)
-        if (!heaps) return assignSparseManyPrivate(listCapacity(m)).pass(gpu, { ...range, m }, options)
-        return assignSparseMany.pass(gpu, { ...range, m, heaps: heaps.buffer, heapStride: rows }, options)
-      },
-    })
+      share: (done: number) => (first + (here * done) / points.rows) / centers.rows,
+    }
+    if (m === 1) yield* assignSparseKernel.passes(gpu, common, options)
+    else yield* assignSparseManyKernel.passes(gpu, { ...common, m, ...heapArgs(heaps, m) }, options)
   }
 }
 
@@ -164,29 +203,22 @@ export function* assignSparseJobs(memory: CpuMemory, args: AssignArgs, m: number
   if (lanes === PANEL) {
     yield packCentersJob(memory, { centers: buffer, stride, count, norms: true, packed })
   } else {
-    yield packWideFunction.job(
-      memory,
-      { centers: elements(buffer, count * stride), stride, count, packed: elements(packed) },
-      { items: Math.ceil(count / WIDE_PANEL), grain: 1 },
-    )
+    yield packWideKernel.job(memory, { centers, stride, count, packed: elements(packed) })
   }
   yield squaresJob(memory, centers, squares)
   const common = {
     points,
     lanes,
     packed: elements(packed),
-    centers: elements(buffer, count * stride),
+    centers,
     squares: elements(squares, count),
     firstLabel: args.firstLabel ?? 0,
-    count,
+    centerCount: count,
     labels: elements(labels, points.rows * m),
     distances: elements(distances, points.rows * m),
     merge: args.merge ?? false,
   }
-  const items = { items: points.rows, grain: sliceRows(points, count, m) }
-  yield m > 1
-    ? assignSparseManyFunction.job(memory, { ...common, m }, items)
-    : assignSparseFunction.job(memory, common, items)
+  yield m > 1 ? assignSparseManyKernel.job(memory, { ...common, m }) : assignSparseKernel.job(memory, common)
 }
 
 /**

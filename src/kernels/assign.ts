@@ -6,8 +6,6 @@
  * (centre the data if it lies far from zero); the distance of the winner is exact to rounding.
  * Cost: 2 n k d operations.
  */
-import { assignMany, assignManyPrivate } from '../../shaders/assign-many.ts'
-import { THREADS } from '../../shaders/pieces.ts'
 import { badOption } from '../core/errors.ts'
 import {
   BufferScope,
@@ -22,12 +20,11 @@ import {
 import { cutForBinding } from '../device/plan.ts'
 import { assignNearestPasses, startsPass } from './assign-forms.ts'
 import { assignJobs, assignJobsBytes } from './assign-jobs.ts'
+import { assignManyKernel } from './assign-kernels.ts'
 import { assignSparseJobs, assignSparsePasses, sparseWorkspaceBytes } from './assign-sparse.ts'
 import { packedBytes } from './assign-workspace.ts'
-import { listCapacity } from './panels.ts'
-import { allocateHeaps } from './row-heaps.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+import { allocateHeaps, heapArgs } from './row-heaps.ts'
+import { type DeviceRows, rowsPart } from './rows.ts'
 
 export interface AssignArgs {
   readonly points: DeviceRows
@@ -83,40 +80,24 @@ export async function assign(device: Device, args: AssignArgs, control?: RunCont
 /** The m nearest, one thread per point. */
 function* assignManyPasses(gpu: GpuTarget, scope: BufferScope, args: AssignArgs, m: number): Generator<ComputePass> {
   const { points, centers, labels, distances, workspace } = args
-  const type = denseType(points)
   const heaps = gpu.tiled || m > MOST_PRIVATE ? allocateHeaps(scope, gpu.limits, points.rows, m) : undefined
-  const rowBytes = centers.stride * 4
-  for (const range of cutForBinding(centers.rows, rowBytes, gpu.limits, 'centres')) {
+  for (const range of cutForBinding(centers.rows, centers.stride * 4, gpu.limits, 'centres')) {
     const centerCount = range.end - range.start
-    const part = slice(centers.buffer, range.start * rowBytes, centerCount * rowBytes)
+    const part = rowsPart(centers, range.start, range.end)
     const starts = slice(workspace, 0, centerCount * 4)
-    yield startsPass(gpu, part, centers.stride, starts)
-    const common = {
-      x: points.buffer,
-      centers: part,
-      starts,
-      labels,
-      distances,
-      quads: points.stride / 4,
-      centerCount,
-      firstCenter: (args.firstLabel ?? 0) + range.start,
-      merge: range.start > 0 || (args.merge ?? false),
-      m,
-    }
-    yield* rowPasses(gpu, {
-      rows: points.rows,
-      perRow: 2 * centerCount * points.stride,
-      atLeast: THREADS * 4,
-      atMost: heaps?.rows,
-      pass: (firstRow, rows) => {
-        const options = {
-          items: rows,
-          share: (range.start + (centerCount * (firstRow + rows)) / points.rows) / centers.rows,
-        }
-        if (!heaps) return assignManyPrivate(type, listCapacity(m)).pass(gpu, { ...common, firstRow, rows }, options)
-        const { buffer } = heaps
-        return assignMany(type).pass(gpu, { ...common, firstRow, rows, heaps: buffer, heapStride: rows }, options)
+    yield startsPass(gpu, part, starts)
+    yield* assignManyKernel.passes(
+      gpu,
+      {
+        ...{ points, centers: part, starts, labels, distances, centerCount, m },
+        firstLabel: (args.firstLabel ?? 0) + range.start,
+        merge: range.start > 0 || (args.merge ?? false),
+        ...heapArgs(heaps, m),
       },
-    })
+      {
+        atMost: heaps?.rows,
+        share: (done) => (range.start + (centerCount * done) / points.rows) / centers.rows,
+      },
+    )
   }
 }

@@ -37,8 +37,10 @@ import { rowCuts } from './row-passes.ts'
 
 const DENSE: readonly ElementType[] = ['f32', 'u8']
 
-/** So many threads, or workgroups. */
-export type Grid = number | { readonly groups: readonly [number, number?, number?] | number }
+/** So many threads, or so many workgroups, which are all there once for each layer: the third dimension. */
+export type Grid = number | { readonly groups: number; readonly layers?: number }
+
+type Enabled = readonly (keyof ShaderFeatures)[]
 
 /** Work over many items that takes several passes, each of which stays short. */
 export interface Cut<A, N extends string> {
@@ -65,13 +67,13 @@ export interface ShaderSide<S extends Fields, G extends Fields, N extends string
   operations?(args: ShaderArgs<S & G>): number
   readonly cut?: Cut<ShaderArgs<S & G>, N>
   /** Extensions of the language that are enabled where the device has them. */
-  readonly enables?: readonly (keyof ShaderFeatures)[]
+  readonly enables?: Enabled | ((form: FormOf<S & G>) => Enabled)
   /** Constants that WebAssembly has too. */
   readonly constants?: readonly SharedConstants[]
   /** Forms that hardware GPUs run, for `npm run gpu:stats` and the tests. Default: all of dense vectors and compiled values. */
   readonly forms?: readonly FormOf<S & G>[]
-  /** As in `ShaderForms`. */
-  readonly products?: number
+  /** As in `KernelShader`. */
+  readonly products?: number | ((form: FormOf<S & G>) => number | undefined)
 }
 
 /** What only the WebAssembly function has. */
@@ -125,8 +127,7 @@ export interface Kernel<
   /** The shader of a form, to ask whether it is usable. */
   shader(form: FormOf<S & G>): Shader
   /** The shaders that hardware GPUs run. */
-  readonly shaders: readonly Shader[]
-  readonly products?: number
+  readonly shaders: readonly KernelShader[]
   readonly declaredFunction?: DeclaredFunction
 }
 
@@ -175,17 +176,12 @@ export function declareKernel<
       }
       return device.run(work, control)
     },
-    shader: (form) => side().get(form as AnyForm).shader,
+    shader: (form) => side().get(form as AnyForm),
     get shaders() {
       return shaders ? shaders.forHardware() : []
     },
-    ...(shaderSide?.products === undefined ? {} : { products: shaderSide.products }),
     ...(declared ? { declaredFunction: declared as unknown as DeclaredFunction } : {}),
   }
-}
-
-interface MadeShader {
-  readonly shader: KernelShader
 }
 
 /** The shaders of a kernel: one for each form, made when it is first asked for. */
@@ -196,7 +192,7 @@ class KernelShaders {
   readonly #forming: readonly (readonly [string, Field])[]
   readonly #side: ShaderSide<Fields, Fields, string>
   readonly #items: ((args: Loose) => number) | undefined
-  readonly #made = new Map<string, MadeShader>()
+  readonly #made = new Map<string, KernelShader>()
 
   constructor(name: string, shared: Fields, side: unknown, items: unknown) {
     this.#name = name
@@ -204,28 +200,30 @@ class KernelShaders {
     this.#items = (this.#side.cut?.items ?? items) as ((args: Loose) => number) | undefined
     const cut: Fields = Object.fromEntries((this.#side.cut?.params ?? []).map((param) => [param, 'u32']))
     this.#fields = Object.entries({ ...cut, ...shared, ...this.#side.args })
-    this.#forming = this.#fields.filter(([, field]) => isVectors(field) || isCompiled(field))
+    const forming = this.#fields.filter(([, field]) => isVectors(field) || isCompiled(field))
+    // First in the names.
+    this.#forming = forming.sort(([a], [b]) => Number(b === 'form') - Number(a === 'form'))
   }
 
-  get(form: AnyForm): MadeShader {
-    const name = formName(this.#name, form)
+  get(form: AnyForm): KernelShader {
+    const name = formName(this.#name, this.#forming, form)
     let made = this.#made.get(name)
     if (made === undefined) {
-      const { workgroup = THREADS, enables = [], constants = [], body } = this.#side
-      const shader = makeShader(name, this.#fields, form, {
+      const { workgroup = THREADS, enables = [], constants = [], products, body } = this.#side
+      made = makeShader(name, this.#fields, form, {
         workgroup: typeof workgroup === 'number' ? workgroup : workgroup(form as never),
-        enables,
+        enables: typeof enables === 'function' ? enables(form as never) : enables,
+        products: typeof products === 'function' ? products(form as never) : products,
         constants,
         body: (features) => body(form as never, features),
       })
-      made = { shader }
       this.#made.set(name, made)
     }
     return made
   }
 
   pass(gpu: GpuTarget, args: Loose, { share, operations }: PassOptions = {}): ComputePass {
-    const { shader } = this.get(formOf(this.#forming, args))
+    const shader = this.get(formOf(this.#forming, args))
     const { grid, cut } = this.#side
     const threads = grid ? grid(args as never) : cut ? (args[cut.params[1]] as number) : this.#allItems(args)
     const estimate = operations ?? this.#side.operations?.(args as never)
@@ -233,12 +231,7 @@ class KernelShaders {
       shader,
       bindings: shader.bindings(args),
       params: shader.words(args),
-      groups:
-        typeof threads === 'number'
-          ? gridFor(threads, shader.workgroup, gpu.limits.workgroups)
-          : typeof threads.groups === 'number'
-            ? gridFor(threads.groups, 1, gpu.limits.workgroups)
-            : threads.groups,
+      groups: groupsOf(threads, shader.workgroup, gpu.limits.workgroups),
       ...(estimate === undefined ? {} : { operations: estimate }),
       ...(share === undefined ? {} : { share }),
     }
@@ -265,10 +258,16 @@ class KernelShaders {
     return this.#items(args)
   }
 
-  forHardware(): Shader[] {
+  forHardware(): KernelShader[] {
     const { forms } = this.#side
-    return (forms ?? allForms(this.#forming)).map((form) => this.get(form as AnyForm).shader)
+    return (forms ?? allForms(this.#forming)).map((form) => this.get(form as AnyForm))
   }
+}
+
+function groupsOf(grid: Grid, workgroup: number, limit: number): ComputePass['groups'] {
+  if (typeof grid === 'number') return gridFor(grid, workgroup, limit)
+  const [x, y] = gridFor(grid.groups, 1, limit)
+  return grid.layers === undefined ? [x, y] : [x, y, grid.layers]
 }
 
 function allForms(fields: readonly (readonly [string, Field])[]): AnyForm[] {

@@ -46,6 +46,7 @@ interface Word {
 
 export interface ShaderText {
   readonly workgroup: number
+  readonly products: number | undefined
   readonly enables: readonly (keyof ShaderFeatures)[]
   readonly constants: readonly SharedConstants[]
   body(features: ShaderFeatures): string
@@ -57,6 +58,8 @@ export interface KernelShader {
   /** Storage that is read (r) or written (w), then the parameters (u). */
   readonly layout: string
   readonly workgroup: number
+  /** Dot products that a lane computes at a time, where a loop around the hot one uses them: `npm run gpu:stats` counts both. */
+  readonly products?: number
   code(features: ShaderFeatures): string
   bindings(args: Args): Target[]
   words(args: Args): number[]
@@ -76,6 +79,7 @@ export function makeShader(
     name,
     layout,
     workgroup: text.workgroup,
+    ...(text.products === undefined ? {} : { products: text.products }),
     code(features) {
       // Before all declarations.
       const enabled = text.enables
@@ -229,10 +233,11 @@ export function formOf(fields: readonly (readonly [string, Field])[], args: Args
   return form
 }
 
-/** `name-f32-wide-registers4`: flags are named where they are set, numbers where they are not zero. */
-export function formName(name: string, form: AnyForm): string {
+/** `name-tiles-f32-wide-registers4`: flags are named where they are set, numbers where they are not zero. */
+export function formName(name: string, fields: readonly (readonly [string, Field])[], form: AnyForm): string {
   let text = name
-  for (const [key, value] of Object.entries(form)) {
+  for (const [key] of fields) {
+    const value = form[key]
     if (value === true) text += `-${key}`
     else if (typeof value === 'string') text += `-${value}`
     else if (value !== false && value !== 0) text += `-${key}${value}`

@@ -1,14 +1,14 @@
 /** Which forms software adapters use, for kernels that some of them run faster in tiles. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ComputePass, Device, Work } from '../../src/device/contract.ts'
+import type { ComputePass, Device, DeviceBuffer, Work } from '../../src/device/contract.ts'
 import { softwareTiles, type TiledKernel } from '../../src/device/forms.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { distances } from '../../src/kernels/distances.ts'
 import { encode } from '../../src/kernels/encode.ts'
 import { gram, matmul } from '../../src/kernels/matmul.ts'
 import { respondAll } from '../../src/kernels/respond.ts'
-import { allocateRows, type DeviceRows } from '../../src/kernels/rows.ts'
-import { type CaseBuffers, useBuffers, withRun } from './devices.ts'
+import { type DeviceRows, paddedCols } from '../../src/kernels/rows.ts'
+import { useBuffers, withRun } from './devices.ts'
 
 test('are fixed for each driver', () => {
   expect(softwareTiles('google swiftshader SwiftShader driver 5.0.0')).toEqual(['gram', 'respond', 'encode'])
@@ -17,36 +17,33 @@ test('are fixed for each driver', () => {
 })
 
 /** n x k results, each a sum of d terms. */
-type Call = (buffers: CaseBuffers, device: Device, n: number, k: number, d: number) => Promise<void>
+type Call = (device: Device, n: number, k: number, d: number) => Promise<void>
 
-/** The sizes are those of large calls; what is listed only needs no memory of that size. */
-const rows = ({ scope }: CaseBuffers, n: number, d: number): DeviceRows => ({
-  ...allocateRows(scope, 1, d, 'f32', 'rows'),
-  rows: n,
+/** The calls are as large as real ones and are only listed, never run, so their buffers need no memory. */
+const unbacked: DeviceBuffer = { label: 'unbacked', bytes: 2 ** 40, freed: false, free: () => undefined }
+
+const rows = (n: number, d: number): DeviceRows => ({
+  ...{ buffer: unbacked, rows: n, cols: d, stride: paddedCols(d), type: 'f32' },
 })
 
 const CALLS: Record<TiledKernel, Call> = {
   // d codewords of 8 columns.
-  encode: (buffers, device, n, k, d) =>
+  encode: (device, n, k, d) =>
     encode(device, {
-      points: rows(buffers, n, k),
+      points: rows(n, k),
       ranges: Array.from({ length: k / 8 + 1 }, (_, i) => 8 * i),
-      ...{ codewords: d, books: buffers.output(4).buffer, codes: buffers.output(4).buffer },
+      ...{ codewords: d, books: unbacked, codes: unbacked },
     }),
-  matmul: (buffers, device, n, k, d) =>
-    matmul(device, { a: rows(buffers, n, d), b: rows(buffers, k, d), out: rows(buffers, n, k) }),
-  gram: (buffers, device, n, k, d) =>
-    gram(device, { a: rows(buffers, d, n), b: rows(buffers, d, k), out: buffers.output(4).buffer }),
-  distances: (buffers, device, n, k, d) =>
-    distances(device, { points: rows(buffers, n, d), centers: rows(buffers, k, d), out: buffers.output(4).buffer }),
-  respond(buffers, device, n, k, d) {
-    const [scales, best, logs, evidence] = Array.from({ length: 4 }, () => buffers.output(4).buffer)
-    return respondAll(device, {
-      ...{ points: rows(buffers, n, d), centers: rows(buffers, k, d), m: 1 },
-      ...{ scales, best, logs, evidence },
-    })
-  },
+  matmul: (device, n, k, d) => matmul(device, { a: rows(n, d), b: rows(k, d), out: rows(n, k) }),
+  gram: (device, n, k, d) => gram(device, { a: rows(d, n), b: rows(d, k), out: unbacked }),
+  distances: (device, n, k, d) => distances(device, { points: rows(n, d), centers: rows(k, d), out: unbacked }),
+  respond: (device, n, k, d) =>
+    respondAll(device, {
+      ...{ points: rows(n, d), centers: rows(k, d), m: 1 },
+      ...{ scales: unbacked, best: unbacked, logs: unbacked, evidence: unbacked },
+    }),
 }
+
 /** Shaders that a call runs; nothing is executed. */
 async function shadersOf(device: Device, call: Call, shape: readonly [number, number, number]): Promise<string[]> {
   let passes: ComputePass[] = []
@@ -54,7 +51,7 @@ async function shadersOf(device: Device, call: Call, shape: readonly [number, nu
     passes = [...work.webgpu(device as never)]
     return Promise.resolve()
   }
-  await useBuffers(withRun(device, list), (buffers) => call(buffers, buffers.device, ...shape))
+  await useBuffers(withRun(device, list), (buffers) => call(buffers.device, ...shape))
   return passes.map(({ shader }) => shader.name)
 }
 

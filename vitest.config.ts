@@ -84,6 +84,9 @@ const quickly = [
 const sharingModules = ['test/{core,data,math,metrics,trees,vectors}/**/*.test.ts']
 const alsoSharing = ['test/{models,quantize,platform}/**/*.test.ts']
 
+/** Pages of the built site, which is built once for all of them. */
+const ofDemos = ['test/demos/**/*.test.ts']
+
 /** Kernels on WebGPU alone, and what takes long. */
 const notQuickly = [
   'test/data/folder-*.test.ts',
@@ -113,7 +116,7 @@ export default defineConfig(async ({ mode }) => {
             name: 'node',
             provide,
             include: quick ? quickly : ['test/**/*.test.ts'],
-            exclude: ['test/browser/**', ...sharingModules, ...alsoSharing, ...(quick ? notQuickly : [])],
+            exclude: ['test/browser/**', ...ofDemos, ...sharingModules, ...alsoSharing, ...(quick ? notQuickly : [])],
           },
         },
         {
@@ -126,13 +129,25 @@ export default defineConfig(async ({ mode }) => {
             exclude: quick ? notQuickly : [],
           },
         },
-        ...(quick ? [] : [await inChromium(provide)]),
+        ...(quick ? [] : [demos(provide), await inChromium(provide)]),
       ],
     },
   }
 })
 
-async function inChromium(provide: { testSeed: number; quick: boolean; everyForm: boolean }) {
+interface Provided {
+  readonly testSeed: number
+  readonly quick: boolean
+  readonly everyForm: boolean
+}
+
+function demos(provide: Provided) {
+  return {
+    test: { ...inNode, name: 'demos', provide, include: ofDemos, globalSetup: 'test/demos/build-site.ts' },
+  }
+}
+
+async function inChromium(provide: Provided) {
   return {
     server: {
       // Threads share memory only on cross-origin isolated pages.

@@ -1,12 +1,11 @@
 /** The built site on a small server, and a Chromium to visit it with. */
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { extname, join, normalize } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright'
-import { build } from 'vite'
+import { inject } from 'vitest'
 import { chromiumLaunchOptions } from '../../scripts/chromium.mjs'
 
 const TYPES: Record<string, string> = {
@@ -37,14 +36,9 @@ export interface Visit {
   readonly complaints: string[]
 }
 
-/** Builds the site as it is published, and serves it from a sub-folder, as many hosts do. */
+/** Serves the built site from a sub-folder, as many hosts do. */
 export async function openSite(): Promise<Site> {
-  const folder = await mkdtemp(join(tmpdir(), 'centroidal-demos-'))
-  await build({
-    configFile: join(import.meta.dirname, '../../demos/vite.config.ts'),
-    logLevel: 'warn',
-    build: { outDir: folder, minify: false, reportCompressedSize: false },
-  })
+  const folder = inject('site')
   const isolated = await serve(folder, true)
   const plain = await serve(folder, false)
   const launch = await chromiumLaunchOptions()
@@ -87,7 +81,6 @@ export async function openSite(): Promise<Site> {
         server.closeAllConnections()
         server.close()
       }
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -7,51 +7,16 @@
  * (`around`), candidates are the labels of the whole domain, in a buffer of their own.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { onlyIf, reads, writes } from '../src/device/fields.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
-import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
+import { pairTiles, TILE_ROWS } from './leaf-tiles.ts'
 import { threadBuiltins } from './pieces.ts'
 
 /** Members of a leaf that fit. */
 export const LARGEST_LEAF = 2 * TILE_ROWS
 
-export interface TiledLeaves {
-  readonly type: ElementType
-  /** 1 for leaves of at most 16 members, 2 for 32. */
-  readonly tiles: 1 | 2
-  readonly around: boolean
-}
-
-export const assignLeavesTiled = shaderForms(
-  [
-    [{ type: 'f32', tiles: 1, around: false }],
-    [{ type: 'f32', tiles: 2, around: true }],
-    [{ type: 'u8', tiles: 1, around: false }],
-  ],
-  ({ type, tiles, around }: TiledLeaves) => {
-    const most = TILE_ROWS * tiles
-    return declareShader({
-      name: `assign-leaves-tiled-${type}-${tiles}${around ? '-around' : ''}`,
-      params: { firstLeaf: 'u32', leaves: 'u32', quads: 'u32', domainFrom: 'u32', held: 'u32' },
-      buffers: {
-        x: rowsOf(type),
-        centers: reads('vec4f'),
-        /** Points, leaf by leaf. */
-        members: reads('u32'),
-        /** First member of each leaf, and the end of the last. */
-        offsets: reads('u32'),
-        /** Of the rows that are held. */
-        labels: writes('u32'),
-        distances: writes('f32'),
-        /** Pairs measured in each leaf. */
-        looked: writes('u32'),
-        /** Labels of the whole domain, where the labels above are not. */
-        domainLabels: onlyIf(around, reads('u32')),
-      },
-      workgroup: LEAF_THREADS,
-      body: () => wgsl`
+/** \`tiles\`: of candidates. */
+export function assignLeafTiles(tiles: 1 | 2, around: boolean): string {
+  const most = TILE_ROWS * tiles
+  return wgsl`
 ${pairTiles({ tiles, own: false })}
 
 struct Counts { candidates: u32, points: u32 }
@@ -109,8 +74,8 @@ fn collect(local: u32, begin: u32, size: u32) {
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = workgroup.y * groups.x + workgroup.x;
-  if (number >= params.leaves) { return; }
-  let leaf = params.firstLeaf + number;
+  if (number >= params.count) { return; }
+  let leaf = params.first + number;
   let begin = offsets[leaf];
   collect(local, begin, offsets[leaf + 1u] - begin);
   let found = workgroupUniformLoad(&counts);
@@ -157,7 +122,5 @@ fn main(${threadBuiltins}) {
     }
   }
 }
-`,
-    })
-  },
-)
+`
+}

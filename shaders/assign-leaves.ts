@@ -6,31 +6,9 @@
  * may hold only some: `held` of them from row `domainFrom` on.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-export const collectLeafLabels = declareShader({
-  name: 'assign-leaves-collect',
-  params: { leaves: 'u32', domainFrom: 'u32', held: 'u32' },
-  buffers: {
-    /** Points, leaf by leaf. */
-    members: reads('u32'),
-    /** First member of each leaf, and the end of the last. */
-    offsets: reads('u32'),
-    /** Labels of all rows of the domain. */
-    domainLabels: reads('u32'),
-    /** Different labels of each leaf, from its offset on. */
-    candidates: writes('u32'),
-    /** Of each member: its first candidate, and how many there are. */
-    ranges: writes('vec2u'),
-    /** Pairs measured in each leaf. */
-    looked: writes('u32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const collectLabelsBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -58,31 +36,17 @@ fn main(${threadBuiltins}) {
   looked[leaf] = count * inside;
   for (var at = begin; at < end; at++) { ranges[at] = vec2u(begin, count); }
 }
-`,
-})
+`
 
-export const assignLeavesShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `assign-leaves-${type}`,
-    params: { firstMember: 'u32', memberCount: 'u32', quads: 'u32', domainFrom: 'u32', held: 'u32' },
-    buffers: {
-      x: rowsOf(type),
-      centers: reads('vec4f'),
-      members: reads('u32'),
-      ranges: reads('vec2u'),
-      candidates: reads('u32'),
-      labels: writes('u32'),
-      distances: writes('f32'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+/** One thread a member, after the pass that collects. */
+export const assignMembers = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
-  if (number >= params.memberCount) { return; }
-  let at = params.firstMember + number;
+  if (number >= params.count) { return; }
+  let at = params.first + number;
   let row = members[at] - params.domainFrom;
   if (row >= params.held) { return; }
   let range = ranges[at];
@@ -117,6 +81,4 @@ fn main(${threadBuiltins}) {
   labels[row] = label;
   distances[row] = best;
 }
-`,
-  }),
-)
+`

@@ -8,45 +8,124 @@
  * candidates are the labels lent by all members of the leaf.
  * Cost: 3 d operations for each pair of a point and a different label in its leaf.
  */
-import { assignLeavesShader, collectLeafLabels } from '../../shaders/assign-leaves.ts'
-import { assignLeavesTiled, LARGEST_LEAF } from '../../shaders/assign-leaves-tiled.ts'
-import { centerTiles } from '../../shaders/leaf-tiles.ts'
+import { assignMembers, collectLabelsBody } from '../../shaders/assign-leaves.ts'
+import { assignLeafTiles, LARGEST_LEAF } from '../../shaders/assign-leaves-tiled.ts'
+import { centerTiles, LEAF_THREADS } from '../../shaders/leaf-tiles.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import type { ComputePass, Device, DeviceBuffer, GpuTarget } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
-import { type Around, DOMAIN_FIELDS, domainOf, domainValues, shareOf } from './around.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import type { BufferPart, Device, DeviceBuffer } from '../device/contract.ts'
+import { countOf, type Elements, elements, reads, writes } from '../device/fields.ts'
+import { type Around, DOMAIN_FIELDS, domainValues } from './around.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { type AnyForm, compiled, compiledOf, DENSE_VECTORS, inForms, READ_ROWS } from './kernel-fields.ts'
 import { quantizeCentersJobs, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+import type { DeviceRows } from './rows.ts'
 
-export const assignLeavesFunction = declareFunction('assignLeaves', {
+/** Points, leaf by leaf. */
+const members = reads('u32')
+/** First member of each leaf, and the end of the last. */
+const offsets = reads('u32')
+/** Pairs measured in each leaf. */
+const looked = writes('u32')
+/** Different labels of each leaf, from its offset on. */
+const CANDIDATES = 'u32'
+/** Of each member: its first candidate, and how many there are. */
+const RANGES = 'vec2u'
+
+/** Before the form of assign-leaves without tiles. */
+export const collectLeafLabels = declareKernel('assign-leaves-collect', {
+  args: {
+    leaves: 'u32',
+    largest: 'u32',
+    members,
+    offsets,
+    ...DOMAIN_FIELDS,
+    candidates: writes(CANDIDATES),
+    ranges: writes(RANGES),
+    looked,
+  },
+  items: ({ leaves }) => leaves,
+  gpu: { body: collectLabelsBody, operations: ({ members, largest }) => countOf(members) * largest },
+})
+
+interface Shape {
+  readonly points: DeviceRows
+  readonly members: DeviceBuffer | BufferPart | Elements
+  readonly largest: number
+}
+
+/** Columns that are compared for a member, on average: only points that are held are measured. */
+function columnsOf({ points, members, largest }: Shape): number {
+  return (points.rows / Math.max(1, countOf(members))) * largest * points.stride
+}
+
+/** Fewest leaves worth a dispatch. */
+const LEAVES_AT_LEAST = 64
+
+const inTiles = ({ tiles }: AnyForm): boolean => tiles !== 0
+const byMembers = ({ tiles }: AnyForm): boolean => tiles === 0
+
+export const assignLeavesKernel = declareKernel('assign-leaves', {
   args: {
     points: DENSE_VECTORS,
-    centers: reads('f32'),
-    ...quantizedFields(reads),
-    members: reads('u32'),
-    offsets: reads('u32'),
+    centers: READ_ROWS,
+    members,
+    leaves: 'u32',
     largest: 'u32',
-    ...DOMAIN_FIELDS,
+    domainFrom: DOMAIN_FIELDS.domainFrom,
+    held: DOMAIN_FIELDS.held,
     labels: writes('u32'),
     distances: writes('f32'),
-    looked: writes('u32'),
   },
-  scratch: {
-    /** Labels of a leaf. */
-    candidates: ({ largest }) => largest * 4,
-    /** Places in the leaf of the members that are held. */
-    places: ({ largest }) => largest * 4,
-    /** Of each point: by how much its scores may miss, and its scale; read in fours. */
-    margins: ({ largest }) => Math.ceil(largest / 4) * 16,
-    scales: ({ largest }) => Math.ceil(largest / 4) * 16,
-    /** Four points with each candidate. */
-    scores: ({ largest }) => largest * 16,
-    /** Four points with two candidates. */
-    dots: () => 32,
-    /** The points of a leaf as integers. */
-    rows: ({ points, largest }) => largest * Math.ceil(points.stride / 8) * 16,
+  gpu: {
+    args: {
+      /** Of candidates, for one workgroup a leaf, which collects them itself; 0: one thread a member. */
+      tiles: compiledOf<0 | 1 | 2>(0, 1, 2),
+      around: compiled(true, false),
+      offsets: inForms(inTiles, offsets),
+      looked: inForms(inTiles, looked),
+      /** Where there is more around the points than their labels. */
+      domainLabels: inForms((form) => inTiles(form) && form.around === true, DOMAIN_FIELDS.domainLabels),
+      candidates: inForms(byMembers, reads(CANDIDATES)),
+      ranges: inForms(byMembers, reads(RANGES)),
+    },
+    body: ({ tiles, around }) => (tiles === 0 ? assignMembers() : assignLeafTiles(tiles, around)),
+    workgroup: ({ tiles }) => (tiles === 0 ? THREADS : LEAF_THREADS),
+    cut: {
+      params: ['first', 'count'],
+      items: ({ tiles, leaves, members }) => (tiles === 0 ? countOf(members) : leaves),
+      operations: (args) =>
+        args.tiles === 0 ? 1 + 3 * columnsOf(args) : args.largest * (args.largest + 3 * columnsOf(args)),
+      atLeast: ({ tiles }) => (tiles === 0 ? THREADS : LEAVES_AT_LEAST),
+    },
+    grid: ({ tiles, count }) => (tiles === 0 ? count : { groups: count }),
+    forms: [
+      { points: 'f32', tiles: 0, around: false },
+      { points: 'u8', tiles: 0, around: false },
+      { points: 'f32', tiles: 1, around: false },
+      { points: 'f32', tiles: 2, around: true },
+      { points: 'u8', tiles: 1, around: false },
+    ],
+  },
+  cpu: {
+    entry: 'assignLeaves',
+    args: { offsets, domainLabels: DOMAIN_FIELDS.domainLabels, looked, ...quantizedFields(reads) },
+    scratch: {
+      /** Labels of a leaf. */
+      candidates: ({ largest }) => largest * 4,
+      /** Places in the leaf of the members that are held. */
+      places: ({ largest }) => largest * 4,
+      /** Of each point: by how much its scores may miss, and its scale; read in fours. */
+      margins: ({ largest }) => Math.ceil(largest / 4) * 16,
+      scales: ({ largest }) => Math.ceil(largest / 4) * 16,
+      /** Four points with each candidate. */
+      scores: ({ largest }) => largest * 16,
+      /** Four points with two candidates. */
+      dots: () => 32,
+      /** The points of a leaf as integers. */
+      rows: ({ points, largest }) => largest * Math.ceil(points.stride / 8) * 16,
+    },
+    items: ({ leaves }) => leaves,
+    grain: (args) => Math.max(1, Math.round(1e6 / (args.largest * (1 + columnsOf(args))))),
   },
 })
 
@@ -104,92 +183,31 @@ export function prepareLeafCenters(
 }
 
 export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<void> {
-  const { points, centers, members, offsets, leaves, largest, labels, distances, around, workspace } = args
-  const domain = domainOf(points, labels, around)
-  const share = shareOf(points, domain)
+  const { points, centers, leaves, largest, around, workspace } = args
+  const domain = domainValues(points, args.labels, around)
+  const given = {
+    ...domain,
+    ...{ points, centers, leaves, largest },
+    members: elements(args.members, domain.domainLabels.count),
+    offsets: elements(args.offsets, leaves + 1),
+    labels: elements(args.labels, points.rows),
+    distances: elements(args.distances, points.rows),
+    looked: elements(workspace.looked, leaves),
+  }
   return device.run({
     name: 'assign-leaves',
     *webgpu(gpu) {
-      if (gpu.tiled && largest <= LARGEST_LEAF) return yield* tiledPasses(gpu, args)
-      const { candidates, ranges, looked } = workspace
-      const here = { domainFrom: domain.from, held: points.rows }
-      yield collectLeafLabels.pass(
-        gpu,
-        { ...here, leaves, members, offsets, domainLabels: domain.labels, candidates, ranges, looked },
-        { items: leaves, operations: domain.rows * largest },
-      )
-      const shader = assignLeavesShader(denseType(points))
-      const quads = points.stride / 4
-      const common = {
-        ...here,
-        quads,
-        x: points.buffer,
-        centers: centers.buffer,
-        members,
-        ranges,
-        candidates,
-        labels,
-        distances,
-      }
-      yield* rowPasses(gpu, {
-        rows: domain.rows,
-        perRow: 1 + share * 3 * largest * points.stride,
-        atLeast: THREADS,
-        pass: (firstMember, memberCount) =>
-          shader.pass(gpu, { ...common, firstMember, memberCount }, { items: memberCount }),
+      const { candidates, ranges } = workspace
+      const tiles = gpu.tiled && largest <= LARGEST_LEAF ? centerTiles(largest) : 0
+      if (tiles === 0) yield collectLeafLabels.pass(gpu, { ...given, candidates, ranges })
+      yield* assignLeavesKernel.passes(gpu, {
+        ...given,
+        ...{ candidates, ranges, tiles },
+        around: tiles > 0 && around !== undefined,
       })
     },
     *cpu(memory) {
-      yield assignLeavesFunction.job(
-        memory,
-        {
-          points,
-          centers: elements(centers.buffer, centers.rows * centers.stride),
-          ...quantizedValues(workspace.quantized, centers),
-          members: elements(members, domain.rows),
-          offsets: elements(offsets, leaves + 1),
-          largest,
-          ...domainValues(points, labels, around),
-          labels: elements(labels, points.rows),
-          distances: elements(distances, points.rows),
-          looked: elements(workspace.looked, leaves),
-        },
-        { items: leaves, grain: Math.max(1, Math.round(1e6 / (largest * (1 + share * largest * points.stride)))) },
-      )
+      yield assignLeavesKernel.job(memory, { ...given, ...quantizedValues(workspace.quantized, centers) })
     },
-  })
-}
-
-/** Fewest leaves worth a dispatch. */
-const LEAVES_AT_LEAST = 64
-
-/** One workgroup per leaf, which collects the candidates itself. */
-function* tiledPasses(gpu: GpuTarget, args: AssignLeavesArgs): Generator<ComputePass> {
-  const { points, centers, members, offsets, leaves, largest, labels, distances, around, workspace } = args
-  const domain = domainOf(points, labels, around)
-  const shader = assignLeavesTiled({
-    type: denseType(points),
-    tiles: centerTiles(largest),
-    around: around !== undefined,
-  })
-  const common = {
-    x: points.buffer,
-    centers: centers.buffer,
-    members,
-    offsets,
-    labels,
-    distances,
-    looked: workspace.looked,
-    domainLabels: around?.labels,
-    quads: points.stride / 4,
-    domainFrom: domain.from,
-    held: points.rows,
-  }
-  yield* rowPasses(gpu, {
-    rows: leaves,
-    perRow: largest * (largest + shareOf(points, domain) * 3 * largest * points.stride),
-    atLeast: LEAVES_AT_LEAST,
-    pass: (firstLeaf, count) =>
-      shader.pass(gpu, { ...common, firstLeaf, leaves: count }, { items: count, perGroup: 1 }),
   })
 }

@@ -1,131 +1,21 @@
 /**
- * Segmented sums by label, reproducible bit for bit and without float atomics.
+ * Segmented sums by label, reproducible bit for bit and without float atomics. Points are grouped by cluster in rising order
+ * (sort.ts), and a thread sums a range of the columns of one cluster, row by row in that order, so that a column has the same
+ * sum however the columns are divided.
  *
- * A stable radix sort groups the points by cluster, in rising order: each thread counts the digits of a run of 256 keys, a
- * prefix sum turns the counts into places, and each thread writes its keys to their places in order. Clusters are then summed
- * in that order; those of more than SUM_PIECE points in pieces that are added up afterwards.
+ * Of dense rows a range is 4 columns, and clusters of more than SUM_PIECE points are summed in pieces that are added up
+ * afterwards. Of sparse rows ranges are wider, because a thread searches each row for its first entry; a pass takes the rows at
+ * places `first` to `end` of the order, so that passes stay short.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { mayRead, onlyIf, reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import type { RowType } from '../src/kernels/rows.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
-/** Keys that a thread sorts. */
-export const RUN = 256
-export const DIGITS = 256
 /** Points of a cluster summed in one go. */
 export const SUM_PIECE = 256
 
-/** What the passes of the sort are given; `shaders/sort-tiled.ts` takes the same. */
-export const SORT_PARAMS = {
-  n: 'u32',
-  /** Groups of keys that are counted and scattered together. */
-  runs: 'u32',
-  shift: 'u32',
-  /** Key of points that belong to no cluster. */
-  none: 'u32',
-  /** The first point that is sorted. */
-  firstPoint: 'u32',
-} as const
-
-export const COUNT_BUFFERS = {
-  keys: reads('u32'),
-  /** [digit][run] */
-  counts: writes('u32'),
-}
-
-/** The first pass takes the numbers of the points as values. */
-export const scatterBuffers = (first: boolean) => ({
-  ...COUNT_BUFFERS,
-  sortedKeys: writes('u32'),
-  sortedValues: writes('u32'),
-  values: onlyIf(!first, reads('u32')),
-})
-
-export const sortKey = (first: boolean): string => wgsl`
-fn keyAt(i: u32) -> u32 {
-#if ${first}
-  return min(keys[params.firstPoint + i], params.none);
-#else
-  return keys[i];
-#endif
-}
-
-fn digitOf(key: u32) -> u32 {
-  return (key >> params.shift) & ${DIGITS - 1}u;
-}
-`
-
-const sortPlace = wgsl`
-fn place(key: u32, run: u32) -> u32 {
-  return digitOf(key) * params.runs + run;
-}
-`
-
-/** `first`: keys are labels, from that of `firstPoint` on, and values are the numbers of the points. */
-export const sortCount = shaderForms([[true], [false]], (first: boolean) =>
-  declareShader({
-    name: `sort-count-${first}`,
-    params: SORT_PARAMS,
-    buffers: COUNT_BUFFERS,
-    workgroup: THREADS,
-    body: () => wgsl`
-${threadNumber}
-${sortKey(first)}
-${sortPlace}
-
-@compute @workgroup_size(WORKGROUP)
-fn main(${threadBuiltins}) {
-  let run = threadNumber(workgroup, groups, local);
-  if (run >= params.runs) { return; }
-  for (var digit = 0u; digit < ${DIGITS}u; digit++) { counts[digit * params.runs + run] = 0u; }
-  for (var i = run * ${RUN}u; i < min((run + 1u) * ${RUN}u, params.n); i++) { counts[place(keyAt(i), run)]++; }
-}
-`,
-  }),
-)
-
-export const sortScatter = shaderForms([[true], [false]], (first: boolean) =>
-  declareShader({
-    name: `sort-scatter-${first}`,
-    params: SORT_PARAMS,
-    buffers: scatterBuffers(first),
-    workgroup: THREADS,
-    body: () => wgsl`
-${threadNumber}
-${sortKey(first)}
-${sortPlace}
-
-@compute @workgroup_size(WORKGROUP)
-fn main(${threadBuiltins}) {
-  let run = threadNumber(workgroup, groups, local);
-  if (run >= params.runs) { return; }
-  for (var i = run * ${RUN}u; i < min((run + 1u) * ${RUN}u, params.n); i++) {
-    let key = keyAt(i);
-    let slot = place(key, run);
-    let to = counts[slot];
-    counts[slot] = to + 1u;
-    sortedKeys[to] = key;
-#if ${first}
-    sortedValues[to] = params.firstPoint + i;
-#else
-    sortedValues[to] = values[i];
-#endif
-  }
-}
-`,
-  }),
-)
-
 /** offsets[j]: first place of cluster j in the sorted keys; pieces[j]: partial sums it needs. One thread for each of 0..k. */
-export const clusterRanges = declareShader({
-  name: 'cluster-ranges',
-  params: { n: 'u32', k: 'u32' },
-  buffers: { sortedKeys: reads('u32'), offsets: writes('u32'), pieces: writes('u32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const clusterRangesBody = (): string => wgsl`
 ${threadNumber}
 
 fn firstAtLeast(key: u32) -> u32 {
@@ -151,23 +41,9 @@ fn main(${threadBuiltins}) {
   }
   pieces[cluster] = needed;
 }
-`,
-})
-
-/** `piecesAt`: where the pieces begin in the tables. */
-const SUM_PARAMS = { quads: 'u32', piecesAt: 'u32' } as const
-
-const sumBuffers = (type: ElementType) => ({
-  x: rowsOf(type),
-  weights: mayRead('f32'),
-  order: reads('u32'),
-  /** offsets[k + 1], then pieces[k + 1] */
-  tables: reads('u32'),
-})
+`
 
 const sumRows = wgsl`
-${threadNumber}
-
 fn sumRows(begin: u32, end: u32, t: u32) -> vec4f {
   var sum = vec4f();
   for (var at = begin; at < end; at++) {
@@ -188,17 +64,8 @@ fn sumWeights(begin: u32, end: u32) -> f32 {
 `
 
 /** Partial sums of large clusters: one thread for each piece and 4 columns. The weight follows the columns. */
-export const sumPieces = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `sum-pieces-${type}`,
-    params: { ...SUM_PARAMS, k: 'u32' },
-    buffers: {
-      ...sumBuffers(type),
-      /** [piece][quads + 1] */
-      partials: writes('vec4f'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const sumPiecesBody = (): string => wgsl`
+${threadNumber}
 ${sumRows}
 
 @compute @workgroup_size(WORKGROUP)
@@ -223,69 +90,111 @@ fn main(${threadBuiltins}) {
   partials[at + t] = sumRows(begin, end, t);
   if (t == 0u) { partials[at + quads] = vec4f(sumWeights(begin, end)); }
 }
-`,
-  }),
-)
+`
+
+/** Of 4 columns, from the rows or from their pieces. */
+const denseColumns = wgsl`
+${sumRows}
+
+fn sumColumns(cluster: u32, here: u32, t: u32, begin: u32, end: u32) {
+  let quads = params.quads;
+  let at = here * quads + t;
+  var sum = vec4f();
+  if (params.add == 1u) { sum = sums[at]; }
+  if (end - begin <= ${SUM_PIECE}u) {
+    sum += sumRows(begin, end, t);
+  } else {
+    let lastPiece = tables[params.piecesAt + cluster + 1u];
+    for (var piece = tables[params.piecesAt + cluster]; piece < lastPiece; piece++) {
+      sum += partials[piece * (quads + 1u) + t];
+    }
+  }
+  sums[at] = sum;
+}
+
+fn addWeights(total: f32, cluster: u32, begin: u32, end: u32) -> f32 {
+  if (end - begin <= ${SUM_PIECE}u) { return total + sumWeights(begin, end); }
+  let lastPiece = tables[params.piecesAt + cluster + 1u];
+  var sum = total;
+  for (var piece = tables[params.piecesAt + cluster]; piece < lastPiece; piece++) {
+    sum += partials[piece * (params.quads + 1u) + params.quads].x;
+  }
+  return sum;
+}
+`
+
+/** Of a range of columns, in the memory of the sums. */
+const sparseColumns = wgsl`
+fn firstFrom(begin: u32, end: u32, column: u32) -> u32 {
+  var low = begin;
+  var high = end;
+  while (low < high) {
+    let middle = (low + high) / 2u;
+    if (offsets[params.columnsAt + middle] < column) { low = middle + 1u; } else { high = middle; }
+  }
+  return low;
+}
+
+fn sumColumns(unusedCluster: u32, here: u32, range: u32, begin: u32, end: u32) {
+  let stride = params.quads * 4u;
+  let low = min(range * params.rangeColumns, stride);
+  let high = min(low + params.rangeColumns, stride);
+  let out = here * stride;
+  if (params.add == 0u) {
+    for (var column = low; column < high; column++) { sums[out + column] = 0.0; }
+  }
+  for (var place = begin; place < end; place++) {
+    let row = order[place];
+    var weight = 1.0;
+    if (params.hasWeights == 1u) { weight = weights[row]; }
+    let to = offsets[row + 1u];
+    for (var entry = firstFrom(offsets[row], to, low); entry < to; entry++) {
+      let column = offsets[params.columnsAt + entry];
+      if (column >= high) { break; }
+      sums[out + column] += weight * x[entry];
+    }
+  }
+}
+
+// One after the other, so that the sum does not depend on how rows are divided among passes.
+fn addWeights(total: f32, unusedCluster: u32, begin: u32, end: u32) -> f32 {
+  if (params.hasWeights == 0u) { return total + f32(end - begin); }
+  var sum = total;
+  for (var place = begin; place < end; place++) { sum += weights[order[place]]; }
+  return sum;
+}
+`
 
 /**
- * Sums of clusters: one thread for each cluster and 4 columns. With `add`, on top of what is there. With `keepEmpty` the sums
- * of clusters without points are not written.
+ * Sums of clusters: one thread for each cluster and range of columns. With `add`, on top of what is there. With `keepEmpty` the
+ * sums of clusters without points are not written.
  */
-export const sumClusters = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `sum-clusters-${type}`,
-    params: { ...SUM_PARAMS, firstCluster: 'u32', clusters: 'u32', add: 'bool', keepEmpty: 'bool' },
-    buffers: {
-      ...sumBuffers(type),
-      partials: reads('vec4f'),
-      /** [clusters of this pass][quads] */
-      sums: writes('vec4f'),
-      /** Weight of each cluster, of all clusters. */
-      totals: writes('f32'),
-      /** Points of each cluster, of all clusters. */
-      counts: writes('u32'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
-${sumRows}
+export const sumClustersBody = ({ points }: { readonly points: RowType }): string => wgsl`
+${threadNumber}
+${points === 'csr' ? sparseColumns : denseColumns}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
-  let quads = params.quads;
-  let here = number / quads;
-  let t = number % quads;
+  let here = number / params.ranges;
+  let range = number % params.ranges;
   if (here >= params.clusters) { return; }
   let cluster = params.firstCluster + here;
-  let begin = tables[cluster];
-  let end = tables[cluster + 1u];
-  let small = end - begin <= ${SUM_PIECE}u;
-  let firstPiece = tables[params.piecesAt + cluster];
-  let lastPiece = tables[params.piecesAt + cluster + 1u];
-  var sum = vec4f();
-  if (params.add == 1u) { sum = sums[number]; }
-  if (small) {
-    sum += sumRows(begin, end, t);
-  } else {
-    for (var piece = firstPiece; piece < lastPiece; piece++) { sum += partials[piece * (quads + 1u) + t]; }
+  let begin = max(tables[cluster], params.first);
+  let end = max(begin, min(tables[cluster + 1u], params.end));
+  if (params.keepEmpty == 0u || tables[cluster] < tables[cluster + 1u]) {
+    sumColumns(cluster, here, range, begin, end);
   }
-  if (params.keepEmpty == 0u || begin < end) { sums[number] = sum; }
-  if (t == 0u) {
+  if (range == 0u) {
     var total = 0.0;
-    var count = end - begin;
+    var count = 0u;
     if (params.add == 1u) {
       total = totals[cluster];
-      count += counts[cluster];
+      count = counts[cluster];
     }
-    if (small) {
-      total += sumWeights(begin, end);
-    } else {
-      for (var piece = firstPiece; piece < lastPiece; piece++) { total += partials[piece * (quads + 1u) + quads].x; }
-    }
+    if (begin < end) { total = addWeights(total, cluster, begin, end); }
     totals[cluster] = total;
-    counts[cluster] = count;
+    counts[cluster] = count + (end - begin);
   }
 }
-`,
-  }),
-)
+`

@@ -1,30 +1,19 @@
 /**
- * Exclusive prefix sums of u32 in place, without barriers: each thread sums a block of 256 values, the block sums are
- * scanned the same way, and a last pass over the blocks adds their start to each value.
+ * Exclusive prefix sums of u32 in place. Without barriers: each thread sums a block of 256 values, the block sums are
+ * scanned the same way, and a last pass over the blocks adds their start to each value. With barriers: one workgroup scans
+ * all of them.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { writes } from '../src/device/fields.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 export const SCAN_BLOCK = 256
 
-const FIELDS = {
-  params: { count: 'u32' },
-  buffers: {
-    values: writes('u32'),
-    // Bound for writing in both passes: values and block sums can lie in one buffer, which WebGPU lets a dispatch either
-    // read or write.
-    blockSums: writes('u32'),
-  },
-  workgroup: THREADS,
-} as const
+/** Threads of the form with barriers, and the values that each of them adds up at a time. */
+export const SCAN_THREADS = 256
+const SCAN_VALUES = 8
 
 /** blockSums[b] = sum of block b. */
-export const scanBlockSums = declareShader({
-  name: 'scan-block-sums',
-  ...FIELDS,
-  body: () => wgsl`
+export const blockSumsBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -36,14 +25,10 @@ fn main(${threadBuiltins}) {
   for (var i = begin; i < min(begin + ${SCAN_BLOCK}u, params.count); i++) { sum += values[i]; }
   blockSums[block] = sum;
 }
-`,
-})
+`
 
 /** values become exclusive sums that start at their block's (already scanned) sum. */
-export const scanWithinBlocks = declareShader({
-  name: 'scan-within-blocks',
-  ...FIELDS,
-  body: () => wgsl`
+export const withinBlocksBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -58,16 +43,10 @@ fn main(${threadBuiltins}) {
     sum += value;
   }
 }
-`,
-})
+`
 
 /** The few values of the last level, by one thread. */
-export const scanSingle = declareShader({
-  name: 'scan-single',
-  params: { count: 'u32' },
-  buffers: { values: writes('u32') },
-  workgroup: 1,
-  body: () => wgsl`
+export const scanSingleBody = (): string => wgsl`
 @compute @workgroup_size(WORKGROUP)
 fn main() {
   var sum = 0u;
@@ -77,5 +56,39 @@ fn main() {
     sum += value;
   }
 }
-`,
-})
+`
+
+/** Up to some hundred thousand values, by one workgroup. */
+export const scanWholeBody = (): string => wgsl`
+var<workgroup> sums: array<u32, ${SCAN_THREADS}>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(local_invocation_index) local: u32) {
+  var before = 0u;
+  for (var begin = 0u; begin < params.count; begin += ${SCAN_THREADS * SCAN_VALUES}u) {
+    let first = begin + local * ${SCAN_VALUES}u;
+    var own = array<u32, ${SCAN_VALUES}>();
+    var total = 0u;
+    for (var i = 0u; i < ${SCAN_VALUES}u; i++) {
+      if (first + i < params.count) { own[i] = values[first + i]; }
+      total += own[i];
+    }
+    sums[local] = total;
+    workgroupBarrier();
+    for (var step = 1u; step < ${SCAN_THREADS}u; step *= 2u) {
+      var sum = sums[local];
+      if (local >= step) { sum += sums[local - step]; }
+      workgroupBarrier();
+      sums[local] = sum;
+      workgroupBarrier();
+    }
+    var next = before + sums[local] - total;
+    before += sums[${SCAN_THREADS - 1}];
+    for (var i = 0u; i < ${SCAN_VALUES}u; i++) {
+      if (first + i < params.count) { values[first + i] = next; }
+      next += own[i];
+    }
+    workgroupBarrier();
+  }
+}
+`

@@ -4,7 +4,7 @@
  * does not depend on which thread sums which piece. Labels of k or more belong to no cluster.
  */
 import { SortByLabelArgs, SUM_PIECE, SumClustersArgs, SumPiecesArgs } from './build/assembly/arguments'
-import { BYTES, Rows } from './rows'
+import { BYTES, Rows, SPARSE } from './rows'
 import { loadFour, madd, squaredDistance } from './simd'
 import { AHEAD, touchRow } from './touch'
 
@@ -170,9 +170,61 @@ export function clusterOfPiece(pieces: usize, k: u32, piece: u32): u32 {
   return low
 }
 
+/** The first of the entries from..to whose column is at least `column`. */
+function firstFrom(columns: usize, from: u32, to: u32, column: u32): u32 {
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (load<u32>(columns + ((<usize>middle) << 2)) < column) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
 /**
- * Items are clusters: small ones are summed here, large ones from their pieces. With `add`, on top of
- * what is there. With `keepEmpty` the sums of clusters without points are not written.
+ * Columns low to high of sparse rows order[first..last) into out; with `add`, on top of what is there. Each row's first entry is
+ * found by binary search. Returns the sum of their weights.
+ */
+function sumEntries(
+  points: Rows,
+  weights: usize,
+  order: usize,
+  first: u32,
+  last: u32,
+  low: u32,
+  high: u32,
+  add: u32,
+  out: usize,
+  columnSums: usize,
+): f64 {
+  const values = points.data
+  const offsets = points.offsets
+  const columns = points.columns
+  const width = <usize>(high - low)
+  if (add) for (let i: usize = 0; i < width; i++) store<f64>(columnSums + (i << 3), <f64>load<f32>(out + (i << 2)))
+  else memory.fill(columnSums, 0, width << 3)
+  let total: f64 = 0
+  for (let place = first; place < last; place++) {
+    const row = load<u32>(order + ((<usize>place) << 2))
+    const weight: f64 = weights ? <f64>load<f32>(weights + ((<usize>row) << 2)) : 1
+    total += weight
+    let from = load<u32>(offsets + ((<usize>row) << 2))
+    const to = load<u32>(offsets + ((<usize>row) << 2), 4)
+    if (low > 0) from = firstFrom(columns, from, to, low)
+    for (let entry = <usize>from; entry < <usize>to; entry++) {
+      const column = load<u32>(columns + (entry << 2))
+      if (column >= high) break
+      const sum = columnSums + ((<usize>(column - low)) << 3)
+      store<f64>(sum, load<f64>(sum) + weight * <f64>load<f32>(values + (entry << 2)))
+    }
+  }
+  for (let i: usize = 0; i < width; i++) store<f32>(out + (i << 2), <f32>load<f64>(columnSums + (i << 3)))
+  return total
+}
+
+/**
+ * Items are ranges of the columns of clusters. Sparse rows are summed in 64 bits. Of dense rows there is one range: small
+ * clusters are summed here, large ones from their pieces. With `add`, on top of what is there. With `keepEmpty` the sums of
+ * clusters without points are not written.
  */
 export function sumClusters(start: u32, end: u32, scratch: usize, args: SumClustersArgs): void {
   const points = args.points
@@ -185,39 +237,42 @@ export function sumClusters(start: u32, end: u32, scratch: usize, args: SumClust
   const totals = args.totals
   const counts = args.counts
   const add = args.add
-  const keepEmpty = args.keepEmpty
+  const ranges = args.ranges
   const byteSums = scratch + args.byteSumsAt
-  for (let cluster = start; cluster < end; cluster++) {
+  for (let item = start; item < end; item++) {
+    const cluster = item / ranges
+    const range = item % ranges
     const at = (<usize>cluster) << 2
     const out = sums + at * stride
     const from = load<u32>(offsets + at)
     const to = load<u32>(offsets + at, 4)
-    if (keepEmpty && !add && from === to) {
-      store<f32>(totals + at, 0)
-      store<u32>(counts + at, 0)
-      continue
-    }
-    let total: f64 = 0
-    let count = to - from
-    if (add) {
-      total = <f64>load<f32>(totals + at)
-      count += load<u32>(counts + at)
-    } else {
-      memory.fill(out, 0, (<usize>stride) << 2)
-    }
-    if (to - from <= SUM_PIECE) {
-      total += sumRows(points, weights, order, from, to, out, byteSums)
-      if (args.centers) measureRows(points, order, from, to, args.centers + at * stride, args.distances)
-    } else {
-      for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {
-        total += <f64>load<f32>(args.partialTotals + ((<usize>piece) << 2))
-        const source = args.partials + ((<usize>piece * stride) << 2)
-        for (let column: usize = 0; column < (<usize>stride) << 2; column += 16) {
-          v128.store(out + column, f32x4.add(v128.load(out + column), v128.load(source + column)))
+    const empty = from === to
+    let total: f64 = add && range === 0 ? <f64>load<f32>(totals + at) : 0
+    if (add || !empty || !args.keepEmpty) {
+      if (points.kind === SPARSE) {
+        const low = min(range * args.rangeColumns, stride)
+        const high = min(low + args.rangeColumns, stride)
+        const place = out + ((<usize>low) << 2)
+        total += sumEntries(points, weights, order, from, to, low, high, add, place, scratch + args.columnSumsAt)
+      } else {
+        if (!add) memory.fill(out, 0, (<usize>stride) << 2)
+        if (to - from <= SUM_PIECE) {
+          total += sumRows(points, weights, order, from, to, out, byteSums)
+          if (args.centers) measureRows(points, order, from, to, args.centers + at * stride, args.distances)
+        } else {
+          for (let piece = load<u32>(pieces + at); piece < load<u32>(pieces + at, 4); piece++) {
+            total += <f64>load<f32>(args.partialTotals + ((<usize>piece) << 2))
+            const source = args.partials + ((<usize>piece * stride) << 2)
+            for (let column: usize = 0; column < (<usize>stride) << 2; column += 16) {
+              v128.store(out + column, f32x4.add(v128.load(out + column), v128.load(source + column)))
+            }
+          }
         }
       }
     }
-    store<f32>(totals + at, <f32>total)
-    store<u32>(counts + at, count)
+    if (range === 0) {
+      store<f32>(totals + at, <f32>total)
+      store<u32>(counts + at, to - from + (add ? load<u32>(counts + at) : 0))
+    }
   }
 }

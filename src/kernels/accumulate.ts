@@ -5,22 +5,11 @@
  * labels: u32 [n]; a label of k or more belongs to no cluster. sums: f32 [k][stride], totals: f32 [k] (sum of weights),
  * counts: u32 [k]. With `add` on top of what is there, for points in several parts. A range of the rows gives the same bits
  * as these rows in a buffer of their own.
- * Cost: n d operations plus the sort.
+ * Cost: n d operations plus the sort; of sparse rows 2 for each entry, and a search in each row for every range of columns.
  */
-import {
-  clusterRanges,
-  DIGITS,
-  RUN,
-  SUM_PIECE,
-  sortCount,
-  sortScatter,
-  sumClusters,
-  sumPieces,
-} from '../../shaders/accumulate.ts'
+import { clusterRangesBody, SUM_PIECE, sumClustersBody, sumPiecesBody } from '../../shaders/accumulate.ts'
 import { THREADS } from '../../shaders/pieces.ts'
-import { countTiles, SORT_TILE, scanWhole, scatterTiles } from '../../shaders/sort-tiled.ts'
 import {
-  type BufferPart,
   type BufferScope,
   type ComputePass,
   type CpuJob,
@@ -31,32 +20,43 @@ import {
   slice,
 } from '../device/contract.ts'
 import { elements, mayRead, mayWrite, reads, writes } from '../device/fields.ts'
-import { cutForBinding } from '../device/plan.ts'
-import { sumSparseJobs, sumSparsePasses } from './accumulate-sparse.ts'
-import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
-import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
-import { scanPasses, scanWorkspaceBytes } from './scan.ts'
+import { cutForBinding, rowsWithinOperations } from '../device/plan.ts'
+import { type DeclaredFunction, SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { type AnyForm, DENSE_VECTORS, inForms, VECTORS, WRITTEN_ROWS } from './kernel-fields.ts'
+import { type DeviceRows, meanEntries, type RowRange, rangeWithin, rowsPart } from './rows.ts'
+import { prefixSums } from './scan.ts'
+import { createSortWorkspace, radixPasses, type SortWorkspace } from './sort.ts'
 
 export const accumulateConstants = new SharedConstants({ SUM_PIECE: { type: 'u32', value: SUM_PIECE } })
 
-export const sortFunction = declareFunction('sortByLabel', {
-  args: {
-    labels: reads('u32'),
-    from: 'u32',
-    n: 'u32',
-    k: 'u32',
-    offsets: writes('u32'),
-    pieces: writes('u32'),
-    order: writes('u32'),
-  },
+/** Where each cluster begins in the order, and its pieces, [k + 1] each. */
+const tableFields = (access: typeof reads | typeof writes) =>
+  ({ offsets: access('u32'), pieces: access('u32') }) as const
+
+export const sortByLabelKernel = declareKernel('sort-by-label', {
+  args: { labels: reads('u32'), from: 'u32', n: 'u32', k: 'u32', ...tableFields(writes), order: writes('u32') },
+  cpu: { entry: 'sortByLabel', items: () => 1, grain: 1 },
 })
 
-const SUM_ARGS = {
-  points: DENSE_VECTORS,
-  weights: mayRead('f32'),
-  offsets: reads('u32'),
-  pieces: reads('u32'),
-  order: reads('u32'),
+/** For kernels that have not been declared in this way yet. */
+export const sortFunction = sortByLabelKernel.declaredFunction as DeclaredFunction
+
+/** The tables on a GPU, whose keys are sorted; pieces are counts. */
+export const clusterRangesKernel = declareKernel('cluster-ranges', {
+  args: { n: 'u32', k: 'u32', sortedKeys: reads('u32'), ...tableFields(writes) },
+  items: ({ k }) => k + 1,
+  gpu: { body: clusterRangesBody, operations: ({ k }) => k * 64 },
+})
+
+const SUM_FIELDS = { weights: mayRead('f32'), order: reads('u32') } as const
+
+/** Only on a GPU: offsets[k + 1], then pieces[k + 1]. */
+const GPU_TABLES = { tables: reads('u32'), piecesAt: 'u32' } as const
+
+/** Only on the CPU. */
+const JOB_FIELDS = {
+  ...tableFields(reads),
   /** Where distances are asked for: the centres, and a distance for each point. */
   centers: mayRead('f32'),
   distances: mayWrite('f32'),
@@ -66,23 +66,69 @@ const SUM_ARGS = {
 const byteSums = ({ points }: { readonly points: DeviceRows }): number =>
   points.type === 'u8' ? points.stride * 2 + 8 : 0
 
-export const sumPiecesFunction = declareFunction('sumPieces', {
-  args: { ...SUM_ARGS, k: 'u32', partials: writes('f32'), partialTotals: writes('f32') },
-  scratch: { byteSums },
+/** Of dense rows. */
+export const sumPiecesKernel = declareKernel('sum-pieces', {
+  args: { points: DENSE_VECTORS, ...SUM_FIELDS, k: 'u32' },
+  gpu: {
+    /** [piece][quads + 1] */
+    args: { ...GPU_TABLES, pieces: 'u32', partials: writes('vec4f') },
+    body: sumPiecesBody,
+    grid: ({ pieces, points }) => (pieces * points.stride) / 4,
+  },
+  cpu: {
+    entry: 'sumPieces',
+    args: { ...JOB_FIELDS, partials: writes('f32'), partialTotals: writes('f32') },
+    items: ({ partialTotals }) => partialTotals.count,
+    grain: 4,
+    scratch: { byteSums },
+  },
 })
 
-export const sumClustersFunction = declareFunction('sumClusters', {
+const isDense = ({ points }: AnyForm): boolean => points !== 'csr'
+
+export const sumClustersKernel = declareKernel('sum-clusters', {
   args: {
-    ...SUM_ARGS,
-    partials: reads('f32'),
-    partialTotals: reads('f32'),
-    sums: writes('f32'),
+    points: VECTORS,
+    ...SUM_FIELDS,
+    /** Of columns, and columns of each. */
+    ranges: 'u32',
+    rangeColumns: 'u32',
+    sums: WRITTEN_ROWS,
+    /** Weight and number of points of each cluster, of all clusters. */
     totals: writes('f32'),
     counts: writes('u32'),
+    /** On top of what is there. */
     add: 'bool',
+    /** Sums of clusters without points are not written. */
     keepEmpty: 'bool',
   },
-  scratch: { byteSums },
+  items: ({ sums, ranges }) => sums.rows * ranges,
+  gpu: {
+    args: {
+      ...GPU_TABLES,
+      partials: inForms(isDense, reads('vec4f')),
+      firstCluster: 'u32',
+      clusters: 'u32',
+      /** Places in the order that this pass takes. */
+      first: 'u32',
+      end: 'u32',
+    },
+    body: sumClustersBody,
+    forms: [{ points: 'f32' }, { points: 'u8' }, { points: 'csr' }],
+  },
+  cpu: {
+    entry: 'sumClusters',
+    /** Of dense rows. */
+    args: { ...JOB_FIELDS, partials: mayRead('f32'), partialTotals: mayRead('f32') },
+    scratch: {
+      byteSums,
+      /** f64, for each column of a range of sparse rows. */
+      columnSums: ({ points, rangeColumns }) => (points.type === 'csr' ? rangeColumns * 8 : 0),
+    },
+    // Never more than there is: few points in many clusters would overflow the threads' 32-bit counter.
+    grain: ({ points, order, sums }, items) =>
+      Math.min(items, Math.max(1, Math.round((1e5 * items) / sumOperations(points, order.count, sums.rows)))),
+  },
 })
 
 export interface AccumulateArgs {
@@ -131,14 +177,6 @@ export interface AccumulateWorkspace {
   readonly sort?: SortWorkspace
 }
 
-/** Memory for sorting n keys with their values on a GPU. */
-export interface SortWorkspace {
-  readonly keys: readonly [DeviceBuffer, DeviceBuffer]
-  readonly values: DeviceBuffer
-  readonly digits: DeviceBuffer
-  readonly scan: DeviceBuffer
-}
-
 export function createAccumulateWorkspace(
   device: Device,
   scope: BufferScope,
@@ -156,17 +194,6 @@ export function createAccumulateWorkspace(
   }
   if (device.info.kind === 'cpu') return common
   return { ...common, sort: createSortWorkspace(scope, n, k + 1) }
-}
-
-/** `scanned`: values whose prefix sums are made besides. */
-export function createSortWorkspace(scope: BufferScope, n: number, scanned = 0): SortWorkspace {
-  const runs = Math.ceil(n / RUN)
-  return {
-    keys: [scope.allocate(n * 4, 'sort keys'), scope.allocate(n * 4, 'sort keys')],
-    values: scope.allocate(n * 4, 'sort values'),
-    digits: scope.allocate(DIGITS * runs * 4, 'sort digits'),
-    scan: scope.allocate(scanWorkspaceBytes(Math.max(DIGITS * runs, scanned)), 'sort scan'),
-  }
 }
 
 export function accumulate(device: Device, args: AccumulateArgs): Promise<void> {
@@ -187,43 +214,57 @@ export function tableBytes(k: number): number {
   return Math.ceil(((k + 1) * 4) / 256) * 256
 }
 
+interface ColumnRanges {
+  readonly ranges: number
+  readonly rangeColumns: number
+}
+
+/** Threads to aim at for any k: many on hardware GPUs, few on CPU cores and software adapters. */
+const WORKERS = { hardware: 4096, software: 32 }
+
+/** More ranges than this spend their time on searching sparse rows. */
+const MOST_RANGES = { hardware: 256, software: 8 }
+
+function cutColumns({ stride }: DeviceRows, k: number, kind: 'hardware' | 'software'): ColumnRanges {
+  const wanted = Math.min(MOST_RANGES[kind], Math.ceil(WORKERS[kind] / k), stride / 4)
+  const rangeColumns = Math.ceil(stride / wanted)
+  return { ranges: Math.ceil(stride / rangeColumns), rangeColumns }
+}
+
 function* accumulatePasses(gpu: GpuTarget, args: AccumulateArgs): Generator<ComputePass> {
-  const { points, weights, k, sums, totals, counts, workspace } = args
+  const { points, k, workspace, keepEmpty = false } = args
   const { from, count } = rangeWithin(points.rows, args.range)
   yield* sortPasses(gpu, { labels: args.labels, from, count, k, workspace })
-  if (points.type === 'csr') return yield* sumSparsePasses(gpu, args)
   const { stride } = points
-  const rowBytes = stride * 4
-  const operations = count * stride
+  const sparse = points.type === 'csr'
+  const columns = sparse
+    ? cutColumns(points, k, gpu.tiled ? 'hardware' : 'software')
+    : { ranges: stride / 4, rangeColumns: 4 }
   const shared = {
-    quads: stride / 4,
-    piecesAt: tableBytes(k) / 4,
-    x: points.buffer,
-    weights: elements(weights, from + count),
-    order: workspace.order,
-    tables: workspace.tables,
-    partials: workspace.partials,
+    ...summed(args, from + count),
+    ...columns,
+    ...{ order: workspace.order, tables: workspace.tables, piecesAt: tableBytes(k) / 4, partials: workspace.partials },
   }
-  if (count > SUM_PIECE) {
-    const items = mostPieces(count) * shared.quads
-    yield sumPieces(denseType(points)).pass(gpu, { ...shared, k }, { items, operations })
+  if (!sparse && count > SUM_PIECE) {
+    yield sumPiecesKernel.pass(gpu, { ...shared, k, pieces: mostPieces(count) }, { operations: count * stride })
   }
-  for (const { start, end } of cutForBinding(k, rowBytes, gpu.limits, 'sums')) {
-    const clusters = end - start
-    yield sumClusters(denseType(points)).pass(
-      gpu,
-      {
-        ...shared,
-        firstCluster: start,
-        clusters,
-        add: args.add ?? false,
-        keepEmpty: args.keepEmpty ?? false,
-        sums: slice(sums, start * rowBytes, clusters * rowBytes),
-        totals: elements(totals, k),
-        counts: elements(counts, k),
-      },
-      { items: clusters * shared.quads, operations },
-    )
+  const perRow = sparse ? 4 * meanEntries(points) + 8 * columns.ranges : stride
+  // The pieces of dense rows are those of all rows.
+  const most = sparse ? rowsWithinOperations(gpu.operationsPerPass, perRow, THREADS) : count
+  for (const range of cutForBinding(k, stride * 4, gpu.limits, 'sums')) {
+    const clusters = range.end - range.start
+    const sums = rowsPart({ buffer: args.sums, stride }, range.start, range.end)
+    let first = 0
+    // Without any rows there is still one pass, which writes the zeros.
+    do {
+      const end = Math.min(count, first + most)
+      yield sumClustersKernel.pass(
+        gpu,
+        { ...shared, sums, firstCluster: range.start, clusters, first, end, add: args.add || first > 0, keepEmpty },
+        { operations: (end - first) * perRow + (first > 0 ? 0 : clusters * stride) },
+      )
+      first = end
+    } while (first < count)
   }
 }
 
@@ -246,73 +287,15 @@ export function* sortPasses(gpu: GpuTarget, sorting: LabelSort): Generator<Compu
   const sorted = { n, none: k, firstPoint: from, passes, sort, order: workspace.order }
   const keys = yield* radixPasses(gpu, { ...sorted, keys: labels })
   const { offsets, pieces } = sortedTables(sorting)
-  yield clusterRanges.pass(gpu, { n, k, sortedKeys: keys, offsets, pieces }, { items: k + 1, operations: k * 64 })
+  yield clusterRangesKernel.pass(gpu, { n, k, sortedKeys: keys, offsets, pieces })
   yield* prefixSums(gpu, pieces.target, k + 1, sort.scan)
-}
-
-/** What a radix sort is given. */
-export interface RadixSort {
-  readonly n: number
-  /** u32 [n], from number `firstPoint` on where there are no values. */
-  readonly keys: DeviceBuffer
-  /** u32 [n]. Default: the numbers from `firstPoint` on; larger keys than `none` then count as `none`. */
-  readonly values?: DeviceBuffer
-  readonly none: number
-  readonly firstPoint: number
-  /** Times 8 bits of the keys. */
-  readonly passes: number
-  readonly sort: SortWorkspace
-  /** u32 [n], the values by key. */
-  readonly order: DeviceBuffer
-}
-
-/** Stable, 8 bits a pass. Keys and values that are given stay as they are; the sorted keys are returned. */
-export function* radixPasses(
-  gpu: GpuTarget,
-  { n, none, firstPoint, passes, sort, order, ...given }: RadixSort,
-): Generator<ComputePass, DeviceBuffer> {
-  const { tiled } = gpu
-  // Without any keys one empty run still writes the tables.
-  const runs = Math.max(1, Math.ceil(n / (tiled ? SORT_TILE : RUN)))
-  const grid = { items: runs, perGroup: tiled ? 1 : THREADS, operations: n * 8 }
-  const digits = elements(sort.digits, DIGITS * runs)
-  let { keys, values } = given
-  for (let pass = 0; pass < passes; pass++) {
-    const numbered = values === undefined
-    const params = { n, runs, shift: pass * 8, none, firstPoint, keys, counts: digits }
-    const sortedKeys: DeviceBuffer = sort.keys[pass % 2]
-    const sortedValues = (passes - pass) % 2 === 1 ? order : sort.values
-    yield (tiled ? countTiles(numbered) : sortCount(numbered)).pass(gpu, params, grid)
-    yield* prefixSums(gpu, slice(sort.digits, 0, DIGITS * runs * 4), DIGITS * runs, sort.scan)
-    const scatter = tiled ? scatterTiles(numbered) : sortScatter(numbered)
-    yield scatter.pass(gpu, { ...params, sortedKeys, sortedValues, values }, grid)
-    keys = sortedKeys
-    values = sortedValues
-  }
-  return keys
-}
-
-/** More values than this are scanned by many workgroups, in several passes. */
-const SCANNED_BY_ONE = 2 ** 18
-
-function* prefixSums(
-  gpu: GpuTarget,
-  values: DeviceBuffer | BufferPart,
-  count: number,
-  workspace: DeviceBuffer,
-): Generator<ComputePass> {
-  if (!gpu.tiled || count > SCANNED_BY_ONE) return yield* scanPasses(gpu, values, count, workspace)
-  yield scanWhole.pass(gpu, { count, values: elements(values, count) }, { groups: [1], operations: count * 16 })
 }
 
 /** The sort on the CPU. */
 export function sortJob(memory: CpuMemory, sort: LabelSort): CpuJob {
   const { from, count, labels, k } = sort
-  return sortFunction.job(
-    memory,
-    { labels: elements(labels, from + count), from, n: count, k, ...sortedTables(sort) },
-    { items: 1, grain: 1 },
-  )
+  const args = { labels: elements(labels, from + count), from, n: count, k }
+  return sortByLabelKernel.job(memory, { ...args, ...sortedTables(sort) })
 }
 
 /** Where the sort leaves its results. */
@@ -325,35 +308,39 @@ export function sortedTables({ count, k, workspace: { tables, order } }: LabelSo
 }
 
 function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<CpuJob> {
-  const { points, weights, k, sums, totals, counts, measured, workspace } = args
+  const { points, k, measured, workspace, add = false, keepEmpty = false } = args
   const { from, count } = rangeWithin(points.rows, args.range)
   const sort = { labels: args.labels, from, count, k, workspace }
   yield sortJob(memory, sort)
-  if (points.type === 'csr') return yield* sumSparseJobs(memory, args)
   const { stride } = points
   const shared = {
-    points,
-    weights: elements(weights, from + count),
+    ...summed(args, from + count),
     ...sortedTables(sort),
     ...(measured && {
       centers: elements(measured.centers.buffer, k * stride),
       distances: elements(measured.distances, from + count),
     }),
+  }
+  const given = { ...shared, sums: { buffer: args.sums, rows: k, stride }, add, keepEmpty }
+  if (points.type === 'csr') {
+    yield sumClustersKernel.job(memory, { ...given, ...cutColumns(points, k, 'software') })
+    return
+  }
+  const partials = {
     partials: elements(workspace.partials, mostPieces(count) * stride),
     partialTotals: elements(workspace.partialTotals, mostPieces(count)),
   }
-  yield sumPiecesFunction.job(memory, { ...shared, k }, { items: mostPieces(count), grain: 4 })
-  yield sumClustersFunction.job(
-    memory,
-    {
-      ...shared,
-      sums: elements(sums, k * stride),
-      totals: elements(totals, k),
-      counts: elements(counts, k),
-      add: args.add ?? false,
-      keepEmpty: args.keepEmpty ?? false,
-    },
-    // Never more than there is: few points in many clusters would overflow the threads' 32-bit counter.
-    { items: k, grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * stride)))) },
-  )
+  yield sumPiecesKernel.job(memory, { ...shared, k, ...partials })
+  yield sumClustersKernel.job(memory, { ...given, ...partials, ranges: 1, rangeColumns: stride })
+}
+
+/** What the sums are given on both devices; `rows`: those that may take part. */
+function summed({ points, weights, k, totals, counts }: AccumulateArgs, rows: number) {
+  return { points, weights: elements(weights, rows), totals: elements(totals, k), counts: elements(counts, k) }
+}
+
+/** Arithmetic operations of all sums on the CPU. */
+function sumOperations(points: DeviceRows, n: number, k: number): number {
+  if (points.type !== 'csr') return n * points.stride
+  return k * points.stride + 4 * n * meanEntries(points)
 }

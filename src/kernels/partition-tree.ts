@@ -9,7 +9,6 @@
 
 import { NODE_WORDS, principalDirectionsShader } from '../../shaders/partition-tree.ts'
 import { principalDirectionsTiled } from '../../shaders/partition-tree-tiled.ts'
-import { countTiles, scanWhole, scatterTiles } from '../../shaders/sort-tiled.ts'
 import { nodeKeys, nodeOwners, projectionKeys, splitNodes } from '../../shaders/split-nodes.ts'
 import type {
   BufferScope,
@@ -21,10 +20,10 @@ import type {
   GpuTarget,
 } from '../device/contract.ts'
 import { type Elements, elements, mayWrite, reads, writes } from '../device/fields.ts'
-import { createSortWorkspace, radixPasses, type SortWorkspace } from './accumulate.ts'
 import { DENSE_VECTORS, declareFunction, SharedConstants, VECTOR_FIELDS } from './declared-function.ts'
 import { project, projectArgs, projectKernel } from './project.ts'
 import { allocateRows, type DeviceRows, denseType, rowBytesOf } from './rows.ts'
+import { createSortWorkspace, radixPasses, type SortWorkspace, tiledSortShaders } from './sort.ts'
 
 /** Keys among which a pivot is chosen. */
 const PIVOTS = 21
@@ -287,12 +286,7 @@ function isSorted(target: GpuTarget, { points, table }: GrowArgs, { sort, sorted
     largest = Math.max(largest, size)
   }
   if (inside < points.rows || largest < sortedFrom) return false
-  return [
-    projectionKeys,
-    nodeKeys,
-    scanWhole,
-    ...[true, false].flatMap((first) => [countTiles(first), scatterTiles(first)]),
-  ].every((shader) => target.usable(shader))
+  return [projectionKeys, nodeKeys, ...tiledSortShaders()].every((shader) => target.usable(shader))
 }
 
 /** Members by node, in each node by projection, then by number. */

@@ -1,7 +1,61 @@
 /** Passes that turn u32 counts into exclusive prefix sums, in place. WebGPU only; the CPU counts as it sorts. */
-import { SCAN_BLOCK, scanBlockSums, scanSingle, scanWithinBlocks } from '../../shaders/scan.ts'
+import {
+  blockSumsBody,
+  SCAN_BLOCK,
+  SCAN_THREADS,
+  scanSingleBody,
+  scanWholeBody,
+  withinBlocksBody,
+} from '../../shaders/scan.ts'
 import { type BufferPart, type ComputePass, type DeviceBuffer, type GpuTarget, slice } from '../device/contract.ts'
-import { elements } from '../device/fields.ts'
+import { elements, writes } from '../device/fields.ts'
+import { declareKernel } from './declared-kernel.ts'
+
+const FIELDS = { count: 'u32', values: writes('u32') } as const
+// Written in both passes: values and block sums can lie in one buffer, which WebGPU lets a dispatch either read or write.
+const BLOCK_FIELDS = { ...FIELDS, blockSums: writes('u32') } as const
+const blocksOf = ({ count }: { readonly count: number }): number => Math.ceil(count / SCAN_BLOCK)
+
+export const blockSumsKernel = declareKernel('scan-block-sums', {
+  args: BLOCK_FIELDS,
+  items: blocksOf,
+  gpu: { body: blockSumsBody, operations: ({ count }) => count },
+})
+
+export const withinBlocksKernel = declareKernel('scan-within-blocks', {
+  args: BLOCK_FIELDS,
+  items: blocksOf,
+  gpu: { body: withinBlocksBody, operations: ({ count }) => count },
+})
+
+export const scanSingleKernel = declareKernel('scan-single', {
+  args: FIELDS,
+  gpu: { body: scanSingleBody, workgroup: 1, grid: () => ({ groups: 1 }) },
+})
+
+export const scanWholeKernel = declareKernel('scan-whole', {
+  args: FIELDS,
+  gpu: {
+    body: scanWholeBody,
+    workgroup: SCAN_THREADS,
+    grid: () => ({ groups: 1 }),
+    operations: ({ count }) => count * 16,
+  },
+})
+
+/** More values than this are scanned by many workgroups, in several passes. */
+const SCANNED_BY_ONE = 2 ** 18
+
+/** By one workgroup where the device takes barriers well and there are not too many. */
+export function* prefixSums(
+  gpu: GpuTarget,
+  values: DeviceBuffer | BufferPart,
+  count: number,
+  workspace: DeviceBuffer,
+): Generator<ComputePass> {
+  if (!gpu.tiled || count > SCANNED_BY_ONE) return yield* scanPasses(gpu, values, count, workspace)
+  yield scanWholeKernel.pass(gpu, { count, values: elements(values, count) })
+}
 
 /** Every level of block sums begins on a boundary any device can bind. */
 const ALIGNMENT = 256
@@ -24,16 +78,11 @@ export function* scanPasses(
     offset += align(size * 4)
   }
   const at = (level: number) => elements(levels[level], sizes[level])
-  const pass = (shader: typeof scanBlockSums, level: number): ComputePass =>
-    shader.pass(
-      gpu,
-      { count: sizes[level], values: at(level), blockSums: at(level + 1) },
-      { items: sizes[level + 1], operations: sizes[level] },
-    )
+  const args = (level: number) => ({ count: sizes[level], values: at(level), blockSums: at(level + 1) })
   const top = levels.length - 1
-  for (let level = 0; level < top; level++) yield pass(scanBlockSums, level)
-  yield scanSingle.pass(gpu, { count: sizes[top], values: at(top) }, { groups: [1] })
-  for (let level = top - 1; level >= 0; level--) yield pass(scanWithinBlocks, level)
+  for (let level = 0; level < top; level++) yield blockSumsKernel.pass(gpu, args(level))
+  yield scanSingleKernel.pass(gpu, { count: sizes[top], values: at(top) })
+  for (let level = top - 1; level >= 0; level--) yield withinBlocksKernel.pass(gpu, args(level))
 }
 
 /** Numbers of blocks, blocks of blocks, and so on down to one block that a single thread can run through. */

@@ -5,6 +5,7 @@ import { fc } from '../properties.ts'
 import { clusterTerms, expectClose, expectSame, expectSameBits, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice, unpadded } from './devices.ts'
 import { countOf, NONE, type Rows, type Sums, sumsByLabel } from './oracles.ts'
+import { sparsePoints, sparsified, uploadSparse } from './sparse-rows.ts'
 import {
   anyFlavour,
   anySeed,
@@ -18,8 +19,13 @@ import {
   wholeNumbers,
 } from './vectors.ts'
 
+/** Sparse rows are given without their zeros; sums are those over the rows in full. */
+type Kind = 'dense' | 'sparse'
+const KINDS = ['dense', 'sparse'] as const
+
 interface Part {
   readonly x: Rows
+  readonly kind: Kind
   readonly labels: Uint32Array
   readonly weights?: Float32Array | undefined
   readonly range?: RowRange
@@ -39,18 +45,23 @@ interface Result {
  */
 async function run(opened: OpenedDevice, parts: readonly Part[], k: number, kept?: Float32Array): Promise<Result> {
   return opened.use(async (buffers) => {
-    const { cols } = parts[0].x
+    const { x, kind } = parts[0]
+    const { cols } = x
     const most = Math.max(...parts.map(({ x }) => countOf(x)))
-    const type = parts[0].x.data instanceof Uint8Array ? 'u8' : 'f32'
+    const type = x.data instanceof Uint8Array ? 'u8' : 'f32'
     const all = allocateRows(buffers.scope, most, cols, type, 'points')
-    const workspace = createAccumulateWorkspace(buffers.device, buffers.scope, most, all.stride, k)
+    const workspace = createAccumulateWorkspace(buffers.device, buffers.scope, most, all.stride, k, kind === 'sparse')
     const sums = buffers.output(k * all.stride * 4, kept)
     const totals = buffers.output(k * 4)
     const counts = buffers.output(k * 4)
     for (const part of parts) {
-      writeRows(buffers.device, all, part.x.data)
+      const n = countOf(part.x)
+      if (kind === 'dense') writeRows(buffers.device, all, part.x.data)
       await accumulate(buffers.device, {
-        points: firstRows(all, countOf(part.x)),
+        points:
+          kind === 'dense'
+            ? firstRows(all, n)
+            : uploadSparse(buffers, sparsified(Float32Array.from(part.x.data), n, cols)),
         labels: buffers.upload(part.labels),
         weights: part.weights && buffers.upload(part.weights),
         k,
@@ -74,14 +85,14 @@ async function run(opened: OpenedDevice, parts: readonly Part[], k: number, kept
   })
 }
 
-function expectSums(found: Result, expected: Sums, cols: number, parts = 1): void {
+function expectSums(found: Result, expected: Sums, { x: { cols }, kind }: Part, parts = 1): void {
   const { counts } = expected
+  // Sparse rows are not summed in pieces.
+  const terms = (j: number): number => (kind === 'sparse' ? counts[j] + 2 : clusterTerms(counts[j], parts))
   expectSame(found.counts, counts)
-  expectClose(found.sums, expected.sums, (at) =>
-    sumBound(clusterTerms(counts[Math.floor(at / cols)], parts), expected.magnitudes[at]),
-  )
+  expectClose(found.sums, expected.sums, (at) => sumBound(terms(Math.floor(at / cols)), expected.magnitudes[at]))
   // Weights are never negative, so their sum is their magnitude.
-  expectClose(found.totals, expected.totals, (j) => sumBound(clusterTerms(counts[j], parts), expected.totals[j]))
+  expectClose(found.totals, expected.totals, (j) => sumBound(terms(j), expected.totals[j]))
 }
 
 function expectExact(found: Result, expected: Sums): void {
@@ -103,9 +114,14 @@ function makePart(
   labels: Uint32Array,
   weighted: boolean,
   seed: number,
+  kind: Kind = 'dense',
 ): Part {
-  const x = { data: points(flavour, n, cols, seed), cols }
-  return weighted ? { x, labels, weights: weights(n, seed + 1) } : { x, labels }
+  const share = Math.min(0.6, 8 / cols)
+  const x =
+    kind === 'sparse'
+      ? sparsePoints(flavour, n, cols, share, seed).dense
+      : { data: points(flavour, n, cols, seed), cols }
+  return { x, kind, labels, weights: weighted ? weights(n, seed + 1) : undefined }
 }
 
 /** Labels of 0 to bound - 1; where the bound is above k, some points have no cluster. */
@@ -115,20 +131,21 @@ async function check(
   [n, k, cols]: readonly number[],
   labels: Uint32Array,
   weighted: boolean,
+  kind: Kind = 'dense',
 ): Promise<void> {
-  const part = makePart(flavour, n, cols, labels, weighted, 7)
+  const part = makePart(flavour, n, cols, labels, weighted, 7, kind)
   const expected = sumsByLabel(part.x, labels, k, part.weights)
   const found = await run(opened, [part], k)
-  expectSums(found, expected, cols)
+  expectSums(found, expected, part)
   expectOrder(found, expected)
   if (!weighted && (EXACT as readonly string[]).includes(flavour)) expectExact(found, expected)
 }
 
 /** The same rows in a part of their own. */
-function rowsOf({ x, labels, weights }: Part, from: number, count: number): Part {
+function rowsOf({ x, kind, labels, weights }: Part, from: number, count: number): Part {
   const data = x.data.slice(from * x.cols, (from + count) * x.cols)
   const end = from + count
-  return { x: { data, cols: x.cols }, labels: labels.slice(from, end), weights: weights?.slice(from, end) }
+  return { x: { data, cols: x.cols }, kind, labels: labels.slice(from, end), weights: weights?.slice(from, end) }
 }
 
 const RANGES = [
@@ -158,6 +175,17 @@ const SHAPES = [
   [5, 3, 513],
 ]
 
+const SPARSE_SHAPES = [
+  [1, 1, 1],
+  [2, 3, 5],
+  [5, 2, 4],
+  [17, 129, 2],
+  [129, 3, 127],
+  [600, 1, 129],
+  [300, 40, 17],
+  [5, 3, 513],
+]
+
 onEveryDevice((opened) => {
   describe('accumulate', () => {
     test.each(SHAPES)('sums %i points in %i clusters, %i columns', async (n, k, d) => {
@@ -165,6 +193,11 @@ onEveryDevice((opened) => {
         await check(opened, flavour, [n, k, d], wholeNumbers(n, k, 1), false)
         await check(opened, flavour, [n, k, d], wholeNumbers(n, k + 2, 2), true)
       }
+    })
+
+    test.each(SPARSE_SHAPES)('sums %i sparse rows in %i clusters, %i columns', async (n, k, d) => {
+      await check(opened, 'whole', [n, k, d], wholeNumbers(n, k, 1), false, 'sparse')
+      await check(opened, 'whole', [n, k, d], wholeNumbers(n, k + 2, 2), true, 'sparse')
     })
 
     test.each(ROUGH)('is exact to rounding on %s values', async (flavour) => {
@@ -190,23 +223,25 @@ onEveryDevice((opened) => {
       await check(opened, 'whole', [600, 2, 3], labels, false)
       await check(opened, 'whole', [600, 2, 3], labels, true)
       await check(opened, 'whole', [600, 4, 3], new Uint32Array(600).fill(NONE), true)
+      await check(opened, 'whole', [600, 2, 9], labels, true, 'sparse')
     })
 
-    test('adds a second, shorter part on top', async () => {
+    test.each(KINDS)('adds a second, shorter part on top: %s rows', async (kind) => {
       for (const weighted of [false, true]) {
+        const cols = kind === 'dense' ? 5 : 21
         const parts = [
-          makePart('whole', 600, 5, wholeNumbers(600, 4, 5), weighted, 8),
-          makePart('whole', 301, 5, wholeNumbers(301, 3, 6), weighted, 9),
+          makePart('whole', 600, cols, wholeNumbers(600, 4, 5), weighted, 8, kind),
+          makePart('whole', 301, cols, wholeNumbers(301, 3, 6), weighted, 9, kind),
         ]
         const joined = (pick: (part: Part) => ArrayLike<number>): number[] => parts.flatMap((p) => Array.from(pick(p)))
         const expected = sumsByLabel(
-          { data: Float32Array.from(joined((part) => part.x.data)), cols: 5 },
+          { data: Float32Array.from(joined((part) => part.x.data)), cols },
           Uint32Array.from(joined((part) => part.labels)),
           4,
           weighted ? Float32Array.from(joined((part) => part.weights ?? [])) : undefined,
         )
         const found = await run(opened, parts, 4)
-        expectSums(found, expected, 5, 2)
+        expectSums(found, expected, parts[0], 2)
         if (!weighted) expectExact(found, expected)
       }
     })
@@ -228,13 +263,19 @@ onEveryDevice((opened) => {
       })
       await checkProperty(opened.runs, shape, async ({ n, k, d, flavour, spread, weighted, seed }) => {
         await check(opened, flavour, [n, k, d], wholeNumbers(n, spread, seed), weighted)
+        // Wider rows in fewer clusters, so that columns are divided.
+        await check(opened, flavour, [n, Math.ceil(k / 5), 6 * d], wholeNumbers(n, spread, seed), weighted, 'sparse')
       })
     })
 
     test.each(RANGES)('sums %i + %i rows as if they were alone', async (from, count) => {
-      for (const flavour of ['unit', 'bytes'] as const) {
+      for (const [flavour, kind] of [
+        ['unit', 'dense'],
+        ['bytes', 'dense'],
+        ['unit', 'sparse'],
+      ] as const) {
         for (const weighted of [false, true]) {
-          const part = makePart(flavour, 900, 6, wholeNumbers(900, 4, 21), weighted, 22)
+          const part = makePart(flavour, 900, 6, wholeNumbers(900, 4, 21), weighted, 22, kind)
           const found = await run(opened, [{ ...part, range: { from, count } }], 3)
           const alone = count > 0 ? await run(opened, [rowsOf(part, from, count)], 3) : undefined
           expectSameBits(found.sums, alone?.sums ?? new Float32Array(18))
@@ -262,9 +303,9 @@ onEveryDevice((opened) => {
       expectExact(found, sumsByLabel(part.x, part.labels, 8))
     })
 
-    test('leaves the sums of empty clusters alone where they are to be kept', async () => {
+    test.each(KINDS)('leaves the sums of empty clusters alone where they are to be kept: %s rows', async (kind) => {
       const k = 40
-      const part = makePart('whole', 300, 6, wholeNumbers(300, k, 25), true, 26)
+      const part = makePart('whole', 300, 6, wholeNumbers(300, k, 25), true, 26, kind)
       const before = new Float32Array(k * 8)
       for (let j = 0; j < k; j++) before.fill(j + 1, j * 8, j * 8 + 6)
       const range = { from: 100, count: 20 }
@@ -292,8 +333,8 @@ onEveryDevice((opened) => {
       await expect(run(opened, [{ ...part, range: { from, count } }], 2)).rejects.toThrow(RangeError)
     })
 
-    test('repeats bit for bit', async () => {
-      const part = makePart('unit', 900, 7, wholeNumbers(900, 4, 11), true, 12)
+    test.each(KINDS)('repeats bit for bit: %s rows', async (kind) => {
+      const part = makePart('unit', 900, 7, wholeNumbers(900, 4, 11), true, 12, kind)
       const first = await run(opened, [part, part], 3)
       const second = await run(opened, [part, part], 3)
       expect(second).toEqual(first)

@@ -184,7 +184,6 @@ describe('what stands where', () => {
     const kernels = [
       'accumulate',
       'apply-moves',
-      'accumulate-sparse',
       'accumulate-soft',
       'assign',
       'assign-groups',

@@ -1,30 +1,23 @@
 /**
  * The nearest codes of each part of the codes, for hardware: a workgroup for each query and part, with table and list in
- * workgroup memory. The tasks and results are those of `scanTasksShader` (shaders/scan-codes.ts).
+ * workgroup memory. The tasks and results are those of `scanTasksBody` (shaders/scan-codes.ts).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
 import { threadBuiltins } from './pieces.ts'
-import { NONE_AND_FAR, SCAN_TASK_WORDS, TASK_FIELDS } from './scan-codes.ts'
+import { NONE_AND_FAR, SCAN_TASK_WORDS } from './scan-codes.ts'
 
-/** Threads of `scanTasksShared`, each with one code at a time and one entry of the list. */
+/** Threads of a workgroup, each with one code at a time and one entry of the list. */
 export const SCAN_THREADS = 256
-/** Longest list that `scanTasksShared` keeps. */
+/** Longest list. */
 export const MOST_SHARED_NEAREST = SCAN_THREADS
 /** Entries of tables in workgroup memory: 8 KiB. Tables with more are taken some cells at a time. */
 export const SHARED_ENTRIES = 2048
 /** Codes whose sums a thread keeps while the cells of a large table pass. */
 const SUMS = 8
 
-export const scanTasksShared = shaderForms([[false], [true]], (wide: boolean) =>
-  declareShader({
-    name: `scan-codes-shared${wide ? '-wide' : ''}`,
-    ...TASK_FIELDS,
-    workgroup: SCAN_THREADS,
-    body: () => {
-      const sums = Array.from({ length: SUMS }, (_, i) => i)
-      return wgsl`
+export function scanSharedBody(wide: boolean): string {
+  const sums = Array.from({ length: SUMS }, (_, i) => i)
+  return wgsl`
 ${NONE_AND_FAR}
 
 #if ${wide}
@@ -173,6 +166,4 @@ ${sums.map((i) => `    keepNearest(local, sum${i}, tile + ${i * SCAN_THREADS}u +
   }
 }
 `
-    },
-  }),
-)
+}

@@ -3,14 +3,12 @@
  * each part of the codes (`tasks`), and one list from those of the parts (`merge`). Cost: h d for the tables of a query, then
  * one look-up for each cell and code.
  *
- * `tasks` has two forms with the same results. `scanTasksShared` (shaders/scan-codes-shared.ts) is for hardware. `scanTasksShader` is for software adapters, and for tables or lists too large for
- * workgroup memory: a thread per query and part, its sorted list in the result.
+ * `tasks` has two forms with the same results. `scanSharedBody` (shaders/scan-codes-shared.ts) is for hardware. `scanTasksBody`
+ * is for software adapters, and for tables or lists too large for workgroup memory: a thread per query and part, its sorted
+ * list in the result.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
-import { FAR, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** A row that is no query, and the id of no code. */
 export const NO_QUERY = 0xffffffff
@@ -22,24 +20,7 @@ const NONE = ${NO_QUERY}u;
 ${FAR}
 `
 
-/** tables[query][cell][entries]; a cell holds `perCell` codes of `bits` bits, or one word. */
-export const scanTablesShader = declareShader({
-  name: 'scan-codes-tables',
-  params: {
-    firstQuery: 'u32',
-    /** Queries of this pass. */
-    count: 'u32',
-    stride: 'u32',
-    m: 'u32',
-    h: 'u32',
-    bookStride: 'u32',
-    cells: 'u32',
-    entries: 'u32',
-    bits: 'u32',
-  },
-  buffers: { queries: reads('f32'), ranges: reads('u32'), books: reads('f32'), tables: writes('f32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const scanTablesBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -69,8 +50,7 @@ fn main(${threadBuiltins}) {
   }
   tables[(query * params.cells + cell) * params.entries + entry] = total;
 }
-`,
-})
+`
 
 const lists = wgsl`
 /** Sorted insertion; ties go to the lower id. */
@@ -88,35 +68,7 @@ fn insert(base: u32, most: u32, id: u32, distance: f32) {
 }
 `
 
-/** Both forms of `tasks` take the same. */
-export const TASK_FIELDS = {
-  params: {
-    firstTask: 'u32',
-    /** Tasks of this pass. */
-    count: 'u32',
-    cells: 'u32',
-    entries: 'u32',
-    codeStride: 'u32',
-    parts: 'u32',
-    /** Length of the lists. */
-    most: 'u32',
-  },
-  buffers: {
-    tables: reads('f32'),
-    codes: reads('u32'),
-    /** [task][SCAN_TASK_WORDS] */
-    tasks: reads('u32'),
-    ids: writes('u32'),
-    distances: writes('f32'),
-  },
-} as const
-
-export const scanTasksShader = shaderForms([[false], [true]], (wide: boolean) =>
-  declareShader({
-    name: `scan-codes-tasks${wide ? '-wide' : ''}`,
-    ...TASK_FIELDS,
-    workgroup: THREADS,
-    body: () => wgsl`
+export const scanTasksBody = (wide: boolean): string => wgsl`
 ${NONE_AND_FAR}
 ${threadNumber}
 ${lists}
@@ -154,22 +106,10 @@ fn main(${threadBuiltins}) {
     }
   }
 }
-`,
-  }),
-)
+`
 
 /** One thread for each query. */
-export const scanMergeShader = declareShader({
-  name: 'scan-codes-merge',
-  params: { queries: 'u32', lists: 'u32', most: 'u32' },
-  buffers: {
-    partIds: reads('u32'),
-    partDistances: reads('f32'),
-    ids: writes('u32'),
-    distances: writes('f32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const scanMergeBody = (): string => wgsl`
 ${threadNumber}
 ${NONE_AND_FAR}
 ${lists}
@@ -196,5 +136,4 @@ fn main(${threadBuiltins}) {
     }
   }
 }
-`,
-})
+`

@@ -205,10 +205,10 @@ function insertAt(place: u32, distance: f32, id: u32, ids: usize, distances: usi
 export function mergeRanked(start: u32, end: u32, _scratch: usize, args: MergeRankedArgs): void {
   const lists = args.lists
   const most = args.most
-  const ids = args.ids
-  const distances = args.distances
-  const outIds = args.outIds
-  const outDistances = args.outDistances
+  const ids = args.partIds
+  const distances = args.partDistances
+  const outIds = args.ids
+  const outDistances = args.distances
   const bytes = (<usize>most) << 2
   for (let query = start; query < end; query++) {
     const toIds = outIds + <usize>query * bytes

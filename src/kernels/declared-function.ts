@@ -100,6 +100,7 @@ function layOut(declared: Fields, areas: readonly string[]) {
     end = offset + bytes
   }
   for (const [name, field] of Object.entries(declared)) {
+    if (field === 'host') continue
     if (field === 'bool') add(name, 'u32', '0 or 1')
     else if (field === 'stride') add(name, 'u32', '')
     else if (typeof field === 'string') add(name, field, '')
@@ -144,6 +145,7 @@ function addValues(
   value: unknown,
   memory: CpuMemory,
 ): void {
+  if (field === 'host') return
   if (field === 'bool') values.push(value ? 1 : 0)
   else if (typeof field === 'string') {
     if (typeof value !== 'number') throw new Error(`${entry}: ${name} is ${value}, not a number`)

@@ -61,8 +61,11 @@ export function inForms(has: (form: AnyForm) => boolean, field: BufferField): Fo
   return byForm((form) => (has(form) ? field : undefined))
 }
 
-/** `stride`: columns of a row with padding; a shader has them in quads, as `quads` for `stride` and `outQuads` for `outStride`. */
-export type ParamField = ParamType | 'stride'
+/**
+ * `stride`: columns of a row with padding; a shader has them in quads, as `quads` for `stride` and `outQuads` for `outStride`.
+ * `host`: a number from which the host derives how the work is cut; kernels do not get it.
+ */
+export type ParamField = ParamType | 'stride' | 'host'
 
 export type Field = ParamField | BufferField | VectorsField | MatrixField | CompiledField
 export type Fields = Readonly<Record<string, Field>>

@@ -21,6 +21,7 @@ import {
   isVectors,
   type MatrixField,
   type MatrixRows,
+  type ParamField,
   type VectorsField,
 } from './kernel-fields.ts'
 import { type DeviceRows, denseType, sparsePlaces } from './rows.ts'
@@ -111,13 +112,14 @@ function header(bindings: readonly Binding[], words: readonly Word[], { workgrou
 }
 
 function addField(kernel: string, key: string, field: Field, form: AnyForm, bindings: Binding[], words: Word[]): void {
+  if (field === 'host') return
   if (typeof field === 'string') words.push(wordOf(kernel, key, field))
   else if (isVectors(field)) addVectors(key, field, form, bindings, words)
   else if (isMatrix(field)) bindings.push(matrixOf(kernel, key, field, form))
   else if (!isCompiled(field)) addBuffer(kernel, key, field, form, bindings, words)
 }
 
-function wordOf(kernel: string, key: string, type: Extract<Field, string>): Word {
+function wordOf(kernel: string, key: string, type: Exclude<ParamField, 'host'>): Word {
   if (type === 'f32' || type === 'f64') return { name: key, type: 'f32', of: (args) => f32(args[key] as number) }
   if (type === 'bool') return { name: key, type: 'u32', of: (args) => (args[key] ? 1 : 0) }
   const whole = (value: unknown): number => {

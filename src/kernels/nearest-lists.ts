@@ -6,39 +6,41 @@
  * first, ties to the lower list. bases: f32 [q][probe], squared distances to `centers`, or with `inner` negative inner
  * products. projected: f32 [q][width]. Cost: 2 q k d operations, and 2 q d (probe + width).
  */
-import type { CpuJob, CpuMemory } from '../device/contract.ts'
 import { mayRead, reads, writes } from '../device/fields.ts'
-import { declareFunction, type FunctionArgs } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
 
 const GROUP = 4
 const PANEL = 8
 /** Panels are scored four at a time. */
 const STEP = 4 * PANEL
 
-const fields = {
-  queries: reads('f32'),
-  rows: 'u32',
-  stride: 'u32',
-  panels: reads('f32'),
-  k: 'u32',
-  centers: reads('f32'),
-  rotation: mayRead('f32'),
-  /** Columns of projected queries. */
-  width: 'u32',
-  probe: 'u32',
-  inner: 'bool',
-  lists: writes('u32'),
-  bases: writes('f32'),
-  projected: writes('f32'),
-} as const
-
-export const nearestListsFunction = declareFunction('nearestLists', {
-  args: fields,
-  scratch: {
-    /** f32 [4][k, padded] */
-    scores: ({ k }) => GROUP * paddedCenters(k) * 4,
-    /** Scores of four queries against a panel. */
-    few: () => GROUP * PANEL * 4,
+export const nearestListsKernel = declareKernel('nearest-lists', {
+  args: {
+    queries: reads('f32'),
+    rows: 'u32',
+    stride: 'u32',
+    panels: reads('f32'),
+    k: 'u32',
+    centers: reads('f32'),
+    rotation: mayRead('f32'),
+    /** Columns of projected queries. */
+    width: 'u32',
+    probe: 'u32',
+    inner: 'bool',
+    lists: writes('u32'),
+    bases: writes('f32'),
+    projected: writes('f32'),
+  },
+  items: ({ rows }) => Math.ceil(rows / GROUP),
+  cpu: {
+    entry: 'nearestLists',
+    scratch: {
+      /** f32 [4][k, padded] */
+      scores: ({ k }) => GROUP * paddedCenters(k) * 4,
+      /** Scores of four queries against a panel. */
+      few: () => GROUP * PANEL * 4,
+    },
+    grain: ({ k, stride }) => Math.max(1, Math.round(1e6 / (GROUP * k * stride))),
   },
 })
 
@@ -74,10 +76,4 @@ export function packCenters(centers: Float32Array, stride: number, inner: boolea
     packed[panel + lane] = inner ? 0 : -squares / 2
   }
   return packed
-}
-
-export function nearestListsJob(memory: CpuMemory, args: FunctionArgs<typeof fields>): CpuJob {
-  const groups = Math.ceil(args.rows / GROUP)
-  const operations = GROUP * args.k * args.stride
-  return nearestListsFunction.job(memory, args, { items: groups, grain: Math.max(1, Math.round(1e6 / operations)) })
 }

@@ -7,19 +7,14 @@
  * task must write every list. Cost: one look-up for each cell, code and query; on the CPU four queries share it.
  */
 import { THREADS } from '../../shaders/pieces.ts'
-import {
-  NO_QUERY,
-  SCAN_TASK_WORDS,
-  scanMergeShader,
-  scanTablesShader,
-  scanTasksShader,
-} from '../../shaders/scan-codes.ts'
-import { MOST_SHARED_NEAREST, SHARED_ENTRIES, scanTasksShared } from '../../shaders/scan-codes-shared.ts'
+import { NO_QUERY, SCAN_TASK_WORDS, scanMergeBody, scanTablesBody, scanTasksBody } from '../../shaders/scan-codes.ts'
+import { MOST_SHARED_NEAREST, SCAN_THREADS, SHARED_ENTRIES, scanSharedBody } from '../../shaders/scan-codes-shared.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
-import { declareFunction, SharedConstants } from './declared-function.ts'
+import { countOf, elements, reads, writes } from '../device/fields.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
 import { bookStride, codeStride } from './encode.ts'
-import { rowPasses } from './row-passes.ts'
+import { compiled } from './kernel-fields.ts'
 import type { DeviceRows } from './rows.ts'
 
 export { NO_QUERY } from '../../shaders/scan-codes.ts'
@@ -32,46 +27,111 @@ export const scanConstants = new SharedConstants({
 /** Bytes of the table of four queries for a cell that is a byte: f32 [256][4]. */
 const CELL_BYTES = 256 * 16
 
-export const scanCodesFunction = declareFunction('scanCodes', {
+/** Codebooks: m subspaces, the ranges of columns, with h codewords each. */
+export const BOOK_FIELDS = {
+  /** [m + 1] */
+  ranges: reads('u32'),
+  m: 'u32',
+  /** [m][h][bookStride] */
+  books: reads('f32'),
+  bookStride: 'u32',
+  h: 'u32',
+  /** Of a code, as `codeLayout` says. */
+  bits: 'u32',
+} as const
+
+/** Codes on the CPU, cells or words. */
+export const ROW_CODE_FIELDS = { codes: reads('u8'), codeStride: 'u32' } as const
+
+const QUERY_FIELDS = { queries: reads('f32'), stride: 'u32' } as const
+
+const TABLE_SHAPE = {
+  /** Of a vector. */
+  cells: 'u32',
+  /** Of the table of a cell. */
+  entries: 'u32',
+} as const
+
+/** tables[query][cell][entries]; a cell holds several codes, one, or a word. */
+export const scanTablesKernel = declareKernel('scan-codes-tables', {
+  args: { ...QUERY_FIELDS, ...BOOK_FIELDS },
+  gpu: {
+    args: { ...TABLE_SHAPE, rows: 'host', tables: writes('f32') },
+    body: scanTablesBody,
+    cut: {
+      params: ['firstQuery', 'count'],
+      items: ({ rows }) => rows,
+      operations: ({ cells, entries, bookStride }) => cells * entries * (3 * bookStride + 8),
+      atLeast: 1,
+    },
+    grid: ({ count, cells, entries }) => count * cells * entries,
+  },
+})
+
+/** The nearest codes of each task. On a GPU the tables are there already. */
+export const scanCodesKernel = declareKernel('scan-codes', {
   args: {
-    queries: reads('f32'),
-    stride: 'u32',
-    ranges: reads('u32'),
-    m: 'u32',
-    books: reads('f32'),
-    bookStride: 'u32',
-    h: 'u32',
-    bits: 'u32',
-    codes: reads('u8'),
-    codeStride: 'u32',
     tasks: reads('u32'),
+    codesPerTask: 'host',
     parts: 'u32',
     /** Length of the lists. */
     most: 'u32',
     ids: writes('u32'),
     distances: writes('f32'),
   },
-  scratch: {
-    /** Of four queries: distances to beat, addresses of ids and of distances, sums of the code at hand. */
-    lists: () => 64,
-    /** A subspace of four queries, f32 [bookStride][4]. */
-    packed: ({ bookStride }) => bookStride * 16,
-    /** Distances to the codewords of the subspaces of one cell, where it holds several. */
-    cellSums: ({ bits }) => (bits < 8 ? (8 / bits) * 2 ** bits * 16 : 0),
-    table: ({ m, h, bits }) => (bits === 32 ? m * h * 16 : Math.ceil((m * bits) / 8) * CELL_BYTES),
+  items: ({ tasks }) => countOf(tasks) / SCAN_TASK_WORDS,
+  gpu: {
+    args: {
+      /** `shared`: table and list in workgroup memory. `rows`: a thread for each query and part, its list in the result. */
+      form: compiled('rows', 'shared'),
+      /** Cells are words. */
+      wide: compiled(false, true),
+      ...TABLE_SHAPE,
+      tables: reads('f32'),
+      codes: reads('u32'),
+      codeStride: 'u32',
+    },
+    body: ({ form, wide }) => (form === 'shared' ? scanSharedBody(wide) : scanTasksBody(wide)),
+    workgroup: ({ form }) => (form === 'shared' ? SCAN_THREADS : THREADS),
+    cut: {
+      params: ['firstTask', 'count'],
+      operations: ({ codesPerTask, cells }) => 4 * codesPerTask * (cells * 4 + 4),
+      atLeast: THREADS / 4,
+    },
+    grid: ({ form, count }) => (form === 'shared' ? { groups: count * 4 } : count * 4),
+  },
+  cpu: {
+    entry: 'scanCodes',
+    args: { ...QUERY_FIELDS, ...BOOK_FIELDS, ...ROW_CODE_FIELDS },
+    scratch: {
+      /** Of four queries: distances to beat, addresses of ids and of distances, sums of the code at hand. */
+      lists: () => 64,
+      /** A subspace of four queries, f32 [bookStride][4]. */
+      packed: ({ bookStride }) => bookStride * 16,
+      /** Distances to the codewords of the subspaces of one cell, where it holds several. */
+      cellSums: ({ bits }) => (bits < 8 ? (8 / bits) * 2 ** bits * 16 : 0),
+      table: ({ m, h, bits }) => (bits === 32 ? m * h * 16 : Math.ceil((m * bits) / 8) * CELL_BYTES),
+    },
+    grain: ({ codesPerTask, m, h }) =>
+      Math.max(1, Math.min(64, Math.round(5e4 / (codesPerTask * codeLayout(m, h).cells + h * 16)))),
   },
 })
 
-export const mergeRankedFunction = declareFunction('mergeRanked', {
+export const mergeRankedKernel = declareKernel('merge-ranked', {
   args: {
+    queries: 'u32',
+    /** Sorted lists of each query. */
     lists: 'u32',
     /** Length of the lists. */
     most: 'u32',
-    ids: reads('u32'),
-    distances: reads('f32'),
-    outIds: writes('u32'),
-    outDistances: writes('f32'),
+    partIds: reads('u32'),
+    partDistances: reads('f32'),
+    ids: writes('u32'),
+    distances: writes('f32'),
   },
+  items: ({ queries }) => queries,
+  gpu: { body: scanMergeBody, operations: ({ queries, lists, most }) => queries * most * (lists + most) * 4 },
+  cpu: { entry: 'mergeRanked', grain: 16 },
 })
 
 /** How codes are kept: cells of a byte with one or several codes, or of a 32-bit word. */
@@ -129,84 +189,41 @@ export async function scanCodes(device: Device, args: ScanCodesArgs, control?: R
   const { bits, cells } = codeLayout(m, h)
   const scope = new BufferScope(device)
   try {
-    const rangeBuffer = scope.upload(Uint32Array.from(ranges), 'ranges of subspaces')
-    const taskBuffer = scope.upload(packTasks(tasks), 'tasks')
-    const entries = entriesOf(h)
-    const listed = (of: DeviceBuffer) => elements(of, queries.rows * parts * nearest)
+    const stride = bookStride(ranges)
+    const given = {
+      queries: elements(queries.buffer, queries.rows * queries.stride),
+      stride: queries.stride,
+      ranges: elements(scope.upload(Uint32Array.from(ranges), 'ranges of subspaces'), m + 1),
+      ...{ m, books: elements(books, m * h * stride), bookStride: stride, h, bits },
+    }
+    const lists = queries.rows * parts * nearest
+    const shared = {
+      tasks: elements(scope.upload(packTasks(tasks), 'tasks'), tasks.length * SCAN_TASK_WORDS),
+      codesPerTask: tasks.reduce((sum, { first, last }) => sum + last - first, 0) / tasks.length,
+      ...{ parts, most: nearest, ids: elements(ids, lists), distances: elements(distances, lists) },
+      codeStride: codeStride(cells),
+    }
     const onGpu = device.info.kind === 'webgpu'
     const tables = scope.allocate(onGpu ? queries.rows * tableBytes(m, h) : 0, 'look-up tables')
-    const codesPerTask = tasks.reduce((sum, { first, last }) => sum + last - first, 0) / tasks.length
     await device.run(
       {
         name: 'scan-codes',
         *webgpu(gpu) {
-          const shape = { cells, entries }
-          yield* rowPasses(gpu, {
-            rows: queries.rows,
-            perRow: cells * entries * (3 * bookStride(ranges) + 8),
-            atLeast: 1,
-            pass: (firstQuery, count) =>
-              scanTablesShader.pass(
-                gpu,
-                {
-                  ...shape,
-                  firstQuery,
-                  count,
-                  stride: queries.stride,
-                  m,
-                  h,
-                  bookStride: bookStride(ranges),
-                  bits,
-                  queries: queries.buffer,
-                  ranges: rangeBuffer,
-                  books,
-                  tables,
-                },
-                { items: count * cells * entries },
-              ),
-          })
-          const shared = gpu.tiled && nearest <= MOST_SHARED_NEAREST && entries <= SHARED_ENTRIES
-          const shader = (shared ? scanTasksShared : scanTasksShader)(bits === 32)
-          const bound = { tables, codes, tasks: taskBuffer, ids: listed(ids), distances: listed(distances) }
-          yield* rowPasses(gpu, {
-            rows: tasks.length,
-            perRow: 4 * codesPerTask * (cells * 4 + 4),
-            atLeast: THREADS / 4,
-            pass: (firstTask, count) =>
-              shader.pass(
-                gpu,
-                { ...shape, ...bound, firstTask, count, codeStride: codeStride(cells), parts, most: nearest },
-                { items: count * 4, perGroup: shared ? 1 : THREADS, share: (firstTask + count) / tasks.length },
-              ),
-          })
+          const entries = entriesOf(h)
+          const table = { cells, entries, tables }
+          yield* scanTablesKernel.passes(gpu, { ...given, ...table, rows: queries.rows })
+          const isShared = gpu.tiled && nearest <= MOST_SHARED_NEAREST && entries <= SHARED_ENTRIES
+          const form = { form: isShared ? 'shared' : 'rows', wide: bits === 32 } as const
+          yield* scanCodesKernel.passes(
+            gpu,
+            { ...shared, ...form, ...table, codes },
+            { share: (done) => done / tasks.length },
+          )
         },
         *cpu(memory) {
           const last = tasks.reduce((end, task) => Math.max(end, task.last), 0)
-          const stride = bookStride(ranges)
-          yield scanCodesFunction.job(
-            memory,
-            {
-              queries: elements(queries.buffer, queries.rows * queries.stride),
-              stride: queries.stride,
-              ranges: elements(rangeBuffer, m + 1),
-              m,
-              books: elements(books, m * h * stride),
-              bookStride: stride,
-              h,
-              bits,
-              codes: elements(codes, last * codeStride(cells) * (bits === 32 ? 4 : 1)),
-              codeStride: codeStride(cells),
-              tasks: elements(taskBuffer, tasks.length * SCAN_TASK_WORDS),
-              parts,
-              most: nearest,
-              ids: listed(ids),
-              distances: listed(distances),
-            },
-            {
-              items: tasks.length,
-              grain: Math.max(1, Math.min(64, Math.round(5e4 / (codesPerTask * cells + h * 16)))),
-            },
-          )
+          const codeBytes = last * codeStride(cells) * (bits === 32 ? 4 : 1)
+          yield scanCodesKernel.job(memory, { ...shared, ...given, codes: elements(codes, codeBytes) })
         },
       },
       control,
@@ -239,36 +256,11 @@ export interface MergeRankedArgs {
 export function mergeRanked(device: Device, args: MergeRankedArgs): Promise<void> {
   const { queries, lists, nearest, ids, distances, outIds, outDistances } = args
   const listed = queries * nearest
-  return device.run({
-    name: 'merge-ranked',
-    *webgpu(gpu) {
-      yield scanMergeShader.pass(
-        gpu,
-        {
-          queries,
-          lists,
-          most: nearest,
-          partIds: elements(ids, lists * listed),
-          partDistances: elements(distances, lists * listed),
-          ids: elements(outIds, listed),
-          distances: elements(outDistances, listed),
-        },
-        { items: queries, operations: queries * nearest * (lists + nearest) * 4 },
-      )
-    },
-    *cpu(memory) {
-      yield mergeRankedFunction.job(
-        memory,
-        {
-          lists,
-          most: nearest,
-          ids: elements(ids, lists * listed),
-          distances: elements(distances, lists * listed),
-          outIds: elements(outIds, listed),
-          outDistances: elements(outDistances, listed),
-        },
-        { items: queries, grain: 16 },
-      )
-    },
+  return mergeRankedKernel.run(device, {
+    ...{ queries, lists, most: nearest },
+    partIds: elements(ids, lists * listed),
+    partDistances: elements(distances, lists * listed),
+    ids: elements(outIds, listed),
+    distances: elements(outDistances, listed),
   })
 }

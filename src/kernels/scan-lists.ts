@@ -10,10 +10,10 @@
  * the lower id, NO_QUERY where there are fewer within `within`. Cost: m look-ups for each code and query, a sixteenth of the
  * instructions in blocks.
  */
-import type { CpuJob, CpuMemory } from '../device/contract.ts'
-import { mayRead, reads, writes } from '../device/fields.ts'
-import { declareFunction, type FunctionArgs, SharedConstants } from './declared-function.ts'
-import { codeLayout } from './scan-codes.ts'
+import { countOf, mayRead, reads, writes } from '../device/fields.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { BOOK_FIELDS, codeLayout, ROW_CODE_FIELDS } from './scan-codes.ts'
 
 /** Vectors of a block. */
 export const SCAN_BLOCK = 16
@@ -23,63 +23,53 @@ export const scanListsConstants = new SharedConstants({ SCAN_BLOCK: { type: 'u32
 /** Sums of rounded entries, up to 254 for each cell, must fit 16 bits. */
 const MOST_BLOCK_CELLS = 256
 
-const fields = {
-  projected: reads('f32'),
-  width: 'u32',
-  lists: reads('u32'),
-  bases: reads('f32'),
-  probe: 'u32',
-  extents: reads('u32'),
-  ranges: reads('u32'),
-  m: 'u32',
-  books: reads('f32'),
-  bookStride: 'u32',
-  h: 'u32',
-  bits: 'u32',
-  codes: reads('u8'),
-  codeStride: 'u32',
-  blocked: 'bool',
-  terms: reads('f32'),
-  ids: reads('u32'),
-  centers: reads('f32'),
-  allowed: mayRead('u8'),
-  /** Nothing farther is found. */
-  within: 'f32',
-  inner: 'bool',
-  /** Whether the directions span the whole space. */
-  whole: 'bool',
-  most: 'u32',
-  outIds: writes('u32'),
-  outDistances: writes('f32'),
-} as const
-
-export const scanListsFunction = declareFunction('scanLists', {
-  args: fields,
-  scratch: {
-    table: ({ m, h, bits, blocked }) =>
-      blocked ? (m + (m % 2)) * 64 : bits === 32 ? m * h * 4 : Math.ceil((m * bits) / 8) * 1024,
-    /** A subspace of the query. */
-    part: ({ bookStride }) => bookStride * 4,
-    /** Step, sum of the lowest entries; then entries in bytes, u8 [m][16]. */
-    rounded: ({ m, blocked }) => (blocked ? 16 + (m + (m % 2)) * 16 : 0),
-    /** Which of the query's lists a code was found in. */
-    owners: ({ most }) => most * 4,
+export const scanListsKernel = declareKernel('scan-lists', {
+  args: {
+    projected: reads('f32'),
+    width: 'u32',
+    lists: reads('u32'),
+    bases: reads('f32'),
+    probe: 'u32',
+    extents: reads('u32'),
+    ...BOOK_FIELDS,
+    ...ROW_CODE_FIELDS,
+    blocked: 'bool',
+    terms: reads('f32'),
+    ids: reads('u32'),
+    centers: reads('f32'),
+    allowed: mayRead('u8'),
+    /** Nothing farther is found. */
+    within: 'f32',
+    inner: 'bool',
+    /** Whether the directions span the whole space. */
+    whole: 'bool',
+    /** Length of the lists that are found. */
+    most: 'u32',
+    outIds: writes('u32'),
+    outDistances: writes('f32'),
+  },
+  items: ({ lists, probe }) => countOf(lists) / probe,
+  cpu: {
+    entry: 'scanLists',
+    scratch: {
+      table: ({ m, h, bits, blocked }) =>
+        blocked ? (m + (m % 2)) * 64 : bits === 32 ? m * h * 4 : Math.ceil((m * bits) / 8) * 1024,
+      /** A subspace of the query. */
+      part: ({ bookStride }) => bookStride * 4,
+      /** Step, sum of the lowest entries; then entries in bytes, u8 [m][16]. */
+      rounded: ({ m, blocked }) => (blocked ? 16 + (m + (m % 2)) * 16 : 0),
+      /** Which of the query's lists a code was found in. */
+      owners: ({ most }) => most * 4,
+    },
+    grain({ ids, extents, probe, m, h }) {
+      const codes = (2 * ids.count * probe) / extents.count
+      return Math.max(1, Math.round(2e5 / (codes * m + m * h * 8)))
+    },
   },
 })
-
-export type ScanListsArgs = FunctionArgs<typeof fields>
 
 /** Whether codes of this shape lie in blocks. */
 export function isBlocked(m: number, codewords: number): boolean {
   const { bits, cells } = codeLayout(m, codewords)
   return bits === 4 && cells <= MOST_BLOCK_CELLS
-}
-
-export function scanListsJob(
-  memory: CpuMemory,
-  args: ScanListsArgs,
-  { queries, codes }: { readonly queries: number; readonly codes: number },
-): CpuJob {
-  const operations = codes * args.m + args.m * args.h * 8
-  return scanListsFunction.job(memory, args, { items: queries, grain: Math.max(1, Math.round(2e5 / operations)) })
 }

@@ -13,9 +13,9 @@ import {
 } from '../device/contract.ts'
 import { elements } from '../device/fields.ts'
 import { bookStride, codeStride } from '../kernels/encode.ts'
-import { nearestListsJob } from '../kernels/nearest-lists.ts'
+import { nearestListsKernel } from '../kernels/nearest-lists.ts'
 import { codeLayout } from '../kernels/scan-codes.ts'
-import { isBlocked, SCAN_BLOCK, scanListsJob } from '../kernels/scan-lists.ts'
+import { isBlocked, SCAN_BLOCK, scanListsKernel } from '../kernels/scan-lists.ts'
 import { paddedCodes } from '../quantize/codes.ts'
 import { type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import type { ListGeometry } from './list-geometry.ts'
@@ -172,7 +172,7 @@ export class ResidentLists {
     const lists = elements(out.lists, rows * probe)
     const bases = elements(out.bases, rows * probe)
     const points = elements(out.projected, rows * width)
-    yield nearestListsJob(memory, {
+    yield nearestListsKernel.job(memory, {
       queries: elements(out.queries, rows * stride),
       rows,
       stride,
@@ -188,31 +188,26 @@ export class ResidentLists {
       projected: points,
     })
     const room = slots.slots
-    const codes = (this.#store.size * probe) / k
-    yield scanListsJob(
-      memory,
-      {
-        ...{ projected: points, width, lists, bases, probe },
-        extents: elements(extents, 2 * k),
-        ranges: elements(ranges, m + 1),
-        m,
-        books: elements(books, m * codewords * bookStride(codec.ranges)),
-        bookStride: bookStride(codec.ranges),
-        h: codewords,
-        bits,
-        codes: elements(slots.codes, room * this.#rowBytes),
-        codeStride: this.#blocked ? cells : codeStride(cells),
-        blocked: this.#blocked,
-        terms: elements(slots.terms, room),
-        ids: elements(slots.ids, room),
-        centers: elements(projected, k * width),
-        allowed: out.allowed && elements(out.allowed, out.allowed.bytes),
-        ...{ within, inner, whole, most: nearest },
-        outIds: elements(out.ids, rows * nearest),
-        outDistances: elements(out.distances, rows * nearest),
-      },
-      { queries: rows, codes },
-    )
+    yield scanListsKernel.job(memory, {
+      ...{ projected: points, width, lists, bases, probe },
+      extents: elements(extents, 2 * k),
+      ranges: elements(ranges, m + 1),
+      m,
+      books: elements(books, m * codewords * bookStride(codec.ranges)),
+      bookStride: bookStride(codec.ranges),
+      h: codewords,
+      bits,
+      codes: elements(slots.codes, room * this.#rowBytes),
+      codeStride: this.#blocked ? cells : codeStride(cells),
+      blocked: this.#blocked,
+      terms: elements(slots.terms, room),
+      ids: elements(slots.ids, room),
+      centers: elements(projected, k * width),
+      allowed: out.allowed && elements(out.allowed, out.allowed.bytes),
+      ...{ within, inner, whole, most: nearest },
+      outIds: elements(out.ids, rows * nearest),
+      outDistances: elements(out.distances, rows * nearest),
+    })
   }
 
   /** Brings the copy up to date. */

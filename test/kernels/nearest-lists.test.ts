@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { elements } from '../../src/device/fields.ts'
-import { nearestListsJob, packCenters } from '../../src/kernels/nearest-lists.ts'
+import { nearestListsKernel, packCenters } from '../../src/kernels/nearest-lists.ts'
 import { paddedCols } from '../../src/kernels/rows.ts'
 import { fc } from '../properties.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
@@ -55,7 +55,7 @@ async function check(opened: OpenedDevice, flavour: Flavour, shape: Shape, seed:
       name: 'nearest-lists',
       webgpu: () => [],
       *cpu(memory) {
-        yield nearestListsJob(memory, {
+        yield nearestListsKernel.job(memory, {
           ...given,
           ...{ rows, stride, panels: packed, k, rotation: turn, width: width || cols, probe, inner },
           lists: elements(lists.buffer, rows * probe),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { elements } from '../../src/device/fields.ts'
 import { bookStride, codeStride } from '../../src/kernels/encode.ts'
 import { codeLayout, NO_QUERY } from '../../src/kernels/scan-codes.ts'
-import { isBlocked, SCAN_BLOCK, scanListsJob } from '../../src/kernels/scan-lists.ts'
+import { isBlocked, SCAN_BLOCK, scanListsKernel } from '../../src/kernels/scan-lists.ts'
 import { fc } from '../properties.ts'
 import { distanceBound, expectClose, expectSame } from '../tolerance.ts'
 import { DEVICES, type OpenedDevice, onDevices } from './devices.ts'
@@ -162,7 +162,7 @@ async function run(opened: OpenedDevice, given: Case): Promise<{ ids: Uint32Arra
       name: 'scan-lists',
       webgpu: () => [],
       *cpu(memory) {
-        yield scanListsJob(memory, all, { queries, codes: slots })
+        yield scanListsKernel.job(memory, all)
       },
     })
     return { ids: await outIds.words(), distances: await outDistances.floats() }

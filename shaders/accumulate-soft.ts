@@ -5,32 +5,8 @@
  * after the partial sums until softTotals adds them up.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { SUM_PIECE } from './accumulate.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-
-const PARAMS = {
-  quads: 'u32',
-  /** Where the pieces begin in the tables. */
-  piecesAt: 'u32',
-  /** Pairs of a point. */
-  m: 'u32',
-} as const
-
-const buffers = (type: ElementType) => ({
-  x: rowsOf(type),
-  centers: reads('vec4f'),
-  shares: reads('f32'),
-  labels: reads('u32'),
-  order: reads('u32'),
-  /** offsets[k + 1], then pieces[k + 1] */
-  tables: reads('u32'),
-  /** [piece][quads][2], then the parts of totals */
-  partials: writes('vec4f'),
-})
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 const sumPairs = wgsl`
 ${threadNumber}
@@ -59,13 +35,7 @@ fn sumPairs(component: u32, begin: u32, end: u32, t: u32) -> Sums {
 }
 `
 
-export const softPieces = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `soft-pieces-${type}`,
-    params: { ...PARAMS, k: 'u32' },
-    buffers: buffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const softPiecesBody = (): string => wgsl`
 ${sumPairs}
 
 @compute @workgroup_size(WORKGROUP)
@@ -87,22 +57,10 @@ fn main(${threadBuiltins}) {
   partials[number * 2u] = sums.columns;
   partials[number * 2u + 1u] = sums.totals;
 }
-`,
-  }),
-)
+`
 
 /** `totalsAt`: where the parts of totals begin after the partial sums. With `add`, on top of what is there. */
-export const softClusters = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `soft-clusters-${type}`,
-    params: { ...PARAMS, first: 'u32', components: 'u32', add: 'bool', totalsAt: 'u32' },
-    buffers: {
-      ...buffers(type),
-      /** [components of this pass][quads + 1] */
-      out: writes('vec4f'),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const softClustersBody = (): string => wgsl`
 ${sumPairs}
 
 @compute @workgroup_size(WORKGROUP)
@@ -130,22 +88,10 @@ fn main(${threadBuiltins}) {
   if (params.add == 1u) { sums.columns += out[at]; }
   out[at] = sums.columns;
 }
-`,
-  }),
-)
+`
 
 /** One thread for each component. */
-export const softTotals = declareShader({
-  name: 'soft-totals',
-  params: { components: 'u32', quads: 'u32', add: 'bool' },
-  buffers: {
-    /** [components of this pass][quads] */
-    parts: reads('vec4f'),
-    /** [components of this pass][quads + 1] */
-    out: writes('vec4f'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const softTotalsBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -159,5 +105,4 @@ fn main(${threadBuiltins}) {
   if (params.add == 1u) { totals += out[at]; }
   out[at] = totals;
 }
-`,
-})
+`

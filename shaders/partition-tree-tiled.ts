@@ -6,24 +6,15 @@
  * by column, four columns a lane, so that neighbouring lanes read neighbouring memory in both.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { DIRECTION_PARAMS, directionBuffers, NODE_WORDS, sampledMember, scaleOfSum } from './partition-tree.ts'
-import { THREADS } from './pieces.ts'
+import { directionPieces } from './partition-tree.ts'
+import { groupNumber, THREADS, threadBuiltins } from './pieces.ts'
 
 /** Lanes that read a row together: 128 bytes of floats at a time. */
 const ROW_LANES = 8
 
-export const principalDirectionsTiled = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `principal-directions-tiled-${type}`,
-    params: DIRECTION_PARAMS,
-    buffers: directionBuffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
-${sampledMember}
-${scaleOfSum}
+export const directionsTiledBody = (): string => wgsl`
+${groupNumber}
+${directionPieces}
 
 const ROW_LANES = ${ROW_LANES}u;
 const AT_ONCE = WORKGROUP / ROW_LANES;  // rows that are read at a time
@@ -39,26 +30,21 @@ fn sumOfPartials(first: u32, count: u32) -> f32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) groups: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let node = workgroup.y * groups.x + workgroup.x;
+fn main(${threadBuiltins}) {
+  let node = groupNumber(workgroup, groups);
   if (node >= params.count) { return; }
   let quads = params.quads;
-  let begin = nodes[node * ${NODE_WORDS}u];
-  let size = nodes[node * ${NODE_WORDS}u + 1u] - begin;
-  let count = min(size, params.sample);
-  let mean = node * 2u * quads;
+  let own = sampleOf(node);
+  let count = own.count;
+  let mean = own.mean;
   let sum = mean + quads;
-  let direction = node * quads;
+  let direction = own.direction;
 
   for (var t = local; t < quads; t += WORKGROUP) { notes[mean + t] = vec4f(); }
   for (var base = 0u; base < count; base += WORKGROUP) {
     let here = min(WORKGROUP, count - base);
     workgroupBarrier();
-    if (local < here) { rows[local] = sampled(begin, size, base + local); }
+    if (local < here) { rows[local] = sampled(own, base + local); }
     workgroupBarrier();
     for (var t = local; t < quads; t += WORKGROUP) {
       var total = notes[mean + t];
@@ -67,26 +53,12 @@ fn main(
     }
   }
   for (var t = local; t < quads; t += WORKGROUP) { notes[mean + t] /= f32(count); }
-  // Any sampled point off the mean begins; which one is drawn makes trees differ. Each lane looks at one of them.
-  let drawn = mix(params.seed, node, 77u) % count;
   storageBarrier();
-  weights[local] = f32(count);
-  if (local < count) {
-    let row = sampled(begin, size, (drawn + local) % count);
-    for (var t = 0u; t < quads; t++) {
-      if (any(xPart(row, t, quads) != notes[mean + t])) {
-        weights[local] = f32(local);
-        break;
-      }
-    }
-  }
+  weights[local] = f32(firstTurn(own, local, WORKGROUP));
   workgroupBarrier();
   var turn = f32(count);
-  for (var i = 0u; i < min(count, WORKGROUP); i++) { turn = min(turn, weights[i]); }
-  let first = sampled(begin, size, (drawn + u32(turn)) % count);
-  for (var t = local; t < quads; t += WORKGROUP) {
-    directions[direction + t] = xPart(first, t, quads) - notes[mean + t];
-  }
+  for (var lane = 0u; lane < WORKGROUP; lane++) { turn = min(turn, weights[lane]); }
+  beginDirection(own, u32(turn), local, WORKGROUP);
 
   for (var step = 0u; step < params.steps; step++) {
     storageBarrier();
@@ -94,7 +66,7 @@ fn main(
     for (var base = 0u; base < count; base += WORKGROUP) {
       let here = min(WORKGROUP, count - base);
       workgroupBarrier();
-      if (local < here) { rows[local] = sampled(begin, size, base + local); }
+      if (local < here) { rows[local] = sampled(own, base + local); }
       workgroupBarrier();
       for (var begun = 0u; begun < here; begun += AT_ONCE) {
         let s = begun + local / ROW_LANES;
@@ -139,6 +111,4 @@ fn main(
     }
   }
 }
-`,
-  }),
-)
+`

@@ -4,29 +4,28 @@
  * member, end, and the member at which to split.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './pieces.ts'
 
 /** Words of a node. */
 export const NODE_WORDS = 3
 
-export const DIRECTION_PARAMS = { count: 'u32', quads: 'u32', sample: 'u32', steps: 'u32', seed: 'u32' } as const
+/** `nodeAt`: a node by its number. */
+export const nodeAccess = wgsl`
+struct Node { begin: u32, end: u32, split: u32 }
 
-export const directionBuffers = (type: ElementType) => ({
-  x: rowsOf(type),
-  members: reads('u32'),
-  nodes: reads('u32'),
-  /** [node][quads] */
-  directions: writes('vec4f'),
-  /** [node][2][quads]: mean, sum */
-  notes: writes('vec4f'),
-})
+fn nodeAt(node: u32) -> Node {
+  let at = node * ${NODE_WORDS}u;
+  return Node(nodes[at], nodes[at + 1u], nodes[at + 2u]);
+}
+`
 
-/** `sampled`: the row of a number of the sample of a node. */
-export const sampledMember = wgsl`
+/**
+ * What both forms of the directions share. Each is called by `lanes` threads of a node, of which `lane` is one: by one thread
+ * alone in the form without barriers.
+ */
+export const directionPieces = wgsl`
+${nodeAccess}
+
 fn mix(a: u32, b: u32, c: u32) -> u32 {
   var h = (a * 0x9e3779b1u) ^ (b * 0x85ebca77u) ^ (c * 0xc2b2ae3du);
   h = (h ^ (h >> 15u)) * 0x2c1b3c6du;
@@ -34,61 +33,76 @@ fn mix(a: u32, b: u32, c: u32) -> u32 {
   return h ^ (h >> 15u);
 }
 
-fn sampled(begin: u32, size: u32, s: u32) -> u32 {
-  if (size <= params.sample) { return members[begin + s]; }
-  return members[begin + mix(params.seed, begin, s) % size];
-}
-`
+// The points of a node of which the sample is taken, and where its mean and its direction are.
+struct Sample { begin: u32, size: u32, count: u32, mean: u32, direction: u32, drawn: u32 }
 
-export const scaleOfSum = wgsl`
+fn sampleOf(node: u32) -> Sample {
+  let place = nodeAt(node);
+  let size = place.end - place.begin;
+  let quads = params.quads;
+  // Any sampled point off the mean is a first direction; which one is tried first makes trees differ.
+  let drawn = mix(params.seed, node, 77u);
+  return Sample(place.begin, size, min(size, params.sample), node * 2u * quads, node * quads, drawn);
+}
+
+// The row of a number of the sample.
+fn sampled(own: Sample, s: u32) -> u32 {
+  if (own.size <= params.sample) { return members[own.begin + s]; }
+  return members[own.begin + mix(params.seed, own.begin, s) % own.size];
+}
+
+fn triedRow(own: Sample, turn: u32) -> u32 {
+  return sampled(own, (own.drawn % own.count + turn) % own.count);
+}
+
+// The first turn, of those of this lane, whose point is off the mean.
+fn firstTurn(own: Sample, lane: u32, lanes: u32) -> u32 {
+  for (var turn = lane; turn < own.count; turn += lanes) {
+    let row = triedRow(own, turn);
+    for (var t = 0u; t < params.quads; t++) {
+      if (any(xPart(row, t, params.quads) != notes[own.mean + t])) { return turn; }
+    }
+  }
+  return own.count;
+}
+
+// Where all points are equal, the direction is zero.
+fn beginDirection(own: Sample, turn: u32, lane: u32, lanes: u32) {
+  let row = triedRow(own, turn);
+  for (var t = lane; t < params.quads; t += lanes) {
+    directions[own.direction + t] = xPart(row, t, params.quads) - notes[own.mean + t];
+  }
+}
+
 // A power of two near 1 / most, which changes no digit: squares of the sums of large rows would overflow.
 fn unitOf(most: f32) -> f32 {
   return bitcast<f32>(0x7f000000u - (bitcast<u32>(most) & 0x7f800000u));
 }
 `
 
-export const principalDirectionsShader = shaderForms(DENSE_TYPES, (type: ElementType) =>
-  declareShader({
-    name: `principal-directions-${type}`,
-    params: DIRECTION_PARAMS,
-    buffers: directionBuffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const directionsBody = (): string => wgsl`
 ${threadNumber}
-${sampledMember}
-${scaleOfSum}
+${directionPieces}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
   let node = threadNumber(workgroup, groups, local);
   if (node >= params.count) { return; }
   let quads = params.quads;
-  let begin = nodes[node * ${NODE_WORDS}u];
-  let size = nodes[node * ${NODE_WORDS}u + 1u] - begin;
-  let count = min(size, params.sample);
-  let mean = node * 2u * quads;
+  let own = sampleOf(node);
+  let mean = own.mean;
   let sum = mean + quads;
-  let direction = node * quads;
+  let direction = own.direction;
   for (var t = 0u; t < quads; t++) {
     var total = vec4f();
-    for (var s = 0u; s < count; s++) { total += xPart(sampled(begin, size, s), t, quads); }
-    notes[mean + t] = total / f32(count);
+    for (var s = 0u; s < own.count; s++) { total += xPart(sampled(own, s), t, quads); }
+    notes[mean + t] = total / f32(own.count);
   }
-  // Any sampled point off the mean begins; which one is drawn makes trees differ.
-  let drawn = mix(params.seed, node, 77u);
-  for (var tried = 0u; tried < count; tried++) {
-    let first = sampled(begin, size, (drawn % count + tried) % count);
-    var off = false;
-    for (var t = 0u; t < quads; t++) {
-      directions[direction + t] = xPart(first, t, quads) - notes[mean + t];
-      off = off || any(directions[direction + t] != vec4f());
-    }
-    if (off) { break; }
-  }
+  beginDirection(own, firstTurn(own, 0u, 1u), 0u, 1u);
   for (var step = 0u; step < params.steps; step++) {
     for (var t = 0u; t < quads; t++) { notes[sum + t] = vec4f(); }
-    for (var s = 0u; s < count; s++) {
-      let row = sampled(begin, size, s);
+    for (var s = 0u; s < own.count; s++) {
+      let row = sampled(own, s);
       var weight = 0.0;
       for (var t = 0u; t < quads; t++) { weight += dot(xPart(row, t, quads) - notes[mean + t], directions[direction + t]); }
       for (var t = 0u; t < quads; t++) { notes[sum + t] += weight * (xPart(row, t, quads) - notes[mean + t]); }
@@ -108,6 +122,4 @@ fn main(${threadBuiltins}) {
     }
   }
 }
-`,
-  }),
-)
+`

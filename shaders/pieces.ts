@@ -14,7 +14,14 @@ export const LOWEST = wgsl`const LOWEST = -${FARTHEST}f;`
 /** Threads of a workgroup in kernels without workgroup memory. */
 export const THREADS = 64
 
-/** The number of this thread in a grid that may be folded into two dimensions. */
+/** The number of this workgroup in a grid that may be folded into two dimensions. */
+export const groupNumber = wgsl`
+fn groupNumber(workgroup: vec3u, groups: vec3u) -> u32 {
+  return workgroup.y * groups.x + workgroup.x;
+}
+`
+
+/** The number of this thread in such a grid. */
 export const threadNumber = wgsl`
 fn threadNumber(workgroup: vec3u, groups: vec3u, local: u32) -> u32 {
   return (workgroup.y * groups.x + workgroup.x) * ${THREADS}u + local;

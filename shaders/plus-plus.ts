@@ -10,12 +10,9 @@
  * The state is one list of words, see `STATE`.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
-import { ROUNDING, ROW_PARAMS, vectorBuffers } from './rows.ts'
+import { FAR, NONE, threadBuiltins, threadNumber } from './pieces.ts'
+import { ROUNDING } from './rows.ts'
 
 export const PLUS_BLOCK = 64
 /** Candidates for one centre. */
@@ -42,27 +39,7 @@ ${NONE}
 ${FAR}
 `
 
-export const choosePlusPlus = declareShader({
-  name: 'plus-plus-choose',
-  params: {
-    blocks: 'u32',
-    /** Candidates to choose from. */
-    considered: 'u32',
-    /** Candidates to draw; 0 after the last centre. */
-    trials: 'u32',
-    /** Centres chosen before; 0: there are no candidates yet. */
-    step: 'u32',
-  },
-  buffers: {
-    /** [candidate][block] */
-    potentials: reads('f32'),
-    /** [step][trials] */
-    uniforms: reads('f32'),
-    state: writes('u32'),
-    chosen: writes('u32'),
-  },
-  workgroup: PLUS_BLOCK,
-  body: () => wgsl`
+export const choosePlusBody = (): string => wgsl`
 ${constants}
 
 // Larger arrays take software adapters long to compile.
@@ -134,33 +111,9 @@ fn main(@builtin(local_invocation_index) local: u32) {
   state[${STATE.blocks}u + local] = found;
   state[${STATE.skips}u + local] = bitcast<u32>(left);
 }
-`,
-})
+`
 
-/** The element of candidates in full: sparse rows are written and read entry by entry. */
-const candidateElement = (type: RowType) => (type === 'csr' ? 'f32' : 'vec4f')
-
-export const drawPlusPlus = shaderForms([...DENSE_TYPES, ['csr']], (type: RowType) =>
-  declareShader({
-    name: `plus-plus-draw-${type}`,
-    params: {
-      /** Of this part, among those of all points. */
-      firstBlock: 'u32',
-      blocks: 'u32',
-      firstRow: 'u32',
-      rows: 'u32',
-      ...ROW_PARAMS,
-    },
-    buffers: {
-      nearest: reads('f32'),
-      trial: reads('f32'),
-      weights: mayRead('f32'),
-      state: writes('u32'),
-      candidates: writes(candidateElement(type)),
-      ...vectorBuffers(type),
-    },
-    workgroup: PLUS_BLOCK,
-    body: () => wgsl`
+export const drawPlusBody = (type: RowType): string => wgsl`
 ${constants}
 
 var<workgroup> chances: array<f32, ${PLUS_BLOCK}>;
@@ -219,30 +172,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 #endif
 }
-`,
-  }),
-)
+`
 
-export const measurePlusPlus = shaderForms([...DENSE_TYPES, ['csr']], (type: RowType) =>
-  declareShader({
-    name: `plus-plus-measure-${type}`,
-    params: {
-      /** Of this pass. */
-      firstRow: 'u32',
-      endRow: 'u32',
-      rows: 'u32',
-      trials: 'u32',
-      ...ROW_PARAMS,
-    },
-    buffers: {
-      nearest: writes('f32'),
-      trial: writes('f32'),
-      state: reads('u32'),
-      candidates: reads(candidateElement(type)),
-      ...vectorBuffers(type),
-    },
-    workgroup: THREADS,
-    body: () => wgsl`
+export const measurePlusBody = (type: RowType): string => wgsl`
 #if ${type === 'csr'}
 ${ROUNDING}
 #endif
@@ -290,9 +222,10 @@ fn distances(row: u32, first: u32, bound: f32) -> vec4f {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
-  let row = params.firstRow + threadNumber(workgroup, groups, local);
+  let number = threadNumber(workgroup, groups, local);
+  if (number >= params.count) { return; }
+  let row = params.first + number;
   let rows = params.rows;
-  if (row >= params.endRow) { return; }
   var near = nearest[row];
   let best = state[${STATE.best}];
   if (best != NONE) {
@@ -307,24 +240,10 @@ fn main(${threadBuiltins}) {
     }
   }
 }
-`,
-  }),
-)
+`
 
 /** Without candidates (`trials` 0) it gives the potential as it is. */
-export const sumPlusPlus = declareShader({
-  name: 'plus-plus-sum',
-  params: {
-    rows: 'u32',
-    blocks: 'u32',
-    trials: 'u32',
-    /** Of this part, among those of all points. */
-    firstBlock: 'u32',
-    allBlocks: 'u32',
-  },
-  buffers: { nearest: reads('f32'), trial: reads('f32'), weights: mayRead('f32'), potentials: writes('f32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const sumPlusBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -342,5 +261,4 @@ fn main(${threadBuiltins}) {
   }
   potentials[t * params.allBlocks + params.firstBlock + block] = sum;
 }
-`,
-})
+`

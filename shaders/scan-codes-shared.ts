@@ -3,7 +3,7 @@
  * workgroup memory. The tasks and results are those of `scanTasksBody` (shaders/scan-codes.ts).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins } from './pieces.ts'
+import { groupNumber, threadBuiltins } from './pieces.ts'
 import { NONE_AND_FAR, SCAN_TASK_WORDS } from './scan-codes.ts'
 
 /** Threads of a workgroup, each with one code at a time and one entry of the list. */
@@ -19,6 +19,7 @@ export function scanSharedBody(wide: boolean): string {
   const sums = Array.from({ length: SUMS }, (_, i) => i)
   return wgsl`
 ${NONE_AND_FAR}
+${groupNumber}
 
 #if ${wide}
 var<workgroup> table: array<f32, ${SHARED_ENTRIES}>;
@@ -124,7 +125,7 @@ fn addCells(start: f32, code: u32, begin: u32, end: u32) -> f32 {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
-  let number = workgroup.y * groups.x + workgroup.x;
+  let number = groupNumber(workgroup, groups);
   if (number / 4u >= params.count) { return; }
   let task = (params.firstTask + number / 4u) * ${SCAN_TASK_WORDS}u;
   let query = tasks[task + number % 4u];

@@ -3,16 +3,13 @@
  * the queue holds at most `capacity` nodes (a full one drops its last entry for a nearer node), and a centre that
  * several k-d trees contain is measured each time.
  *
- * Two forms with the same results. `searchTreeShader` is for hardware: LANES threads share a row and its queue in
- * workgroup memory; each measures another child or centre, and the first of them searches. `searchTreePrivate`
+ * Two forms with the same results. `searchTiledBody` is for hardware: LANES threads share a row and its queue in
+ * workgroup memory; each measures another child or centre, and the first of them searches. `searchPrivateBody`
  * is for software adapters: one thread per row, without barriers, its queue in private memory.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
-import { mayRead, reads, writes } from '../src/device/fields.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
-import { FAR, NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, groupNumber, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 import { rowDistance } from './rows.ts'
 
 /** Marks a leaf in the second word of a node. */
@@ -25,29 +22,6 @@ const GROUP_ENTRIES = 1024
 export function searchRowsPerGroup(capacity: number): number {
   return Math.max(1, Math.min(8, GROUP_ENTRIES / capacity))
 }
-
-const PARAMS = {
-  firstRow: 'u32',
-  rows: 'u32',
-  quads: 'u32',
-  roots: 'u32',
-  checks: 'u32',
-  merge: 'bool',
-  /** Above 0: list all centres measured; a full list ends the search. */
-  width: 'u32',
-} as const
-
-const buffers = (type: ElementType) => ({
-  x: rowsOf(type),
-  centers: reads('vec4f'),
-  nodes: reads('vec4u'),
-  items: reads('u32'),
-  /** Of a k-means tree. The nodes of other trees are split by column and threshold. */
-  nodeCenters: mayRead('vec4f'),
-  labels: writes('u32'),
-  distances: writes('f32'),
-  looked: writes('f32'),
-})
 
 const header = (type: ElementType, capacity: number): string => wgsl`
 ${rowDistance(type)}
@@ -151,21 +125,9 @@ fn finish(row: u32, measured: u32) {
 }
 `
 
-export const searchTreeShader = shaderForms(
-  [
-    ['f32', 32],
-    ['f32', 128],
-    ['f32', 256],
-    ['u8', 128],
-  ],
-  (type: ElementType, capacity: number) =>
-    declareShader({
-      name: `search-tree-${type}-${capacity}`,
-      params: PARAMS,
-      buffers: buffers(type),
-      workgroup: THREADS,
-      body: () => wgsl`
+export const searchTiledBody = (type: ElementType, capacity: number): string => wgsl`
 ${header(type, capacity)}
+${groupNumber}
 const ROWS = ${searchRowsPerGroup(capacity)}u;
 const LANES = WORKGROUP / ROWS;
 
@@ -185,14 +147,10 @@ ${queue(
 ${found}
 
 @compute @workgroup_size(WORKGROUP)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) groups: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
+fn main(${threadBuiltins}) {
   slot = local / LANES;
   let lane = local % LANES;
-  let number = (workgroup.y * groups.x + workgroup.x) * ROWS + slot;
+  let number = groupNumber(workgroup, groups) * ROWS + slot;
   let row = params.firstRow + number;
   let leads = lane == 0u && number < params.rows;
 
@@ -277,17 +235,9 @@ fn main(
   }
   if (leads) { finish(row, measured); }
 }
-`,
-    }),
-)
+`
 
-export const searchTreePrivate = shaderForms([], (type: ElementType, capacity: number) =>
-  declareShader({
-    name: `search-tree-private-${type}-${capacity}`,
-    params: PARAMS,
-    buffers: buffers(type),
-    workgroup: THREADS,
-    body: () => wgsl`
+export const searchPrivateBody = (type: ElementType, capacity: number): string => wgsl`
 ${header(type, capacity)}
 ${threadNumber}
 
@@ -343,6 +293,4 @@ fn main(${threadBuiltins}) {
   }
   finish(row, measured);
 }
-`,
-  }),
-)
+`

@@ -2,20 +2,18 @@
  * Splitting the nodes of a partition tree on the device. Members of a node are ordered by projection, then by number; a
  * node is three words: first member, end, and the member at which to split.
  *
- * `nodeOwners` (one thread per member) writes the node of each point. `splitNodes` (one workgroup per node) reorders
+ * node-owners (one thread per member) writes the node of each point. split-nodes (one workgroup per node) reorders
  * members, so that everything before the split comes before everything from it on. A node of at most 256 members is sorted
  * by counting, for each member, how many come before it. In a larger one the last member of the left side is found by radix
  * selection, 8 bits a round, first of the projection, then of the number; members are then moved to their side in order.
  * Results do not depend on scheduling. Cost: about 8 reads a member.
  *
  * A workgroup alone with many members leaves the rest of a GPU idle. The largest nodes are therefore split by sorting all
- * points by projection (`projectionKeys`), then by node (`nodeKeys`), with the sort of accumulate.
+ * points by projection (projection-keys), then by node (node-keys), with the sort of accumulate.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { reads, writes } from '../src/device/fields.ts'
-import { NODE_WORDS } from './partition-tree.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { nodeAccess } from './partition-tree.ts'
+import { groupNumber, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 
 /** `keyOf`: unsigned numbers in the order of the floats; zeros of both signs are equal. */
 const floatKey = wgsl`
@@ -26,22 +24,12 @@ fn keyOf(point: u32) -> u32 {
 }
 `
 
-const SPLIT_THREADS = 256
+export const SPLIT_THREADS = 256
 const WORDS = SPLIT_THREADS / 32
 
-export const nodeOwners = declareShader({
-  name: 'node-owners',
-  params: { count: 'u32', slots: 'u32' },
-  buffers: {
-    members: reads('u32'),
-    /** In the order of their members. */
-    nodes: reads('u32'),
-    /** Node of each point, 0 for points of no node. */
-    owners: writes('u32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const nodeOwnersBody = (): string => wgsl`
 ${threadNumber}
+${nodeAccess}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
@@ -52,20 +40,14 @@ fn main(${threadBuiltins}) {
   var high = params.count;
   while (high - low > 1u) {
     let middle = (low + high) / 2u;
-    if (nodes[middle * ${NODE_WORDS}u] <= slot) { low = middle; } else { high = middle; }
+    if (nodeAt(middle).begin <= slot) { low = middle; } else { high = middle; }
   }
-  owners[members[slot]] = select(0u, low, slot >= nodes[low * ${NODE_WORDS}u] && slot < nodes[low * ${NODE_WORDS}u + 1u]);
+  let own = nodeAt(low);
+  owners[members[slot]] = select(0u, low, slot >= own.begin && slot < own.end);
 }
-`,
-})
+`
 
-/** Keys by which all points are sorted along the directions of their nodes. */
-export const projectionKeys = declareShader({
-  name: 'projection-keys',
-  params: { count: 'u32' },
-  buffers: { along: reads('f32'), keys: writes('u32') },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const projectionKeysBody = (): string => wgsl`
 ${threadNumber}
 ${floatKey}
 
@@ -74,21 +56,9 @@ fn main(${threadBuiltins}) {
   let point = threadNumber(workgroup, groups, local);
   if (point < params.count) { keys[point] = keyOf(point); }
 }
-`,
-})
+`
 
-/** Keys by which points, as they are ordered, are sorted by node. */
-export const nodeKeys = declareShader({
-  name: 'node-keys',
-  params: { count: 'u32' },
-  buffers: {
-    owners: reads('u32'),
-    /** Points in their order. */
-    order: reads('u32'),
-    keys: writes('u32'),
-  },
-  workgroup: THREADS,
-  body: () => wgsl`
+export const nodeKeysBody = (): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -96,23 +66,12 @@ fn main(${threadBuiltins}) {
   let at = threadNumber(workgroup, groups, local);
   if (at < params.count) { keys[at] = owners[order[at]]; }
 }
-`,
-})
+`
 
-export const splitNodes = declareShader({
-  name: 'split-nodes',
-  params: { count: 'u32' },
-  buffers: {
-    /** Projection of each point. */
-    along: reads('f32'),
-    nodes: reads('u32'),
-    members: writes('u32'),
-    /** As long as members. */
-    moved: writes('u32'),
-  },
-  workgroup: SPLIT_THREADS,
-  body: () => wgsl`
+export const splitNodesBody = (): string => wgsl`
 ${NONE}
+${groupNumber}
+${nodeAccess}
 
 // The last member of the left side: its key and its number.
 struct Limit { key: u32, number: u32 }
@@ -200,16 +159,13 @@ fn bitsBefore(word: u32, bits: u32, local: u32) -> u32 {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) groups: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let node = workgroup.y * groups.x + workgroup.x;
+fn main(${threadBuiltins}) {
+  let node = groupNumber(workgroup, groups);
   if (node >= params.count) { return; }
-  let begin = nodes[node * ${NODE_WORDS}u];
-  let end = nodes[node * ${NODE_WORDS}u + 1u];
-  let split = nodes[node * ${NODE_WORDS}u + 2u];
+  let own = nodeAt(node);
+  let begin = own.begin;
+  let end = own.end;
+  let split = own.split;
   if (split <= begin || split >= end) { return; }
   if (end - begin <= WORKGROUP) {
     sortSmall(local, begin, end - begin);
@@ -246,5 +202,4 @@ fn main(
   workgroupBarrier();
   for (var at = begin + local; at < end; at += WORKGROUP) { members[at] = moved[at]; }
 }
-`,
-})
+`

@@ -8,7 +8,7 @@
  * own. Cost: 4 n m d at most, plus the sort.
  */
 import { SUM_PIECE } from '../../shaders/accumulate.ts'
-import { softClusters, softPieces, softTotals } from '../../shaders/accumulate-soft.ts'
+import { softClustersBody, softPiecesBody, softTotalsBody } from '../../shaders/accumulate-soft.ts'
 import { type BufferScope, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { alignmentRows, cutRows, rowsWithin } from '../device/plan.ts'
@@ -21,19 +21,32 @@ import {
   sortPasses,
   tableBytes,
 } from './accumulate.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { type DeviceRows, denseType, type RowRange, rangeWithin } from './rows.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
+import { type DeviceRows, type RowRange, rangeWithin } from './rows.ts'
 
-const SUM_ARGS = {
+/** What summing pieces and clusters takes. */
+const SUM_FIELDS = {
   points: DENSE_VECTORS,
-  centers: reads('f32'),
+  centers: READ_ROWS,
+  /** Pairs of a point. */
   m: 'u32',
   shares: reads('f32'),
   labels: reads('u32'),
-  offsets: reads('u32'),
-  pieces: reads('u32'),
   order: reads('u32'),
+  /** Of pieces; on a GPU also parts of totals. */
+  partials: writes('vec4f'),
+  /** Pairs that take part. */
+  pairs: 'host',
 } as const
+
+/** A GPU has both in one buffer: offsets[k + 1], then pieces[k + 1]. */
+const GPU_TABLES = {
+  tables: reads('u32'),
+  /** Where the pieces begin. */
+  piecesAt: 'u32',
+} as const
+const CPU_TABLES = { offsets: reads('u32'), pieces: reads('u32') } as const
 
 const SUM_SCRATCH = {
   /** Where the result of touching rows goes. */
@@ -42,14 +55,64 @@ const SUM_SCRATCH = {
   squares: () => 8,
 }
 
-export const softPiecesFunction = declareFunction('softPieces', {
-  args: { ...SUM_ARGS, k: 'u32', partials: writes('f32') },
-  scratch: SUM_SCRATCH,
+const operations = ({ pairs, points }: { readonly pairs: number; readonly points: DeviceRows }): number =>
+  4 * pairs * points.stride
+
+export const softPiecesKernel = declareKernel('soft-pieces', {
+  args: { ...SUM_FIELDS, k: 'u32' },
+  items: ({ pairs }) => mostPieces(pairs),
+  gpu: {
+    args: GPU_TABLES,
+    body: softPiecesBody,
+    grid: ({ pairs, points }) => (mostPieces(pairs) * points.stride) / 4,
+    operations,
+  },
+  cpu: { entry: 'softPieces', args: CPU_TABLES, scratch: SUM_SCRATCH, grain: 4 },
 })
 
-export const softClustersFunction = declareFunction('softClusters', {
-  args: { ...SUM_ARGS, partials: reads('f32'), sums: writes('f32'), add: 'bool' },
-  scratch: SUM_SCRATCH,
+export const softClustersKernel = declareKernel('soft-clusters', {
+  args: {
+    ...SUM_FIELDS,
+    /** On top of what is there. */
+    add: 'bool',
+  },
+  items: ({ centers }) => centers.rows,
+  gpu: {
+    args: {
+      ...GPU_TABLES,
+      /** Of this pass. */
+      first: 'u32',
+      components: 'u32',
+      /** Where the parts of totals begin after the partial sums. */
+      totalsAt: 'u32',
+      /** [components of this pass][quads + 1] */
+      out: writes('vec4f'),
+    },
+    body: softClustersBody,
+    grid: ({ components, points }) => (components * points.stride) / 4,
+    operations: ({ components, centers, ...all }) => (operations(all) * components) / centers.rows,
+  },
+  cpu: {
+    entry: 'softClusters',
+    args: { ...CPU_TABLES, sums: writes('f32') },
+    scratch: SUM_SCRATCH,
+    grain: ({ pairs, points }, k) => Math.min(k, Math.max(1, Math.round((1e5 * k) / (pairs * points.stride)))),
+  },
+})
+
+/** Adds up the parts of totals; the CPU has none. */
+export const softTotalsKernel = declareKernel('soft-totals', {
+  args: {
+    components: 'u32',
+    stride: 'stride',
+    add: 'bool',
+    /** [components of this pass][quads] */
+    parts: reads('vec4f'),
+    /** [components of this pass][quads + 1] */
+    out: writes('vec4f'),
+  },
+  items: ({ components }) => components,
+  gpu: { body: softTotalsBody, operations: ({ components, stride }) => components * stride },
 })
 
 export interface AccumulateSoftArgs {
@@ -117,74 +180,42 @@ function waitingComponents(k: number, stride: number): number {
 }
 
 export function accumulateSoft(device: Device, args: AccumulateSoftArgs): Promise<void> {
-  const { points, centers, m, pairs, shares, labels, sums, workspace } = args
+  const { points, centers, m, pairs, shares, labels, sums, workspace, add = false } = args
   const k = centers.rows
   const range = rangeWithin(points.rows, args.range)
   const from = range.from * m
   const count = range.count * m
   const sort = { from, count, labels: pairs, k, workspace }
-  const add = args.add ?? false
   const { stride } = points
+  const shared = {
+    ...{ points, centers, m, pairs: count },
+    shares: elements(shares, from + count),
+    labels: elements(labels, range.from + range.count),
+  }
   return device.run({
     name: 'accumulate-soft',
     *webgpu(gpu) {
       yield* sortPasses(gpu, sort)
-      const quads = stride / 4
       const waitAt = totalsAt(count, stride)
       const { order, tables, partials } = workspace
-      const shared = {
-        quads,
-        piecesAt: tableBytes(k) / 4,
-        m,
-        x: points.buffer,
-        centers: centers.buffer,
-        shares: elements(shares, from + count),
-        labels: elements(labels, range.from + range.count),
-        order,
-        tables,
-        partials,
-      }
-      const operations = 4 * count * stride
-      if (count > SUM_PIECE) {
-        const items = mostPieces(count) * quads
-        yield softPieces(denseType(points)).pass(gpu, { ...shared, k }, { items, operations })
-      }
+      const given = { ...shared, order, tables, partials, piecesAt: tableBytes(k) / 4 }
+      if (count > SUM_PIECE) yield softPiecesKernel.pass(gpu, { ...given, k })
       const { bindingBytes, bindingAlignment } = gpu.limits
       const rowBytes = softSumsBytes({ rows: 1, stride })
       const most = Math.min(rowsWithin(bindingBytes, rowBytes, 'sums'), waitingComponents(k, stride))
       for (const { start, end } of cutRows(k, most, alignmentRows(rowBytes, bindingAlignment))) {
-        const components = end - start
-        const out = slice(sums, start * rowBytes, components * rowBytes)
-        yield softClusters(denseType(points)).pass(
-          gpu,
-          { ...shared, first: start, components, add, totalsAt: waitAt / 16, out },
-          { items: components * quads, operations: (operations * components) / k },
-        )
-        const parts = slice(partials, waitAt, components * stride * 4)
-        yield softTotals.pass(
-          gpu,
-          { components, quads, add, parts, out },
-          { items: components, operations: components * stride },
-        )
+        const pass = { components: end - start, add, out: slice(sums, start * rowBytes, (end - start) * rowBytes) }
+        yield softClustersKernel.pass(gpu, { ...given, ...pass, first: start, totalsAt: waitAt / 16 })
+        const parts = slice(partials, waitAt, pass.components * stride * 4)
+        yield softTotalsKernel.pass(gpu, { ...pass, stride, parts })
       }
     },
     *cpu(memory) {
       yield sortJob(memory, sort)
-      const shared = {
-        points,
-        centers: elements(centers.buffer, k * stride),
-        m,
-        shares: elements(shares, from + count),
-        labels: elements(labels, range.from + range.count),
-        ...sortedTables(sort),
-        partials: elements(workspace.partials, softSumsBytes({ rows: mostPieces(count), stride }) / 4),
-      }
-      yield softPiecesFunction.job(memory, { ...shared, k }, { items: mostPieces(count), grain: 4 })
-      yield softClustersFunction.job(
-        memory,
-        { ...shared, sums: elements(sums, softSumsBytes(centers) / 4), add },
-        { items: k, grain: Math.min(k, Math.max(1, Math.round((1e5 * k) / (count * stride)))) },
-      )
+      const partials = elements(workspace.partials, softSumsBytes({ rows: mostPieces(count), stride }) / 16)
+      const given = { ...shared, ...sortedTables(sort), partials }
+      yield softPiecesKernel.job(memory, { ...given, k })
+      yield softClustersKernel.job(memory, { ...given, sums: elements(sums, softSumsBytes(centers) / 4), add })
     },
   })
 }

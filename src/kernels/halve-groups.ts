@@ -7,38 +7,48 @@
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { sortFunction } from './accumulate.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import type { DeviceRows } from './rows.ts'
 
-export const halveGroupsFunction = declareFunction('halveGroups', {
+/** What both steps take. */
+const GROUP_FIELDS = {
+  points: DENSE_VECTORS,
+  order: reads('u32'),
+  offsets: reads('u32'),
+  groups: 'host',
+  centers: READ_ROWS,
+} as const
+
+const groupsOf = ({ groups }: { readonly groups: number }): number => groups
+const grain = ({ points, groups }: { readonly points: DeviceRows; readonly groups: number }): number =>
+  Math.min(groups, Math.max(1, Math.round((1e5 * groups) / (points.rows * points.stride))))
+
+export const halveGroupsKernel = declareKernel('halve-groups', {
   args: {
-    points: DENSE_VECTORS,
+    ...GROUP_FIELDS,
     weights: mayRead('f32'),
-    order: reads('u32'),
-    offsets: reads('u32'),
-    centers: reads('f32'),
     sums: writes('f32'),
     totals: writes('f32'),
     labels: writes('u32'),
   },
-  scratch: {
-    /** Sums of both halves. */
-    partial: ({ points }) => 2 * points.stride * 4,
-    /** From one centre to the other, in integers and in floats. */
-    plane: ({ points }) => Math.ceil(points.stride / 8) * 16 + points.stride * 4,
+  items: groupsOf,
+  cpu: {
+    entry: 'halveGroups',
+    scratch: {
+      /** Sums of both halves. */
+      partial: ({ points }) => 2 * points.stride * 4,
+      /** From one centre to the other, in integers and in floats. */
+      plane: ({ points }) => Math.ceil(points.stride / 8) * 16 + points.stride * 4,
+    },
+    grain,
   },
 })
 
-export const measureHalvesFunction = declareFunction('measureHalves', {
-  args: {
-    points: DENSE_VECTORS,
-    order: reads('u32'),
-    offsets: reads('u32'),
-    centers: reads('f32'),
-    labels: reads('u32'),
-    distances: writes('f32'),
-  },
-  scratch: { touched: () => 4 },
+export const measureHalvesKernel = declareKernel('measure-halves', {
+  args: { ...GROUP_FIELDS, labels: reads('u32'), distances: writes('f32') },
+  items: groupsOf,
+  cpu: { entry: 'measureHalves', scratch: { touched: () => 4 }, grain },
 })
 
 /** Points by group. */
@@ -99,61 +109,32 @@ export interface HalvingArgs {
 
 /** Every point of a group goes to the nearer half; of two that are equally near, to the first. */
 export function halveGroupsOnce(device: Device, args: HalvingArgs): Promise<void> {
-  const { points, weights, listed, centers, sums, totals, labels } = args
-  return device.run({
-    name: 'halve-groups',
-    webgpu: () => [],
-    *cpu(memory) {
-      yield halveGroupsFunction.job(
-        memory,
-        {
-          points,
-          weights: elements(weights, points.rows),
-          order: elements(listed.order),
-          offsets: elements(listed.offsets),
-          centers: elements(centers.buffer, centers.rows * centers.stride),
-          sums: elements(sums, centers.rows * centers.stride),
-          totals: elements(totals, centers.rows),
-          labels: elements(labels, points.rows),
-        },
-        itemsOf(points, listed),
-      )
-    },
+  const { points, weights, centers, sums, totals } = args
+  return halveGroupsKernel.run(device, {
+    ...groupArgs(args),
+    weights: elements(weights, points.rows),
+    sums: elements(sums, centers.rows * centers.stride),
+    totals: elements(totals, centers.rows),
   })
 }
 
 /** distances: f32 [n], squared, of each point that is in a group to the centre of its half. */
 export function measureHalves(
   device: Device,
-  {
-    points,
-    listed,
-    centers,
-    labels,
-    distances,
-  }: Omit<HalvingArgs, 'sums' | 'totals'> & { readonly distances: DeviceBuffer },
+  { distances, ...args }: Omit<HalvingArgs, 'sums' | 'totals' | 'weights'> & { readonly distances: DeviceBuffer },
 ): Promise<void> {
-  return device.run({
-    name: 'measure-halves',
-    webgpu: () => [],
-    *cpu(memory) {
-      yield measureHalvesFunction.job(
-        memory,
-        {
-          points,
-          order: elements(listed.order),
-          offsets: elements(listed.offsets),
-          centers: elements(centers.buffer, centers.rows * centers.stride),
-          labels: elements(labels, points.rows),
-          distances: elements(distances, points.rows),
-        },
-        itemsOf(points, listed),
-      )
-    },
+  return measureHalvesKernel.run(device, {
+    ...groupArgs(args),
+    distances: elements(distances, args.points.rows),
   })
 }
 
-function itemsOf({ rows, stride }: DeviceRows, { groups }: ListedGroups) {
-  const grain = Math.min(groups, Math.max(1, Math.round((1e5 * groups) / (rows * stride))))
-  return { items: groups, grain }
+function groupArgs({ points, listed, centers, labels }: Omit<HalvingArgs, 'sums' | 'totals' | 'weights'>) {
+  const { order, offsets, groups } = listed
+  return {
+    ...{ points, centers, groups },
+    order: elements(order),
+    offsets: elements(offsets),
+    labels: elements(labels, points.rows),
+  }
 }

@@ -9,16 +9,7 @@
  * taking it, and the CPU finds that out from the spacing of centres and candidates, or by scores: see wasm/plus-plus.ts.
  * On separated data that leaves a few operations for each point and centre, whatever d.
  */
-import { THREADS } from '../../shaders/pieces.ts'
-import {
-  choosePlusPlus,
-  drawPlusPlus,
-  MOST_TRIALS,
-  measurePlusPlus,
-  PLUS_BLOCK,
-  STATE,
-  sumPlusPlus,
-} from '../../shaders/plus-plus.ts'
+import { MOST_TRIALS, PLUS_BLOCK, STATE } from '../../shaders/plus-plus.ts'
 import {
   BufferScope,
   type ComputePass,
@@ -28,9 +19,17 @@ import {
   type RunControl,
 } from '../device/contract.ts'
 import { NO_LABEL } from './assign-lists.ts'
-import { columnsRead, cpuJobs, type PlusPlusPart, type Run, type RunPart } from './plus-plus-jobs.ts'
-import { rowPasses } from './row-passes.ts'
-import { vectorBindings } from './rows.ts'
+import {
+  choosePlusKernel,
+  columnsRead,
+  cpuJobs,
+  drawPlusKernel,
+  measurePlusKernel,
+  type PlusPlusPart,
+  type Run,
+  type RunPart,
+  sumPlusKernel,
+} from './plus-plus-jobs.ts'
 
 export interface PlusPlusArgs {
   /** The points; they are numbered through all parts. Each part has at most `plusPlusPartRows` of them. */
@@ -132,7 +131,7 @@ function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }
     count,
     uniforms: scope.upload(uniforms, 'random numbers'),
     potentials: scope.allocate(trials * firstBlock * 4, 'potentials of blocks'),
-    candidates: cleared(device, scope, lanes * stride * 4, 'rows of candidates'),
+    candidates: { buffer: cleared(device, scope, lanes * stride * 4, 'rows of candidates'), rows: lanes, stride },
     panels: scored ? cleared(device, scope, lanes * (stride + 1) * 4, 'packed candidates') : undefined,
     centers: scored ? scope.allocate(count * stride * 4, 'chosen centres') : undefined,
     spacing: scored ? cleared(device, scope, (1 + count) * lanes * 4, 'spacing of candidates') : undefined,
@@ -157,52 +156,16 @@ function* stepPasses(gpu: GpuTarget, run: Run, step: number): Generator<ComputeP
 function choosePass(gpu: GpuTarget, run: Run, step: number, draws: number): ComputePass {
   const { potentials, uniforms, state, chosen, blocks } = run
   const considered = step === 0 ? 1 : run.trials
-  return choosePlusPlus.pass(
-    gpu,
-    { potentials, uniforms, state, chosen, blocks, considered, trials: draws, step },
-    { groups: [1], operations: considered * blocks },
-  )
+  return choosePlusKernel.pass(gpu, { potentials, uniforms, state, chosen, blocks, considered, trials: draws, step })
 }
 
-function drawPass(gpu: GpuTarget, run: Run, part: RunPart): ComputePass {
-  const { points, nearest, trial, weights, firstBlock, blocks, firstRow } = part
-  const { state, candidates, trials } = run
-  return drawPlusPlus(points.type).pass(
-    gpu,
-    {
-      nearest,
-      trial,
-      weights,
-      state,
-      candidates,
-      ...vectorBindings(points),
-      firstBlock,
-      blocks,
-      firstRow,
-      rows: points.rows,
-    },
-    { groups: [trials], operations: trials * points.stride },
-  )
+function drawPass(gpu: GpuTarget, { state, candidates, trials }: Run, part: RunPart): ComputePass {
+  return drawPlusKernel.pass(gpu, { ...part, rows: part.points.rows, state, candidates, trials })
 }
 
 function* measurePasses(gpu: GpuTarget, run: Run, part: RunPart, trials: number): Generator<ComputePass> {
-  const { points, nearest, trial, weights, firstBlock, blocks } = part
   const { state, candidates, potentials } = run
-  const { rows } = points
-  if (trials > 0) {
-    const shader = measurePlusPlus(points.type)
-    const args = { nearest, trial, state, candidates, ...vectorBindings(points), rows, trials }
-    yield* rowPasses(gpu, {
-      rows,
-      perRow: 3 * trials * columnsRead(points),
-      atLeast: THREADS,
-      pass: (firstRow, count) => shader.pass(gpu, { ...args, firstRow, endRow: firstRow + count }, { items: count }),
-    })
-  }
-  const lists = Math.max(1, trials)
-  yield sumPlusPlus.pass(
-    gpu,
-    { nearest, trial, weights, potentials, rows, blocks, trials, firstBlock, allBlocks: run.blocks },
-    { items: lists * blocks, operations: 3 * lists * rows },
-  )
+  const given = { ...part, rows: part.points.rows, trials }
+  if (trials > 0) yield* measurePlusKernel.passes(gpu, { ...given, state, candidates })
+  yield sumPlusKernel.pass(gpu, { ...given, potentials, allBlocks: run.blocks })
 }

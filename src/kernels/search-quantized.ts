@@ -5,49 +5,43 @@
  * d operations for each node and centre, 3 d for each centre that is measured.
  */
 import type { CpuJob, CpuMemory, Device, DeviceBuffer } from '../device/contract.ts'
-import { elements, mayRead, reads, writes } from '../device/fields.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import { elements, mayRead, reads } from '../device/fields.ts'
+import type { FunctionArgs } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
 import { quantizeCentersJobs, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import type { DeviceRows } from './rows.ts'
+import { ORDER_FIELD, SEARCH_FIELDS, searchGrain } from './search-fields.ts'
 
-export const searchQuantizedFunction = declareFunction('searchQuantized', {
-  args: {
-    points: DENSE_VECTORS,
-    centers: reads('f32'),
-    /** Of the centres; with a width of the nodes, and the other two are absent. */
-    header: reads('f32'),
-    quantized: mayRead('i16'),
-    starts: mayRead('f32'),
-    nodes: reads('u32'),
-    items: reads('u32'),
-    /** Centres of the nodes as integers, and their starting values in the same scale. */
-    quantizedNodes: reads('i16'),
-    nodeStarts: reads('f32'),
-    checks: 'u32',
-    /** Centres listed for each point; 0: the nearest alone. */
-    width: 'u32',
-    labels: writes('u32'),
-    distances: writes('f32'),
-    looked: writes('f32'),
-    merge: 'bool',
-    order: mayRead('u32'),
-  },
-  scratch: {
-    /** The point as integers. */
-    row: ({ points }) => Math.ceil(points.stride / 8) * 16,
-    /** Nodes that wait, children of a node in fours: their ranks and numbers. */
-    ranks: ({ nodes }) => waitingBytes(nodes.count / NODE_WORDS),
-    numbers: ({ nodes }) => waitingBytes(nodes.count / NODE_WORDS),
-    /** The nearest centre so far. */
-    nearest: () => 12,
-    /** The point as floats and four distances, where centres are listed. */
-    floats: ({ points, width }) => (width > 0 ? points.stride * 4 : 0),
-    measures: () => 16,
+export const searchQuantizedKernel = declareKernel('search-quantized', {
+  args: SEARCH_FIELDS,
+  items: ({ points }) => points.rows,
+  cpu: {
+    entry: 'searchQuantized',
+    args: {
+      /** Of the centres; with a width of the nodes, and the other two are absent. */
+      header: reads('f32'),
+      quantized: mayRead('i16'),
+      starts: mayRead('f32'),
+      /** Centres of the nodes as integers, and their starting values in the same scale. */
+      quantizedNodes: reads('i16'),
+      nodeStarts: reads('f32'),
+      ...ORDER_FIELD,
+    },
+    scratch: {
+      /** The point as integers. */
+      row: ({ points }) => Math.ceil(points.stride / 8) * 16,
+      /** Nodes that wait, children of a node in fours: their ranks and numbers. */
+      ranks: ({ nodes }) => waitingBytes(nodes.count),
+      numbers: ({ nodes }) => waitingBytes(nodes.count),
+      /** The nearest centre so far. */
+      nearest: () => 12,
+      /** The point as floats and four distances, where centres are listed. */
+      floats: ({ points, width }) => (width > 0 ? points.stride * 4 : 0),
+      measures: () => 16,
+    },
+    grain: searchGrain,
   },
 })
-
-/** Words of a node. */
-const NODE_WORDS = 4
 
 /** Two children take the room of four. */
 function waitingBytes(nodes: number): number {
@@ -77,54 +71,25 @@ export function quantizeTree(
   })
 }
 
-export interface QuantizedSearch {
-  readonly points: DeviceRows
-  readonly centers: DeviceRows
-  readonly nodes: DeviceBuffer
-  readonly items: DeviceBuffer
-  readonly nodeCount: number
+export type QuantizedSearch = FunctionArgs<typeof SEARCH_FIELDS & typeof ORDER_FIELD> & {
   readonly quantized: QuantizedTree
-  readonly checks: number
-  /** Centres to be listed for each point; 0: the nearest alone. */
-  readonly width: number
-  readonly labels: DeviceBuffer
-  readonly distances: DeviceBuffer
-  readonly looked: DeviceBuffer
-  readonly merge: boolean
-  readonly order: DeviceBuffer | undefined
-  readonly grain: number
 }
 
-export function searchQuantizedJob(memory: CpuMemory, search: QuantizedSearch): CpuJob {
-  const { points, centers, quantized, nodeCount, width, grain } = search
-  const nodeRows = { rows: nodeCount, stride: centers.stride }
+export function searchQuantizedJob(memory: CpuMemory, { quantized, ...search }: QuantizedSearch): CpuJob {
+  const { centers, nodes, width } = search
+  const nodeRows = { rows: nodes.count, stride: centers.stride }
   const ofNodes = quantizedValues(quantized.nodes, nodeRows)
   const ofCenters = width === 0 && quantized.centers ? quantizedValues(quantized.centers, centers) : undefined
   if (width === 0 && ofCenters === undefined) throw new Error('Finding the nearest takes centres as integers.')
-  const places = points.rows * (width || 1)
-  return searchQuantizedFunction.job(
-    memory,
-    {
-      points,
-      centers: elements(centers.buffer, centers.rows * centers.stride),
-      header: (ofCenters ?? ofNodes).header,
-      quantized: ofCenters?.quantized,
-      starts: ofCenters?.starts,
-      nodes: elements(search.nodes, nodeCount * NODE_WORDS),
-      items: elements(search.items),
-      quantizedNodes: ofNodes.quantized,
-      // Four at a time are read, the last ones from what follows.
-      nodeStarts: startsAndErrors(quantized.nodes, nodeRows),
-      checks: search.checks,
-      width,
-      labels: elements(search.labels, places),
-      distances: elements(search.distances, places),
-      looked: elements(search.looked, points.rows),
-      merge: search.merge,
-      order: elements(search.order, points.rows),
-    },
-    { items: points.rows, grain },
-  )
+  return searchQuantizedKernel.job(memory, {
+    ...search,
+    header: (ofCenters ?? ofNodes).header,
+    quantized: ofCenters?.quantized,
+    starts: ofCenters?.starts,
+    quantizedNodes: ofNodes.quantized,
+    // Four at a time are read, the last ones from what follows.
+    nodeStarts: startsAndErrors(quantized.nodes, nodeRows),
+  })
 }
 
 function startsAndErrors(buffer: DeviceBuffer, rows: { readonly rows: number; readonly stride: number }) {

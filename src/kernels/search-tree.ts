@@ -9,52 +9,63 @@
  * the list is full (then the search ends); NO_LABEL where there were fewer.
  * looked: f32 [n], centres and nodes measured. Cost: 3 d operations for each of those.
  */
-import { THREADS } from '../../shaders/pieces.ts'
-import { LEAF, searchRowsPerGroup, searchTreePrivate, searchTreeShader } from '../../shaders/search-tree.ts'
+import { LEAF, searchPrivateBody, searchRowsPerGroup, searchTiledBody } from '../../shaders/search-tree.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
-import { elements, mayRead, reads, writes } from '../device/fields.ts'
-import { DENSE_VECTORS, declareFunction, SharedConstants } from './declared-function.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+import { elements, mayRead } from '../device/fields.ts'
+import { SharedConstants } from './declared-function.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { compiled, compiledOf } from './kernel-fields.ts'
+import type { DeviceRows } from './rows.ts'
+import { ORDER_FIELD, SEARCH_FIELDS, searchGrain, searchOperations } from './search-fields.ts'
 import { type QuantizedTree, searchQuantizedJob } from './search-quantized.ts'
 
+export { NODE_WORDS } from './search-fields.ts'
 export { LEAF }
 
 export const searchConstants = new SharedConstants({ SEARCH_LEAF: { type: 'u32', value: LEAF } })
 
-/** Words of a node: first, count (with LEAF), column, threshold. */
-export const NODE_WORDS = 4
 /** Most nodes a GPU thread keeps for later. */
 export const LARGEST_QUEUE = 256
 
-export const searchTreeFunction = declareFunction('searchTree', {
+export const searchTreeKernel = declareKernel('search-tree', {
   args: {
-    points: DENSE_VECTORS,
-    centers: reads('f32'),
-    count: 'u32',
-    nodes: reads('u32'),
-    items: reads('u32'),
-    nodeCenters: mayRead('f32'),
+    ...SEARCH_FIELDS,
+    /** Of a k-means tree. The nodes of other trees are split by column and threshold. */
+    nodeCenters: mayRead('vec4f'),
     roots: 'u32',
-    nodeCount: 'u32',
-    checks: 'u32',
-    labels: writes('u32'),
-    distances: writes('f32'),
-    looked: writes('f32'),
-    merge: 'bool',
-    width: 'u32',
-    order: mayRead('u32'),
   },
-  scratch: {
-    /** The point as floats. */
-    row: ({ points }) => points.stride * 4,
-    /** Numbers of four centres, and four distances. */
-    group: () => 16,
-    measures: () => 16,
-    /** Rank and node. */
-    queue: ({ nodeCount }) => nodeCount * 8,
-    /** A bit for each centre that was measured, where several trees have it. */
-    seen: ({ roots, count }) => (roots > 1 ? Math.ceil(count / 32) * 4 : 0),
+  items: ({ points }) => points.rows,
+  gpu: {
+    args: {
+      /** `private`: for software adapters. */
+      form: compiled('tiled', 'private'),
+      /** Nodes that a queue holds: a power of two. */
+      capacity: compiledOf<number>(32, 128, 256),
+    },
+    body: ({ form, points, capacity }) => (form === 'tiled' ? searchTiledBody : searchPrivateBody)(points, capacity),
+    cut: { params: ['firstRow', 'rows'], operations: searchOperations },
+    grid: ({ form, capacity, rows }) =>
+      form === 'tiled' ? { groups: Math.ceil(rows / searchRowsPerGroup(capacity)) } : rows,
+    forms: [
+      ...[32, 128, 256].map((capacity) => ({ form: 'tiled', points: 'f32', capacity }) as const),
+      { form: 'tiled', points: 'u8', capacity: 128 },
+    ],
+  },
+  cpu: {
+    entry: 'searchTree',
+    args: { count: 'u32', nodeCount: 'u32', ...ORDER_FIELD },
+    scratch: {
+      /** The point as floats. */
+      row: ({ points }) => points.stride * 4,
+      /** Numbers of four centres, and four distances. */
+      group: () => 16,
+      measures: () => 16,
+      /** Rank and node. */
+      queue: ({ nodeCount }) => nodeCount * 8,
+      /** A bit for each centre that was measured, where several trees have it. */
+      seen: ({ roots, count }) => (roots > 1 ? Math.ceil(count / 32) * 4 : 0),
+    },
+    grain: searchGrain,
   },
 })
 
@@ -91,90 +102,35 @@ export interface SearchTreeArgs {
 }
 
 export function searchTree(device: Device, args: SearchTreeArgs, control?: RunControl): Promise<void> {
-  const { points, centers, tree, labels, distances, looked } = args
-  const merge = args.merge ?? false
-  const width = args.width ?? 0
-  const checks = Math.min(width || args.checks, LEAF)
-  // Inner nodes are measured too, at most about as many as leaves hold.
-  const perRow = 3 * points.stride * (2 * Math.min(checks, centers.rows) + 64)
+  const { points, centers, tree, labels, distances, looked, merge = false, width = 0 } = args
+  const { nodes, items, nodeCenters, nodeCount, roots, quantized } = tree
+  const places = points.rows * (width || 1)
+  const shared = {
+    points,
+    centers,
+    nodes: elements(nodes, nodeCount),
+    items: elements(items),
+    checks: Math.min(width || args.checks, LEAF),
+    width,
+    merge,
+    labels: elements(labels, places),
+    distances: elements(distances, places),
+    looked: elements(looked, points.rows),
+  }
+  const order = elements(args.order, points.rows)
+  const ofTree = { roots, nodeCenters: elements(nodeCenters, (nodeCount * points.stride) / 4) }
   return device.run(
     {
       name: 'search-tree',
       *webgpu(gpu) {
-        const capacity = queueFor(tree.nodeCount)
-        const shader = (gpu.tiled ? searchTreeShader : searchTreePrivate)(denseType(points), capacity)
-        const rowsPerGroup = gpu.tiled ? searchRowsPerGroup(capacity) : THREADS
-        yield* rowPasses(gpu, {
-          rows: points.rows,
-          perRow,
-          atLeast: THREADS,
-          pass: (firstRow, rows) =>
-            shader.pass(
-              gpu,
-              {
-                x: points.buffer,
-                centers: centers.buffer,
-                nodes: tree.nodes,
-                items: tree.items,
-                nodeCenters: tree.nodeCenters,
-                labels,
-                distances,
-                looked,
-                firstRow,
-                rows,
-                quads: points.stride / 4,
-                roots: tree.roots,
-                checks,
-                merge,
-                width,
-              },
-              { items: rows, perGroup: rowsPerGroup, share: (firstRow + rows) / points.rows },
-            ),
-        })
+        const form = { form: gpu.tiled ? 'tiled' : 'private', capacity: queueFor(nodeCount) } as const
+        const share = (done: number) => done / points.rows
+        yield* searchTreeKernel.passes(gpu, { ...shared, ...ofTree, ...form }, { share })
       },
       *cpu(memory) {
-        const places = points.rows * (width || 1)
-        const grain = Math.max(16, Math.round(1e6 / perRow))
-        const { quantized } = tree
-        if (quantized) {
-          const { nodes, items, nodeCount } = tree
-          const given = {
-            points,
-            centers,
-            nodes,
-            items,
-            nodeCount,
-            quantized,
-            checks,
-            width,
-            labels,
-            distances,
-            looked,
-          }
-          yield searchQuantizedJob(memory, { ...given, merge, order: args.order, grain })
-          return
-        }
-        yield searchTreeFunction.job(
-          memory,
-          {
-            points,
-            centers: elements(centers.buffer, centers.rows * centers.stride),
-            count: centers.rows,
-            nodes: elements(tree.nodes, tree.nodeCount * NODE_WORDS),
-            items: elements(tree.items),
-            nodeCenters: elements(tree.nodeCenters, tree.nodeCount * points.stride),
-            roots: tree.roots,
-            nodeCount: tree.nodeCount,
-            checks,
-            labels: elements(labels, places),
-            distances: elements(distances, places),
-            looked: elements(looked, points.rows),
-            merge,
-            width,
-            order: elements(args.order, points.rows),
-          },
-          { items: points.rows, grain },
-        )
+        yield quantized
+          ? searchQuantizedJob(memory, { ...shared, quantized, order })
+          : searchTreeKernel.job(memory, { ...shared, ...ofTree, order, count: centers.rows, nodeCount })
       },
     },
     control,

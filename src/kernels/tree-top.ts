@@ -8,17 +8,23 @@
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { sortFunction } from './accumulate.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { growJob } from './partition-tree.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { DENSE_VECTORS } from './kernel-fields.ts'
+import { growNodesKernel } from './partition-tree.ts'
 import type { DeviceRows } from './rows.ts'
 
-export const routeRowsFunction = declareFunction('routeRows', {
+export const routeRowsKernel = declareKernel('route-rows', {
   args: {
     points: DENSE_VECTORS,
     planes: reads('f32'),
     thresholds: reads('u32'),
     levels: 'u32',
     cells: writes('u32'),
+  },
+  items: ({ points }) => points.rows,
+  cpu: {
+    entry: 'routeRows',
+    grain: ({ points, levels }) => 4 * Math.max(64, Math.round(5e4 / (levels * points.stride))),
   },
 })
 
@@ -45,7 +51,7 @@ export async function growTop(device: Device, top: TreeTop): Promise<Uint32Array
   try {
     const table = Uint32Array.of(0, sampled.length, cells)
     const chosen = scope.upload(sampled, 'sample of a tree')
-    const nodes = scope.upload(table, 'tree nodes')
+    const nodes = elements(scope.upload(table, 'tree nodes'), table.length)
     const keys = elements(scope.allocate(sampled.length * 8, 'sampled points along directions'))
     const planes = elements(scope.allocate(cells * points.stride * 4, 'planes of a tree'))
     const thresholds = elements(scope.allocate(cells * 4, 'thresholds of a tree'))
@@ -56,13 +62,20 @@ export async function growTop(device: Device, top: TreeTop): Promise<Uint32Array
       name: 'grow-top',
       webgpu: () => [],
       *cpu(memory) {
-        const nodesOfSample = { points, members: chosen, nodes, table, sample, steps, seed }
-        yield growJob(memory, nodesOfSample, { most: 0, keys, planes, thresholds, grain: 1 })
-        yield routeRowsFunction.job(
-          memory,
-          { points, planes, thresholds, levels, cells: cellOf },
-          { items: n, grain: 4 * Math.max(64, Math.round(5e4 / (levels * points.stride))) },
-        )
+        const ofSample = {
+          points,
+          members: elements(chosen),
+          nodes,
+          sample,
+          steps,
+          seed,
+          most: 0,
+          keys,
+          planes,
+          thresholds,
+        }
+        yield growNodesKernel.job(memory, ofSample)
+        yield routeRowsKernel.job(memory, { points, planes, thresholds, levels, cells: cellOf })
         const order = elements(members, n)
         yield sortFunction.job(
           memory,

@@ -11,7 +11,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
-import { FAR, NONE, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, groupNumber, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROUNDING } from './rows.ts'
 
 export const PLUS_BLOCK = 64
@@ -115,13 +115,15 @@ fn main(@builtin(local_invocation_index) local: u32) {
 
 export const drawPlusBody = (type: RowType): string => wgsl`
 ${constants}
+${groupNumber}
 
 var<workgroup> chances: array<f32, ${PLUS_BLOCK}>;
 var<workgroup> found: u32;
 
 @compute @workgroup_size(WORKGROUP)
-fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let t = workgroup.x;
+fn main(${threadBuiltins}) {
+  let t = groupNumber(workgroup, groups);
+  if (t >= params.trials) { return; }
   let block = state[${STATE.blocks}u + t];
   let inside = block >= params.firstBlock && block - params.firstBlock < params.blocks;
   let row = (block - params.firstBlock) * ${PLUS_BLOCK}u + local;

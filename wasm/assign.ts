@@ -6,7 +6,8 @@
 import { AssignNearestArgs, AssignNearestManyArgs, NO_LABEL } from './build/assembly/arguments'
 import { PANEL, panelBytes } from './panels'
 import { Rows } from './rows'
-import { packFourRows, scoreFourByEight, squaredDistance } from './simd'
+import { scoreFourByEight } from './score-rows'
+import { packFourRows, squaredDistance } from './simd'
 
 /** Fewer centres than this are not worth packing points for. */
 const FEW: u32 = 4

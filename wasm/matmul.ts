@@ -4,7 +4,8 @@
  */
 import { GRAM_COLUMNS, GRAM_ROWS, GramSlabsArgs, GramSumArgs, MatmulRowsArgs, PANEL } from './build/assembly/arguments'
 import { panelBytes } from './panels'
-import { loadFour, packFourRows, rowBytes, scoreFourByEight } from './simd'
+import { scoreFourByEight } from './score-rows'
+import { loadFour, packFourRows, rowBytes } from './simd'
 
 /**
  * Items are rows of A; B comes packed in panels, each of which meets `groups` times four rows before

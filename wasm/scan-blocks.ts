@@ -3,22 +3,18 @@
  * entries rule most vectors out; the others are summed in floats.
  */
 import { SCAN_BLOCK, ScanListsArgs } from './build/assembly/arguments'
-import { insertCode, nearestOf } from './code-heap'
+import { CodeHeap } from './code-heap'
 import { lookUp, madd } from './simd'
 
 export function scanBlocks(
   args: ScanListsArgs,
+  heap: CodeHeap,
   first: u32,
   last: u32,
   base: f32,
-  place: u32,
   table: usize,
   rounded: usize,
-  slots: usize,
-  distances: usize,
-  owners: usize,
-  size: u32,
-): u32 {
+): void {
   const cells = <usize>args.codeStride
   const step = load<f32>(rounded)
   const lowest = load<f32>(rounded, 4)
@@ -30,7 +26,7 @@ export function scanBlocks(
   const largest: usize = cells * 254
   const slack: f32 = <f32>roundings * 6e-8
   const reach: f32 = Mathf.abs(base) + Mathf.abs(lowest) + <f32>largest * step
-  let limit = nearestOf(args.within, args.most, size, distances)
+  let limit = heap.limit
   let bound = f32x4.splat(limit - base - lowest + slack * (reach + Mathf.abs(limit)))
   let block = args.codes + ((<usize>(first / SCAN_BLOCK) * cells) << 4)
   let terms = args.terms + ((<usize>first) << 2)
@@ -70,16 +66,20 @@ export function scanBlocks(
       passing &= passing - 1
       const found = slot + lane
       if (found >= last) break
-      if (args.allowed !== 0 && ((load<u8>(args.allowed + <usize>(found >> 3)) >> <u8>(found & 7)) & 1) === 0) continue
+      if (args.allowed !== 0 && !isAllowed(args.allowed, found)) continue
       const total =
         base + sumOf(end - (cells << 4) + <usize>lane, cells, table, load<f32>(args.terms + ((<usize>found) << 2)))
       if (!(total <= limit)) continue
-      size = insertCode(args.ids, args.most, total, found, place, slots, distances, owners, size)
-      limit = nearestOf(args.within, args.most, size, distances)
+      heap.insert(total, found)
+      limit = heap.limit
       bound = f32x4.splat(limit - base - lowest + slack * (reach + Mathf.abs(limit)))
     }
   }
-  return size
+}
+
+/** `allowed` has a bit for each slot. */
+export function isAllowed(allowed: usize, slot: u32): bool {
+  return ((load<u8>(allowed + <usize>(slot >> 3)) >> <u8>(slot & 7)) & 1) !== 0
 }
 
 /** The sum of one vector in floats. */

@@ -10,21 +10,24 @@
  * lie row by row, in cells as in scan-codes.
  */
 import { NO_QUERY, SCAN_BLOCK, ScanListsArgs } from './build/assembly/arguments'
-import { insertCode, nearestOf, sortCodes } from './code-heap'
-import { scanBlocks } from './scan-blocks'
+import { CodeHeap } from './code-heap'
+import { isAllowed, scanBlocks } from './scan-blocks'
 import { dotProduct } from './simd'
 
 export function scanLists(start: u32, end: u32, scratch: usize, args: ScanListsArgs): void {
-  const most = args.most
   const table = scratch + args.tableAt
   const part = scratch + args.partAt
   const rounded = scratch + args.roundedAt
-  const owners = scratch + args.ownersAt
+  const heap = changetype<CodeHeap>(scratch + args.heapAt)
+  heap.ids = args.ids
+  heap.most = args.most
+  heap.within = args.within
+  heap.owners = scratch + args.ownersAt
   for (let query = start; query < end; query++) {
-    const slots = args.outIds + ((<usize>query * most) << 2)
-    const distances = args.outDistances + ((<usize>query * most) << 2)
+    heap.slots = args.outIds + ((<usize>query * args.most) << 2)
+    heap.distances = args.outDistances + ((<usize>query * args.most) << 2)
+    heap.size = 0
     buildTable(query, args, part, rounded, table)
-    let size: u32 = 0
     for (let place: u32 = 0; place < args.probe; place++) {
       const at = (<usize>query * args.probe + place) << 2
       const list = load<u32>(args.lists + at)
@@ -32,24 +35,26 @@ export function scanLists(start: u32, end: u32, scratch: usize, args: ScanListsA
       const last = first + load<u32>(args.extents + ((<usize>list) << 3), 4)
       if (first === last) continue
       const base = load<f32>(args.bases + at)
-      if (args.blocked)
-        size = scanBlocks(args, first, last, base, place, table, rounded, slots, distances, owners, size)
-      else if (args.bits === 32) size = scanWords(args, first, last, base, place, table, slots, distances, owners, size)
-      else size = scanBytes(args, first, last, base, place, table, slots, distances, owners, size)
+      heap.owner = place
+      if (args.blocked) scanBlocks(args, heap, first, last, base, table, rounded)
+      else if (args.bits === 32) scanWords(args, heap, first, last, base, table)
+      else scanBytes(args, heap, first, last, base, table)
     }
     if (!args.inner) {
-      for (let i: u32 = 0; i < size; i++) measureAgain(query, i, args, slots, distances, owners)
+      for (let i: u32 = 0; i < heap.size; i++) measureAgain(query, i, args, heap)
     }
-    sortCodes(args.ids, slots, distances, owners, size)
-    finish(args, slots, distances, size)
+    heap.sort()
+    finish(args, heap)
   }
 }
 
 /** Slots become ids; places without a code, or with one that is too far, are empty. */
-function finish(args: ScanListsArgs, slots: usize, distances: usize, size: u32): void {
+function finish(args: ScanListsArgs, heap: CodeHeap): void {
+  const slots = heap.slots
+  const distances = heap.distances
   for (let place: usize = 0; place < <usize>args.most; place++) {
     const at = place << 2
-    if (place < <usize>size && load<f32>(distances + at) <= args.within) {
+    if (place < <usize>heap.size && load<f32>(distances + at) <= args.within) {
       store<u32>(slots + at, load<u32>(args.ids + ((<usize>load<u32>(slots + at)) << 2)))
     } else {
       store<u32>(slots + at, NO_QUERY)
@@ -130,24 +135,13 @@ function roundTable(args: ScanListsArgs, table: usize, rounded: usize): void {
   }
 }
 
-function scanBytes(
-  args: ScanListsArgs,
-  first: u32,
-  last: u32,
-  base: f32,
-  place: u32,
-  table: usize,
-  slots: usize,
-  distances: usize,
-  owners: usize,
-  size: u32,
-): u32 {
+function scanBytes(args: ScanListsArgs, heap: CodeHeap, first: u32, last: u32, base: f32, table: usize): void {
   const codeStride = <usize>args.codeStride
   const terms = args.terms
   const cells = <usize>((args.m * args.bits + 7) / 8)
   const fours = cells & ~3
   const allowed = args.allowed
-  let limit = nearestOf(args.within, args.most, size, distances)
+  let limit = heap.limit
   let code = args.codes + <usize>first * codeStride
   for (let slot = first; slot < last; slot++, code += codeStride) {
     if (allowed !== 0 && !isAllowed(allowed, slot)) continue
@@ -169,24 +163,12 @@ function scanBytes(
     }
     const total = base + (sum + other)
     if (!(total <= limit)) continue
-    size = insertCode(args.ids, args.most, total, slot, place, slots, distances, owners, size)
-    limit = nearestOf(args.within, args.most, size, distances)
+    heap.insert(total, slot)
+    limit = heap.limit
   }
-  return size
 }
 
-function scanWords(
-  args: ScanListsArgs,
-  first: u32,
-  last: u32,
-  base: f32,
-  place: u32,
-  table: usize,
-  slots: usize,
-  distances: usize,
-  owners: usize,
-  size: u32,
-): u32 {
+function scanWords(args: ScanListsArgs, heap: CodeHeap, first: u32, last: u32, base: f32, table: usize): void {
   for (let slot = first; slot < last; slot++) {
     if (args.allowed !== 0 && !isAllowed(args.allowed, slot)) continue
     let sum = load<f32>(args.terms + ((<usize>slot) << 2))
@@ -195,21 +177,15 @@ function scanWords(
       sum += load<f32>(table + ((s * <usize>args.h + <usize>load<u32>(code + (s << 2))) << 2))
     }
     const total = base + sum
-    if (!(total <= nearestOf(args.within, args.most, size, distances))) continue
-    size = insertCode(args.ids, args.most, total, slot, place, slots, distances, owners, size)
+    if (total <= heap.limit) heap.insert(total, slot)
   }
-  return size
-}
-
-function isAllowed(allowed: usize, slot: u32): bool {
-  return ((load<u8>(allowed + <usize>(slot >> 3)) >> <u8>(slot & 7)) & 1) !== 0
 }
 
 /** The distance of a found code by differences, with what no direction of the quantizer sees. */
-function measureAgain(query: u32, i: u32, args: ScanListsArgs, slots: usize, distances: usize, owners: usize): void {
+function measureAgain(query: u32, i: u32, args: ScanListsArgs, heap: CodeHeap): void {
   const at = (<usize>i) << 2
-  const slot = load<u32>(slots + at)
-  const probed = (<usize>query * args.probe + load<u32>(owners + at)) << 2
+  const slot = load<u32>(heap.slots + at)
+  const probed = (<usize>query * args.probe + load<u32>(heap.owners + at)) << 2
   const list = load<u32>(args.lists + probed)
   const point = args.projected + ((<usize>query * args.width) << 2)
   const center = args.centers + ((<usize>list * args.width) << 2)
@@ -226,7 +202,7 @@ function measureAgain(query: u32, i: u32, args: ScanListsArgs, slots: usize, dis
       seen += rest * rest
     }
   }
-  store<f32>(distances + at, args.whole ? sum : sum + max<f32>(0, load<f32>(args.bases + probed) - seen))
+  store<f32>(heap.distances + at, args.whole ? sum : sum + max<f32>(0, load<f32>(args.bases + probed) - seen))
 }
 
 function codeOf(args: ScanListsArgs, slot: u32, s: u32): u32 {

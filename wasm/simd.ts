@@ -192,52 +192,6 @@ export function packFourRows(r0: usize, r1: usize, r2: usize, r3: usize, kind: u
   }
 }
 
-/**
- * The micro-kernel: 4 packed points against a panel of 8 centres, 32 sums in 8 registers.
- *
- * points: [stride][4]; panel: 8 starting values, then [stride][8]. Writes out[4 points][8 centres].
- * Of the shapes that fit 16 registers, 4 x 8 without unrolling measured fastest under V8 (43 GFLOP/s
- * on one core against 30 to 35 for 4 x 12, 6 x 8 and every unrolled form).
- */
-export function scoreFourByEight(points: usize, panel: usize, stride: u32, out: usize): void {
-  let a0 = v128.load(panel)
-  let a1 = v128.load(panel, 16)
-  let b0 = a0
-  let b1 = a1
-  let c0 = a0
-  let c1 = a1
-  let d0 = a0
-  let d1 = a1
-  panel += 32
-  const end = points + ((<usize>stride) << 4)
-  while (points < end) {
-    const left = v128.load(panel)
-    const right = v128.load(panel, 16)
-    let value = v128.load32_splat(points)
-    a0 = madd(value, left, a0)
-    a1 = madd(value, right, a1)
-    value = v128.load32_splat(points, 4)
-    b0 = madd(value, left, b0)
-    b1 = madd(value, right, b1)
-    value = v128.load32_splat(points, 8)
-    c0 = madd(value, left, c0)
-    c1 = madd(value, right, c1)
-    value = v128.load32_splat(points, 12)
-    d0 = madd(value, left, d0)
-    d1 = madd(value, right, d1)
-    panel += 32
-    points += 16
-  }
-  v128.store(out, a0)
-  v128.store(out, a1, 16)
-  v128.store(out, b0, 32)
-  v128.store(out, b1, 48)
-  v128.store(out, c0, 64)
-  v128.store(out, c1, 80)
-  v128.store(out, d0, 96)
-  v128.store(out, d1, 112)
-}
-
 /** Bytes of a table of 16 by indices below 16. */
 export function lookUp(table: v128, indices: v128): v128 {
   if (ASC_FEATURE_RELAXED_SIMD) return i8x16.relaxed_swizzle(table, indices)

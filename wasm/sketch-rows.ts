@@ -4,7 +4,8 @@
  */
 import { SketchRowsArgs } from './build/assembly/arguments'
 import { PANEL, panelBytes } from './panels'
-import { packFourRows, scoreFourByEight } from './simd'
+import { scoreFourByEight } from './score-rows'
+import { packFourRows } from './simd'
 
 export function sketchRows(start: u32, end: u32, scratch: usize, args: SketchRowsArgs): void {
   const points = args.points

@@ -90,7 +90,8 @@ export const drawPlusKernel = declareKernel('plus-plus-draw', {
   args: {
     ...PART_FIELDS,
     ...PLACE_FIELDS,
-    trials: 'host',
+    /** Candidates to draw. */
+    trials: 'u32',
     /** Blocks of the part. */
     blocks: 'u32',
     nearest: reads('f32'),

@@ -58,6 +58,8 @@ export const scanListsKernel = declareKernel('scan-lists', {
       part: ({ bookStride }) => bookStride * 4,
       /** Step, sum of the lowest entries; then entries in bytes, u8 [m][16]. */
       rounded: ({ m, blocked }) => (blocked ? 16 + (m + (m % 2)) * 16 : 0),
+      /** The nearest codes so far: a CodeHeap. */
+      heap: () => 32,
       /** Which of the query's lists a code was found in. */
       owners: ({ most }) => most * 4,
     },

@@ -12,6 +12,7 @@ import {
   type MethodName,
   openDevice,
 } from '../../src/index.ts'
+import { openStrictWebGpu } from '../kernels/devices.ts'
 
 /** Trees of the two devices differ in the order of points that lie side by side. */
 const GROWS_TREES: readonly MethodName[] = ['closures', 'closures-sharp']
@@ -22,7 +23,7 @@ let cpu: Device
 let gpu: Device
 beforeAll(async () => {
   cpu = await openDevice({ kind: 'cpu', threads: 2 })
-  gpu = await openDevice({ kind: 'webgpu', tiled: true })
+  gpu = await openStrictWebGpu({ tiled: true })
 })
 afterAll(async () => {
   await cpu.close()

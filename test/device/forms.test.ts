@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ComputePass, Device, DeviceBuffer, GpuTarget, Shader, Work } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/index.ts'
+import { openStrictWebGpu } from '../kernels/devices.ts'
 
 let device: Device
 beforeEach(async () => {
@@ -73,6 +74,17 @@ test('a kernel that only knows forms for hardware and for software adapters gets
   expect(new Uint32Array(await tiled.read(out))[0]).toBe(42)
   expect(tiled.notes?.length).toBe(1)
   await tiled.close()
+})
+
+test('a strict device runs no other form, however often it is asked', async () => {
+  const strict = await openStrictWebGpu({ tiled: true })
+  const out = strict.allocate(16, 'out')
+  const forms = work((gpu) => [pass(gpu.tiled && gpu.usable(wrong) ? wrong : good, out)])
+  await strict.prepare?.(forms).catch(() => {})
+  for (let run = 0; run < 2; run++) await expect(strict.run(forms)).rejects.toThrow(wrong.name)
+  await strict.run(work(() => [pass(good, out)]))
+  expect(new Uint32Array(await strict.read(out))[0]).toBe(42)
+  await strict.close()
 })
 
 test('nothing of a work is run before all of it is compiled', async () => {

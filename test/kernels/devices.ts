@@ -30,11 +30,16 @@ export interface TestDevice {
  */
 export const SMALL_LIMITS: Partial<DeviceLimits> = { bindingBytes: 16384, workgroups: 7, bindingAlignment: 256 }
 
-/** Opens a WebGPU device whose new memory is not zero. */
-export async function openFilledWebGpu(fill: number, options: WebGpuDeviceOptions = {}): Promise<Device> {
+/** Opens a WebGPU device on which a shader that cannot be compiled is an error, whatever other forms its kernel has. */
+export async function openStrictWebGpu(options: WebGpuDeviceOptions = {}): Promise<Device> {
   const { entry, whyNot } = await platform.findGpu({ software: true })
   if (!entry) throw new Error(`No WebGPU adapter: ${whyNot}`)
-  return openWebGpuDevice(entry, { ...options, fill })
+  return openWebGpuDevice(entry, { ...options, strict: true })
+}
+
+/** The same, whose new memory is not zero. */
+export function openFilledWebGpu(fill: number, options: WebGpuDeviceOptions = {}): Promise<Device> {
+  return openStrictWebGpu({ ...options, fill })
 }
 
 /**
@@ -67,7 +72,7 @@ export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })
     inPages: true,
     open: () => openFilledWebGpu(0xff, { tiled: false }),
   },
-  { name: 'webgpu in tiles', runs: 6, hardware: true, open: () => openDevice({ kind: 'webgpu', tiled: true }) },
+  { name: 'webgpu in tiles', runs: 6, hardware: true, open: () => openStrictWebGpu({ tiled: true }) },
   {
     name: 'webgpu with small limits and filled memory',
     runs: 10,

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../../src/core/random.ts'
 import { BufferScope, type Device } from '../../src/device/contract.ts'
 import { KERNEL_FORMS, type KernelForms, type KernelName } from '../../src/device/forms.ts'
-import { openDevice } from '../../src/device/open.ts'
 import { assign, assignWorkspaceBytes } from '../../src/kernels/assign.ts'
 import { SAME_BITS } from '../../src/kernels/measured-forms.ts'
 import { allocateRows, writeRows } from '../../src/kernels/rows.ts'
+import { openStrictWebGpu } from './devices.ts'
 
 let device: Device
 beforeAll(async () => {
-  device = await openDevice({ kind: 'webgpu', tiled: true, tune: false })
+  device = await openStrictWebGpu({ tiled: true })
 })
 afterAll(() => device.close())
 

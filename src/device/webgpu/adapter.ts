@@ -23,6 +23,8 @@ export interface WebGpuDeviceOptions {
   readonly submitMs?: number | undefined
   /** For tests only: new memory holds this byte instead of zero. */
   readonly fill?: number
+  /** For tests only: work fails where one of its shaders cannot be compiled, also where another form could serve. */
+  readonly strict?: boolean
 }
 
 /** WebGPU does not say how much memory a GPU has; this is what a modest one can spare. */

@@ -71,6 +71,7 @@ class WebGpuDevice implements Device, GpuTarget {
   #timer: ReturnType<typeof setTimeout> | undefined
   #failure: CentroidalError | undefined
   readonly #fill: number | undefined
+  readonly #strict: boolean
   #closed = false
   readonly #onError = (event: GPUUncapturedErrorEvent): void => {
     event.preventDefault()
@@ -80,6 +81,7 @@ class WebGpuDevice implements Device, GpuTarget {
   constructor({ gpu, info, features }: RequestedGpu, options: WebGpuDeviceOptions) {
     this.#gpu = gpu
     this.#fill = options.fill
+    this.#strict = options.strict ?? false
     this.info = info
     this.features = features
     this.tiled = options.tiled ?? !info.software
@@ -118,7 +120,7 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   usable(shader: Shader): boolean {
-    return this.#pipelines.failure(shader) === undefined
+    return this.#strict || this.#pipelines.failure(shader) === undefined
   }
 
   useForms(forms: KernelForms): void {
@@ -247,8 +249,9 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   #targetOf(work: Work): Promise<UsableTarget> {
-    return usableTarget(this, work, this.#pipelines, ({ name }, { message }) => {
-      this.#note(`${name} cannot be used on this GPU: ${message.split('\n')[0]}`)
+    return usableTarget(this, work, this.#pipelines, ({ name }, failure) => {
+      if (this.#strict) throw new Error(`${name}: ${failure.message}`, { cause: failure })
+      this.#note(`${name} cannot be used on this GPU: ${failure.message.split('\n')[0]}`)
     })
   }
 

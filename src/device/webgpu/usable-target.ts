@@ -28,14 +28,15 @@ export async function usableTarget(
 ): Promise<UsableTarget> {
   for (let target = gpu; ; ) {
     const passes = [...work.webgpu(changed(target, { operationsPerPass: ANY_LENGTH }))]
-    const known = new Set(passes.filter(({ shader }) => !gpu.usable(shader)).map(({ shader }) => shader.name))
+    const hasFailed = ({ shader }: ComputePass): boolean => pipelines.failure(shader) !== undefined
+    const known = passes.some(hasFailed)
     await compile(passes, pipelines)
-    const failed = passes.find(({ shader }) => !gpu.usable(shader))
+    const failed = passes.find(hasFailed)
     if (failed === undefined) return { target, longest: passes }
     const failure = pipelines.failure(failed.shader) as Error
     onFailure(failed.shader, failure)
     // Asked again, a kernel may do without shaders that it did not know about.
-    if (known.size === 0) continue
+    if (!known) continue
     if (target !== gpu) throw failure
     target = changed(gpu, { tiled: false, softwareTiles: [], forms: {} })
   }

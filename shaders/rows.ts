@@ -1,41 +1,16 @@
 /**
  * Access to vectors, dense or sparse, and to the dense centres they are compared with. A kernel that only needs
- * `distanceTo(row, center)` declares `rowBuffers(type)` and `ROW_PARAMS` among its own and works for all types.
+ * `distanceTo(row, center)` takes `VECTORS` as points, and works for all types.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { rowsOf } from '../src/device/declared-shader.ts'
-import { onlyIf, reads } from '../src/device/fields.ts'
+import { reads } from '../src/device/fields.ts'
 import type { RowType } from '../src/kernels/rows.ts'
-
-/** `quads`: quarter of the stride. `columnsAt`: of sparse rows, where the columns begin in `offsets`. */
-export const ROW_PARAMS = { quads: 'u32', columnsAt: 'u32' } as const
 
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
 export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
 
 /** Sparse rows in shaders without dense centres: values, then offsets and columns. With them goes `columnsAt`. */
 export const SPARSE_BUFFERS = { x: reads('f32'), offsets: reads('u32') } as const
-
-/**
- * Rows of any type. Sparse rows have their values in `x`. Row i has entries offsets[i] to offsets[i + 1]; the column of an entry is at
- * offsets[columnsAt + entry].
- */
-export function vectorBuffers(type: RowType) {
-  return {
-    x: type === 'csr' ? reads('f32') : rowsOf(type),
-    offsets: onlyIf(type === 'csr', reads('u32')),
-  }
-}
-
-/** Rows and dense centres; for sparse rows `squares` has |c|^2 of each centre. */
-export function rowBuffers(type: RowType) {
-  const sparse = type === 'csr'
-  return {
-    ...vectorBuffers(type),
-    centers: reads(sparse ? 'f32' : 'vec4f'),
-    squares: onlyIf(sparse, reads('f32')),
-  }
-}
 
 /** The squared distance of a row to a centre, by differences. */
 export const rowDistance = (type: RowType): string => wgsl`

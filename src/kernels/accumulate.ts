@@ -21,7 +21,7 @@ import {
 } from '../device/contract.ts'
 import { elements, mayRead, mayWrite, reads, writes } from '../device/fields.ts'
 import { cutForBinding, rowsWithinOperations } from '../device/plan.ts'
-import { type DeclaredFunction, SharedConstants } from './declared-function.ts'
+import { SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { type AnyForm, DENSE_VECTORS, inForms, VECTORS, WRITTEN_ROWS } from './kernel-fields.ts'
 import { type DeviceRows, meanEntries, type RowRange, rangeWithin, rowsPart } from './rows.ts'
@@ -38,9 +38,6 @@ export const sortByLabelKernel = declareKernel('sort-by-label', {
   args: { labels: reads('u32'), from: 'u32', n: 'u32', k: 'u32', ...tableFields(writes), order: writes('u32') },
   cpu: { entry: 'sortByLabel', items: () => 1, grain: 1 },
 })
-
-/** For kernels that have not been declared in this way yet. */
-export const sortFunction = sortByLabelKernel.declaredFunction as DeclaredFunction
 
 /** The tables on a GPU, whose keys are sorted; pieces are counts. */
 export const clusterRangesKernel = declareKernel('cluster-ranges', {

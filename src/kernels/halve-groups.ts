@@ -6,7 +6,7 @@
  */
 import type { BufferScope, Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
-import { sortFunction } from './accumulate.ts'
+import { sortByLabelKernel } from './accumulate.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import type { DeviceRows } from './rows.ts'
@@ -71,24 +71,9 @@ export async function listGroups(
   const order = scope.allocate(count * 4, 'points by group')
   const offsets = scope.allocate((groups + 1) * 4, 'where groups begin')
   const pieces = scope.allocate((groups + 1) * 4, 'pieces of groups')
-  await device.run({
-    name: 'list-groups',
-    webgpu: () => [],
-    *cpu(memory) {
-      yield sortFunction.job(
-        memory,
-        {
-          labels: elements(places, count),
-          from: 0,
-          n: count,
-          k: groups,
-          offsets: elements(offsets),
-          pieces: elements(pieces),
-          order: elements(order),
-        },
-        { items: 1, grain: 1 },
-      )
-    },
+  await sortByLabelKernel.run(device, {
+    ...{ labels: elements(places, count), from: 0, n: count, k: groups },
+    ...{ offsets: elements(offsets), pieces: elements(pieces), order: elements(order) },
   })
   pieces.free()
   return { order, offsets, groups }

@@ -183,25 +183,6 @@ export function distanceOperations(rows: DeviceRows): number {
   return rows.type === 'csr' ? 5 * meanEntries(rows) : 3 * rows.stride
 }
 
-/** What shaders with `vectorBuffers` and `ROW_PARAMS` (shaders/rows.ts) are given for rows. */
-export function vectorBindings({ buffer, sparse, stride }: DeviceRows) {
-  return {
-    x: buffer,
-    offsets: sparse?.places as DeviceBuffer | undefined,
-    quads: stride / 4,
-    columnsAt: sparse?.columnsAt ?? 0,
-  }
-}
-
-/** What shaders with `rowBuffers` and `ROW_PARAMS` are given for rows and centres. */
-export function rowBindings(rows: DeviceRows, centers: DeviceRows, squares?: DeviceBuffer) {
-  return {
-    ...vectorBindings(rows),
-    centers: centers.buffer as DeviceBuffer | BufferPart,
-    squares: squares && slice(squares, 0, centers.rows * 4),
-  }
-}
-
 /** What shaders with `SPARSE_BUFFERS` (shaders/rows.ts) are given for sparse rows. */
 export function sparseBindings(rows: DeviceRows) {
   const { places, columnsAt } = sparsePlaces(rows)

@@ -7,7 +7,7 @@
  */
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
-import { sortFunction } from './accumulate.ts'
+import { sortByLabelKernel } from './accumulate.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { DENSE_VECTORS } from './kernel-fields.ts'
 import { growNodesKernel } from './partition-tree.ts'
@@ -76,12 +76,8 @@ export async function growTop(device: Device, top: TreeTop): Promise<Uint32Array
         }
         yield growNodesKernel.job(memory, ofSample)
         yield routeRowsKernel.job(memory, { points, planes, thresholds, levels, cells: cellOf })
-        const order = elements(members, n)
-        yield sortFunction.job(
-          memory,
-          { labels: cellOf, from: 0, n, k: cells, offsets: elements(offsets), pieces, order },
-          { items: 1, grain: 1 },
-        )
+        const sorted = { offsets: elements(offsets), pieces, order: elements(members, n) }
+        yield sortByLabelKernel.job(memory, { labels: cellOf, from: 0, n, k: cells, ...sorted })
       },
     })
     return new Uint32Array(await device.read(offsets))

@@ -70,8 +70,7 @@ class WebGpuDevice implements Device, GpuTarget {
   #behind: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #failure: CentroidalError | undefined
-  readonly #fill: number | undefined
-  readonly #strict: boolean
+  readonly #checks: Pick<WebGpuDeviceOptions, 'fill' | 'strict'>
   #closed = false
   readonly #onError = (event: GPUUncapturedErrorEvent): void => {
     event.preventDefault()
@@ -80,8 +79,7 @@ class WebGpuDevice implements Device, GpuTarget {
 
   constructor({ gpu, info, features }: RequestedGpu, options: WebGpuDeviceOptions) {
     this.#gpu = gpu
-    this.#fill = options.fill
-    this.#strict = options.strict ?? false
+    this.#checks = options
     this.info = info
     this.features = features
     this.tiled = options.tiled ?? !info.software
@@ -120,7 +118,7 @@ class WebGpuDevice implements Device, GpuTarget {
   }
 
   usable(shader: Shader): boolean {
-    return this.#strict || this.#pipelines.failure(shader) === undefined
+    return this.#checks.strict === true || this.#pipelines.failure(shader) === undefined
   }
 
   useForms(forms: KernelForms): void {
@@ -146,10 +144,10 @@ class WebGpuDevice implements Device, GpuTarget {
       label,
       size,
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
-      mappedAtCreation: this.#fill !== undefined,
+      mappedAtCreation: this.#checks.fill !== undefined,
     })
-    if (this.#fill !== undefined) {
-      new Uint8Array(buffer.getMappedRange()).fill(this.#fill)
+    if (this.#checks.fill !== undefined) {
+      new Uint8Array(buffer.getMappedRange()).fill(this.#checks.fill)
       buffer.unmap()
     }
     this.#gpu.popErrorScope().then((error) => {
@@ -250,8 +248,9 @@ class WebGpuDevice implements Device, GpuTarget {
 
   #targetOf(work: Work): Promise<UsableTarget> {
     return usableTarget(this, work, this.#pipelines, ({ name }, failure) => {
-      if (this.#strict) throw new Error(`${name}: ${failure.message}`, { cause: failure })
-      this.#note(`${name} cannot be used on this GPU: ${failure.message.split('\n')[0]}`)
+      if (this.#checks.strict) throw new Error(`${name}: ${failure.message}`, { cause: failure })
+      const note = `${name} cannot be used on this GPU: ${failure.message.split('\n')[0]}`
+      if (!this.notes.includes(note)) this.notes.push(note)
     })
   }
 
@@ -295,10 +294,6 @@ class WebGpuDevice implements Device, GpuTarget {
     this.requireOpen()
     const failure = passes.map(({ shader }) => this.#pipelines.failure(shader)).find((found) => found !== undefined)
     if (failure) throw failure
-  }
-
-  #note(text: string): void {
-    if (!this.notes.includes(text)) this.notes.push(text)
   }
 
   #record(user: string, pass: ComputePass): void {

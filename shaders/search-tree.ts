@@ -31,13 +31,13 @@ ${FAR}
 const LEAF = ${LEAF}u;
 const CAPACITY = ${capacity}u;
 
-fn toNode(row: u32, node: u32) -> f32 {
+fn rankOf(row: u32, node: u32) -> f32 {
   var distance = 0.0;
   for (var t = 0u; t < params.quads; t++) {
     let gap = xPart(row, t, params.quads) - nodeCenters[node * params.quads + t];
     distance += dot(gap, gap);
   }
-  return distance;
+  return distance - bitcast<f32>(nodes[node].w);
 }
 `
 
@@ -198,27 +198,27 @@ fn main(${threadBuiltins}) {
         measures[slot][lane] = distanceTo(row, center);
       } else {
         numbers[slot][lane] = job.x + lane;
-        measures[slot][lane] = toNode(row, job.x + lane);
+        measures[slot][lane] = rankOf(row, job.x + lane);
       }
     }
     workgroupBarrier();
 
     if (leads && left > 0u) {
       for (var at = 0u; at < job.y; at++) {
-        let distance = measures[slot][at];
+        let measure = measures[slot][at];
         let other = numbers[slot][at];
         if (job.z == 1u) {
           if (params.width > 0u && checked == params.width) { break; }
-          take(row, other, distance);
+          take(row, other, measure);
         } else if (next == NONE) {
-          nearest = distance;
+          nearest = measure;
           next = other;
-        } else if (distance < nearest) {
+        } else if (measure < nearest) {
           push(nearest, next);
-          nearest = distance;
+          nearest = measure;
           next = other;
         } else {
-          push(distance, other);
+          push(measure, other);
         }
       }
       node.x += job.y;
@@ -270,15 +270,15 @@ fn main(${threadBuiltins}) {
         continue;
       }
       var next = node.x;
-      var nearest = toNode(row, next);
+      var nearest = rankOf(row, next);
       for (var child = node.x + 1u; child < node.x + node.y; child++) {
-        let distance = toNode(row, child);
-        if (distance < nearest) {
+        let childRank = rankOf(row, child);
+        if (childRank < nearest) {
           push(nearest, next);
-          nearest = distance;
+          nearest = childRank;
           next = child;
         } else {
-          push(distance, child);
+          push(childRank, child);
         }
       }
       measured += node.y;

@@ -53,7 +53,8 @@ export function quantizeCenters(start: u32, end: u32, _scratch: usize, args: Qua
   const stride = args.stride
   const scale = load<f32>(args.header)
   for (let j = start; j < end; j++) {
-    const row = args.centers + ((<usize>j * stride) << 2)
+    const center = args.order ? load<u32>(args.order + ((<usize>j) << 2)) : j
+    const row = args.centers + ((<usize>center * stride) << 2)
     const error = quantizeCenter(row, stride, scale, args.quantized, args.starts, j)
     store<f32>(args.errors + ((<usize>j) << 2), error)
   }

@@ -6,7 +6,7 @@
  * With a `width` all centres looked at are listed with their exact distances, in the order found, and a full list ends the
  * search. Centres are not needed as integers then, and the header is that of the nodes.
  */
-import { SEARCH_LEAF as LEAF, NO_LABEL, SearchQuantizedArgs } from './build/assembly/arguments'
+import { DiscountNodesArgs, SEARCH_LEAF as LEAF, NO_LABEL, SearchQuantizedArgs } from './build/assembly/arguments'
 import { dotsOneByFour, quantizePoint, scaleOf, wideStride } from './quantized-rows'
 import { Rows } from './rows'
 import { measureFew, squaredDistance, unpackRow } from './simd'
@@ -139,31 +139,18 @@ function scoreLeaf(
   nearest: usize,
 ): void {
   const rowSize = (<usize>wide) << 1
-  const quantized = args.quantized
   let top = load<i32>(nearest, 8)
   for (let at: u32 = 0; at < count; at += 4) {
     const some = min<u32>(4, count - at)
-    const group = args.items + ((<usize>(first + at)) << 2)
-    // Absent ones repeat the first.
-    const a = load<u32>(group)
-    const b = some > 1 ? load<u32>(group, 4) : a
-    const c = some > 2 ? load<u32>(group, 8) : a
-    const d = some > 3 ? load<u32>(group, 12) : a
-    const dots = dotsOneByFour(
-      row,
-      quantized + <usize>a * rowSize,
-      quantized + <usize>b * rowSize,
-      quantized + <usize>c * rowSize,
-      quantized + <usize>d * rowSize,
-      wide,
-    )
-    const scores = i32x4.add(dots, startsOfFour(args.starts, a, b, c, d, scale))
-    const low = max(i32x4.extract_lane(scores, 0), i32x4.extract_lane(scores, 1))
-    const high = max(i32x4.extract_lane(scores, 2), i32x4.extract_lane(scores, 3))
-    top = max(top, max(low, high))
+    const place = first + at
+    const dots = dotsOfFour(row, args.quantized, rowSize, place, some, wide)
+    const starts = f32x4.mul(v128.load(args.starts + ((<usize>place) << 2)), f32x4.splat(scale))
+    const scores = i32x4.add(dots, i32x4.trunc_sat_f32x4_s(starts))
+    // Absent ones have any start: what they score counts for nothing.
+    top = max(top, highestOf(scores, some))
     let lanes = i32x4.bitmask(i32x4.ge_s(scores, i32x4.splat(top - margin))) & ((1 << some) - 1)
     while (lanes) {
-      const center = load<u32>(group + ((<usize>ctz(lanes)) << 2))
+      const center = load<u32>(args.items + ((<usize>(place + ctz(lanes))) << 2))
       lanes &= lanes - 1
       const distance = exactDistance(args.points, point, args.centers, center)
       const best = load<f32>(nearest)
@@ -208,28 +195,41 @@ function scoreNodes(
   out: usize,
 ): void {
   const rowSize = (<usize>wide) << 1
-  const a = args.quantizedNodes + <usize>first * rowSize
-  const b = a + rowSize * <usize>min<u32>(1, count - 1)
-  const c = a + rowSize * <usize>min<u32>(2, count - 1)
-  const d = a + rowSize * <usize>min<u32>(3, count - 1)
-  const dots = f32x4.convert_i32x4_s(dotsOneByFour(row, a, b, c, d, wide))
+  const dots = f32x4.convert_i32x4_s(dotsOfFour(row, args.quantizedNodes, rowSize, first, count, wide))
   const starts = v128.load(args.nodeStarts + ((<usize>first) << 2))
   const ranks = f32x4.neg(f32x4.add(dots, f32x4.mul(starts, f32x4.splat(scale))))
   const absent = i32x4.ge_s(i32x4(0, 1, 2, 3), i32x4.splat(<i32>count))
   v128.store(out, v128.bitselect(f32x4.splat(<f32>Infinity), ranks, absent))
 }
 
-function startsOfFour(starts: usize, a: u32, b: u32, c: u32, d: u32, scale: f32): v128 {
-  const low = f32x4.replace_lane(v128.load32_zero(starts + ((<usize>a) << 2)), 1, load<f32>(starts + ((<usize>b) << 2)))
-  const all = f32x4.replace_lane(
-    f32x4.replace_lane(low, 2, load<f32>(starts + ((<usize>c) << 2))),
-    3,
-    load<f32>(starts + ((<usize>d) << 2)),
-  )
-  return i32x4.trunc_sat_f32x4_s(f32x4.mul(all, f32x4.splat(scale)))
+/** The highest of the first `some` lanes. */
+function highestOf(scores: v128, some: u32): i32 {
+  const absent = i32x4.ge_s(i32x4(0, 1, 2, 3), i32x4.splat(<i32>some))
+  const known = v128.bitselect(i32x4.splat(i32.MIN_VALUE), scores, absent)
+  const low = max(i32x4.extract_lane(known, 0), i32x4.extract_lane(known, 1))
+  const high = max(i32x4.extract_lane(known, 2), i32x4.extract_lane(known, 3))
+  return max(low, high)
+}
+
+/** Scores of up to four rows that follow one another; absent ones repeat the last. */
+function dotsOfFour(row: usize, rows: usize, rowSize: usize, first: u32, count: u32, wide: u32): v128 {
+  const a = rows + <usize>first * rowSize
+  const b = a + rowSize * <usize>min<u32>(1, count - 1)
+  const c = a + rowSize * <usize>min<u32>(2, count - 1)
+  const d = a + rowSize * <usize>min<u32>(3, count - 1)
+  return dotsOneByFour(row, a, b, c, d, wide)
 }
 
 function exactDistance(points: Rows, point: u32, centers: usize, center: u32): f32 {
   const row = centers + ((<usize>center * points.stride) << 2)
   return squaredDistance(points.at(point), points.kind, row, points.stride)
+}
+
+/** Items are nodes: their starting values gain half their discount, so that they rank by squared distance less discount. */
+export function discountNodes(start: u32, end: u32, _scratch: usize, args: DiscountNodesArgs): void {
+  const half: f32 = <f32>0.5 * load<f32>(args.header)
+  for (let node = start; node < end; node++) {
+    const at = args.starts + ((<usize>node) << 2)
+    store<f32>(at, load<f32>(at) + half * load<f32>(args.nodes + ((<usize>node) << 4), 12))
+  }
 }

@@ -3,8 +3,9 @@
  * one queue. Items are points.
  *
  * nodes: u32 [..][4]: first child (or first place in `items`), number of them with bit 31 set for a
- * leaf, and for k-d trees the column and the threshold (f32) of the split. With node centres, children
- * are ranked by the distance of theirs; without, the far side of a split by the squared gaps crossed.
+ * leaf, and for k-d trees the column and the threshold (f32) of the split. With node centres the last word is the discount of
+ * the node (f32), and children are ranked by the squared distance of their centre less the discount; without, the far side of
+ * a split by the squared gaps crossed.
  *
  * With a `width` all centres measured are listed, in the order found, and a full list ends the search.
  *
@@ -65,15 +66,16 @@ export function searchTree(start: u32, end: u32, scratch: usize, args: SearchTre
               const d = a + <usize>min(3, count - 1 - child) * bytes
               fourDistances(row, a, b, c, d, stride, measures)
             }
-            const distance = load<f32>(measures + ((<usize>(child & 3)) << 2))
+            const discount = load<f32>(nodes + ((<usize>(first + child)) << 4), 12)
+            const childRank = load<f32>(measures + ((<usize>(child & 3)) << 2)) - discount
             if (child === 0) {
-              nearest = distance
-            } else if (distance < nearest) {
+              nearest = childRank
+            } else if (childRank < nearest) {
               size = push(queue, size, nearest, next)
-              nearest = distance
+              nearest = childRank
               next = first + child
             } else {
-              size = push(queue, size, distance, first + child)
+              size = push(queue, size, childRank, first + child)
             }
           }
           measured += count

@@ -47,7 +47,7 @@ export interface MethodOptions {
    */
   readonly precision?: number | undefined
   /**
-   * akm, rakm, agm, hkm: children of a node of the k-means tree. Default 32 for akm, 16 for rakm and agm, 10 for hkm.
+   * akm, rakm, agm, hkm: children of a node of the k-means tree. Default 16, 10 for hkm.
    */
   readonly branching?: number | undefined
   /**

@@ -1,6 +1,6 @@
 /** Centres as 16-bit integers on the CPU device: where things stand in the buffer that holds them (wasm/quantized-rows.ts). */
 import { type BufferPart, type CpuJob, type CpuMemory, type DeviceBuffer, slice } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
+import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { READ_ROWS } from './kernel-fields.ts'
@@ -54,7 +54,14 @@ export const measureCentersKernel = declareKernel('measure-centers', {
 })
 
 export const quantizeCentersKernel = declareKernel('quantize-centers', {
-  args: { centers: READ_ROWS, stride: 'stride', ...quantizedFields(writes), errors: writes('f32') },
+  args: {
+    centers: READ_ROWS,
+    stride: 'stride',
+    ...quantizedFields(writes),
+    errors: writes('f32'),
+    /** Every centre once: the order in which they are written. */
+    order: mayRead('u32'),
+  },
   items: ({ centers }) => centers.rows,
   cpu: { entry: 'quantizeCenters', grain: ({ stride }) => Math.max(1, Math.round(1e5 / stride)) },
 })
@@ -70,12 +77,17 @@ export function measureCentersJob(memory: CpuMemory, centers: DeviceRows, header
   return measureCentersKernel.job(memory, { centers, stride, count: rows, header: elements(header) })
 }
 
-/** Everything that `quantizedLayout` lays out. */
-export function* quantizeCentersJobs(memory: CpuMemory, centers: DeviceRows, into: DeviceBuffer): Generator<CpuJob> {
+/** Everything that `quantizedLayout` lays out. With an `order`, u32 [k], the centres come in it. */
+export function* quantizeCentersJobs(
+  memory: CpuMemory,
+  centers: DeviceRows,
+  into: DeviceBuffer,
+  order?: DeviceBuffer,
+): Generator<CpuJob> {
   const { rows, stride } = centers
   const values = quantizedValues(into, centers)
   const errors = elements(slice(into, quantizedLayout(centers).errors, rows * 4))
   yield measureCentersJob(memory, centers, slice(into, 0, HEADER_BYTES))
-  yield quantizeCentersKernel.job(memory, { centers, stride, ...values, errors })
+  yield quantizeCentersKernel.job(memory, { centers, stride, ...values, errors, order: elements(order, rows) })
   yield worstErrorKernel.job(memory, { errors, count: rows, header: values.header })
 }

@@ -3,7 +3,7 @@ import { mayRead, reads, writes } from '../device/fields.ts'
 import { DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import type { DeviceRows } from './rows.ts'
 
-/** Words of a node: first, count (with LEAF), column, threshold. */
+/** Words of a node: first, count (with LEAF), column, threshold; or, with centres of nodes, its discount. */
 export const NODE_WORDS = 4
 
 export const SEARCH_FIELDS = {

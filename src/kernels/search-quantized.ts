@@ -4,8 +4,8 @@
  * the distance has the bits of measuring all. Where centres are to be listed all of them are measured exactly. Cost: about
  * d operations for each node and centre, 3 d for each centre that is measured.
  */
-import type { CpuJob, CpuMemory, Device, DeviceBuffer } from '../device/contract.ts'
-import { elements, mayRead, reads } from '../device/fields.ts'
+import { type CpuJob, type CpuMemory, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
+import { countOf, elements, mayRead, reads, writes } from '../device/fields.ts'
 import type { FunctionArgs } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { quantizeCentersJobs, quantizedLayout, quantizedValues } from './quantized-centers.ts'
@@ -20,6 +20,7 @@ export const searchQuantizedKernel = declareKernel('search-quantized', {
     args: {
       /** Of the centres; with a width of the nodes, and the other two are absent. */
       header: reads('f32'),
+      /** In the order of `items`. */
       quantized: mayRead('i16'),
       starts: mayRead('f32'),
       /** Centres of the nodes as integers, and their starting values in the same scale. */
@@ -55,18 +56,34 @@ export interface QuantizedTree {
   readonly centers?: DeviceBuffer | undefined
 }
 
-/** Fills both buffers, of `quantizedLayout(...).bytes` each. `nodes` and `centers` are floats. */
+interface TreeOfFloats {
+  readonly nodes: DeviceBuffer
+  readonly items: DeviceBuffer
+  readonly nodeCenters: DeviceRows
+  readonly centers: DeviceRows
+}
+
+export const discountNodesKernel = declareKernel('discount-nodes', {
+  args: { nodes: reads('vec4u'), header: reads('f32'), starts: writes('f32') },
+  items: ({ nodes }) => countOf(nodes),
+  cpu: { entry: 'discountNodes', grain: 4096 },
+})
+
+/** Fills both buffers, of `quantizedLayout(...).bytes` each. `nodeCenters` and `centers` are floats. */
 export function quantizeTree(
   device: Device,
-  { nodes, centers }: { readonly nodes: DeviceRows; readonly centers: DeviceRows },
+  { nodes, items, nodeCenters, centers }: TreeOfFloats,
   into: QuantizedTree,
 ): Promise<void> {
   return device.run({
     name: 'quantize-tree',
     webgpu: () => [],
     *cpu(memory) {
-      yield* quantizeCentersJobs(memory, nodes, into.nodes)
-      if (into.centers !== undefined) yield* quantizeCentersJobs(memory, centers, into.centers)
+      yield* quantizeCentersJobs(memory, nodeCenters, into.nodes)
+      const { header, starts } = quantizedValues(into.nodes, nodeCenters)
+      yield discountNodesKernel.job(memory, { nodes: elements(nodes, nodeCenters.rows), header, starts })
+      // Leaf by leaf, so that those of a leaf follow one another.
+      if (into.centers !== undefined) yield* quantizeCentersJobs(memory, centers, into.centers, items)
     },
   })
 }
@@ -85,14 +102,15 @@ export function searchQuantizedJob(memory: CpuMemory, { quantized, ...search }: 
     ...search,
     header: (ofCenters ?? ofNodes).header,
     quantized: ofCenters?.quantized,
-    starts: ofCenters?.starts,
-    quantizedNodes: ofNodes.quantized,
     // Four at a time are read, the last ones from what follows.
-    nodeStarts: startsAndErrors(quantized.nodes, nodeRows),
+    starts: ofCenters && startsAndBeyond(quantized.centers as DeviceBuffer, centers),
+    quantizedNodes: ofNodes.quantized,
+    nodeStarts: startsAndBeyond(quantized.nodes, nodeRows),
   })
 }
 
-function startsAndErrors(buffer: DeviceBuffer, rows: { readonly rows: number; readonly stride: number }) {
-  const { starts, bytes } = quantizedLayout(rows)
-  return elements({ buffer, offset: starts, bytes: bytes - starts }, (bytes - starts) / 4)
+/** Starting values, and the buffer to its end: there is room behind them (`TreeBuffers`). */
+function startsAndBeyond(buffer: DeviceBuffer, rows: { readonly rows: number; readonly stride: number }) {
+  const { starts } = quantizedLayout(rows)
+  return elements(slice(buffer, starts, buffer.bytes - starts), (buffer.bytes - starts) / 4)
 }

@@ -2,6 +2,8 @@
  * search-tree: an approximate nearest centre for every point, found by best-bin-first search of a
  * tree over the centres, or of several trees that share one queue.
  *
+ * Nodes of a k-means tree are ranked by the squared distance to their centre, less their discount.
+ *
  * labels: u32 [n], distances: f32 [n], squared. The search ends with the leaf in which `checks` centres
  * were measured; with as many checks as centres the CPU's answer is exact (ties: the lowest label), and
  * the GPU's too while all nodes of a single tree fit the queue (LARGEST_QUEUE).

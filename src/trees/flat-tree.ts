@@ -6,7 +6,10 @@ import { quantizeTree } from '../kernels/search-quantized.ts'
 import { type DeviceTree, LEAF, NODE_WORDS } from '../kernels/search-tree.ts'
 
 export interface FlatTree {
-  /** u32 [nodes][4]: first child or item, count (with LEAF), column, threshold (f32 bits). Roots come first. */
+  /**
+   * u32 [nodes][4]: first child or item, count (with LEAF), column, and f32 bits: the threshold of a k-d tree, the
+   * discount of a node of a k-means tree. Roots come first.
+   */
   readonly nodes: Uint32Array
   /** Numbers of centres, leaf by leaf. */
   readonly items: Uint32Array
@@ -60,14 +63,14 @@ export class TreeBuffers {
    * them, and not lists. What searches have no use for then, the nodes as floats, is freed.
    */
   async quantize(tree: DeviceTree, centers: DeviceRows, forNearest = true): Promise<DeviceTree> {
-    const { nodeCenters, nodeCount, roots } = tree
+    const { nodes, items, nodeCenters, nodeCount, roots } = tree
     if (this.#device.info.kind !== 'cpu' || nodeCenters === undefined || roots > 1) return tree
-    const nodes = { ...centers, buffer: nodeCenters, rows: nodeCount }
+    const nodeRows = { ...centers, buffer: nodeCenters, rows: nodeCount }
     const quantized = {
-      nodes: this.#room('nodes as integers', quantizedLayout(nodes).bytes),
+      nodes: this.#room('nodes as integers', quantizedLayout(nodeRows).bytes),
       centers: forNearest ? this.#room('centres as integers', quantizedLayout(centers).bytes) : undefined,
     }
-    await quantizeTree(this.#device, { nodes, centers }, quantized)
+    await quantizeTree(this.#device, { nodes, items, nodeCenters: nodeRows, centers }, quantized)
     nodeCenters.free()
     this.#held.delete(CENTERS_OF_NODES)
     return { ...tree, nodeCenters: undefined, quantized }

@@ -26,20 +26,21 @@ export interface Child extends Span {
 }
 
 /**
- * Splits each span into at most `branches` children that hold points, and sorts `order` within the
- * span by child. One child, or none, means that the points are all the same.
+ * Splits each span into at most `branches` children that hold points, the same number for all or one for each, and sorts
+ * `order` within the span by child. One child, or none, means that the points are all the same.
  */
 export async function splitGroups(
   device: Device,
   points: TreePoints,
   order: Uint32Array,
   spans: readonly Span[],
-  branches: number,
+  branches: number | ((span: Span) => number),
   random: Random,
   options: GroupOptions,
 ): Promise<Child[][]> {
   const seeds: Float32Array[] = []
-  for (const span of spans) seeds.push(await distinctRows(points, order, span, branches, random))
+  const wanted = typeof branches === 'number' ? () => branches : branches
+  for (const span of spans) seeds.push(await distinctRows(points, order, span, wanted(span), random))
   const groups = new Uint32Array(Math.max(1, spans.length) * 2)
   let width = 0
   let total = 0

@@ -14,6 +14,7 @@ interface Node {
   readonly first?: number
   readonly count?: number
   readonly column: number
+  /** With centres of nodes: the discount. */
   readonly threshold: number
 }
 
@@ -134,7 +135,7 @@ function oracle(given: Case, i: number, checks: number, again: boolean): Labelle
       const children = Array.from({ length: count }, (_, child) => ({
         node: first + child,
         rank: nodeCenters
-          ? squaredDistance(x, i, nodeCenters, first + child)
+          ? squaredDistance(x, i, nodeCenters, first + child) - nodes[first + child].threshold
           : (child === 1) === gap >= 0
             ? -1
             : rank + gap ** 2,

@@ -2,12 +2,13 @@
  * Vectors larger than memory, and very many clusters: seconds, the peak memory of the process, and whether the labels are
  * those of a run with everything in memory over the same parts.
  *
- *   npm run bench -- memory [--rows 3000000] [--k 3000] [--memory 256,0] [--rounds 3] [--threads 2] [--part 32] [--file vectors.npy]
+ *   npm run bench -- memory [--rows 3000000] [--k 3000] [--memory 256,0] [--rounds 3] [--threads 2] [--part 32] [--file vectors.npy] [--commands]
  *
  * The file gets blobs of 128 bytes, --rows of them, and is removed afterwards; with --keep it stays, and is used again if it
  * is there. Each number of --memory (MB, 0: no limit) is a run in a process of its own. Parts have at most --part MB of
  * vectors in all runs, an eighth of the first limit unless it is given; a limit may not require less. Clusters are not
- * relocated, as by default where so many vectors are clustered in so little memory.
+ * relocated, as by default where so many vectors are clustered in so little memory. With --commands the commands that take
+ * such a limit are measured over the same file, with the first limit.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
@@ -15,6 +16,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { type CommandRun, measureCommands } from './memory/commands.ts'
 import { type LimitedRun, measureLimited } from './memory/limited.ts'
 import { writeBlobs } from './memory/write-blobs.ts'
 import { keepResults, printTable } from './table.ts'
@@ -29,6 +31,7 @@ const { values: flags } = parseArgs({
     threads: { type: 'string', default: String(availableParallelism()) },
     file: { type: 'string', default: join(tmpdir(), `centroidal-bench-${process.pid}.npy`) },
     keep: { type: 'boolean', default: false },
+    commands: { type: 'boolean', default: false },
     // How this script runs itself, so that each measurement has a process of its own.
     run: { type: 'string' },
   },
@@ -65,21 +68,31 @@ if (flags.run !== undefined) {
         holders.map(({ what, bytes }) => ({ what, MB: Math.round(bytes / 1e6) })),
       )
     }
-    keepResults('memory', { threads: flags.threads, results })
+    const commands = flags.commands ? await measureCommands(settingsOf(first)) : []
+    if (flags.commands) {
+      printTable(
+        `Commands, ${results[0].rows.toLocaleString('en')} x 128 bytes, --memory ${first}MB`,
+        commands.map(({ command, seconds, peakBytes }) => ({
+          command,
+          s: seconds,
+          'peak memory MB': Math.round(peakBytes / 1e6),
+          'share of the limit': peakBytes / (first * MEGABYTE),
+        })),
+      )
+    }
+    keepResults('memory', { threads: flags.threads, results, commands })
   } finally {
     if (!flags.keep) rmSync(file, { force: true })
   }
 }
 
+function settingsOf(megabytes: number): CommandRun {
+  const { file, k, rounds, threads } = flags
+  return { file, k: Number(k), rounds: Number(rounds), threads: Number(threads), megabytes }
+}
+
 function measureAlone(megabytes: number): Awaited<ReturnType<typeof measureLimited>> {
-  const run: LimitedRun = {
-    file: flags.file,
-    k: Number(flags.k),
-    rounds: Number(flags.rounds),
-    threads: Number(flags.threads),
-    megabytes,
-    partBytes,
-  }
+  const run: LimitedRun = { ...settingsOf(megabytes), partBytes }
   const { stdout, status } = spawnSync(
     process.execPath,
     [fileURLToPath(import.meta.url), '--run', JSON.stringify(run)],

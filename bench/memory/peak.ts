@@ -71,6 +71,7 @@ export function watchPeak(device: Device): () => PeakMemory {
   }
 }
 
-function peakOf(status: string): number {
+/** What the system counted, of a text such as /proc/self/status. */
+export function peakOf(status: string): number {
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024
 }

@@ -63,7 +63,8 @@ export async function buildKMeansTree(
   const words = new Uint32Array(nodes.length * NODE_WORDS)
   const nodeCenters = new Float32Array(nodes.length * cols)
   nodes.forEach(({ from, to, center, spread }, node) => {
-    const [first, count] = childCount[node] === undefined ? [from, LEAF + (to - from)] : [firstChild[node], childCount[node]]
+    const [first, count] =
+      childCount[node] === undefined ? [from, LEAF + (to - from)] : [firstChild[node], childCount[node]]
     words.set([first, count, 0, f32(DISCOUNT * spread)], node * NODE_WORDS)
     nodeCenters.set(center, node * cols)
   })

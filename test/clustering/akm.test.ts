@@ -106,7 +106,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     if (name === 'cpu')
       test('each of the three improvements does something', async () => {
         const vectors = normal(900, 10, 9)
-        const options = { k: 90, index: 'kmeans', branching: 4, checks: 4, iterations: 10, seed: 2 } as const
+        const shared = { k: 90, index: 'kmeans', branching: 4, checks: 4, iterations: 10 } as const
+        const options = { ...shared, seed: 2 }
         const none = { keep: false, reseed: false, probe: false }
         const akm = await run(vectors, { method: 'akm', ...options })
         const plain = await run(vectors, { method: 'rakm', ...options, ...none })
@@ -117,7 +118,15 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         expect(rises(plain)).toBe(true)
         expect(rises(kept)).toBe(false)
         expect(kept.distortion).toBeLessThan(plain.distortion)
-        expect(reseeded.distortion).toBeLessThan(kept.distortion)
+        // By a little: one seed would not tell.
+        const mean = async (reseed: boolean): Promise<number> => {
+          let sum = 0
+          for (let seed = 1; seed <= 6; seed++) {
+            sum += (await run(vectors, { method: 'rakm', ...shared, ...none, keep: true, reseed, seed })).distortion
+          }
+          return sum / 6
+        }
+        expect(await mean(true)).toBeLessThan(await mean(false))
         expect(probed.labels).not.toEqual(reseeded.labels)
         // The same index in the first round, before anything differs: the probe is one more centre.
         const looked = (model: ClusterModel): number => model.facts.iterations[0].candidates

@@ -105,6 +105,20 @@ describe('limited memory', () => {
     }
   })
 
+  test('so does it on WebGPU', async () => {
+    const vectors = cloud(450)
+    const options = { ...CLOSURES, iterations: 3 }
+    const gpu = { kind: 'webgpu' } as const
+    const usual = await cluster(vectors, { ...options, device: { ...gpu, limits } })
+    const seen = watchScratch()
+    const model = await cluster(vectors, { ...options, device: { ...gpu, limits: limited } })
+    expect(seen.opened).toBeGreaterThan(0)
+    expect(seen.open).toBe(0)
+    expect(seen.written).toBeGreaterThan(400 * 4 * 4)
+    expect(model.labels).toEqual(usual.labels)
+    expect(model.centers.data).toEqual(usual.centers.data)
+  })
+
   test('clusters are relocated where the memory for it is there, or where that is asked for', async () => {
     const vectors = cloud(600)
     const { relocate: _, ...options } = CLOSURES

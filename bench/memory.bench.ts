@@ -2,13 +2,13 @@
  * Vectors larger than memory, and very many clusters: seconds, the peak memory of the process, and whether the labels are
  * those of a run with everything in memory over the same parts.
  *
- *   npm run bench -- memory [--rows 3000000] [--k 3000] [--memory 256,0] [--rounds 3] [--threads 2] [--part 32] [--file vectors.npy] [--commands]
+ *   npm run bench -- memory [--rows 3000000] [--k 3000] [--memory 256,0] [--rounds 3] [--threads 2] [--part 32] [--file vectors.npy] [--parts runs,commands]
  *
  * The file gets blobs of 128 bytes, --rows of them, and is removed afterwards; with --keep it stays, and is used again if it
  * is there. Each number of --memory (MB, 0: no limit) is a run in a process of its own. Parts have at most --part MB of
  * vectors in all runs, an eighth of the first limit unless it is given; a limit may not require less. Clusters are not
- * relocated, as by default where so many vectors are clustered in so little memory. With --commands the commands that take
- * such a limit are measured over the same file, with the first limit.
+ * relocated, as by default where so many vectors are clustered in so little memory. The part `commands` measures the
+ * commands that take such a limit, with the first one.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
@@ -31,7 +31,7 @@ const { values: flags } = parseArgs({
     threads: { type: 'string', default: String(availableParallelism()) },
     file: { type: 'string', default: join(tmpdir(), `centroidal-bench-${process.pid}.npy`) },
     keep: { type: 'boolean', default: false },
-    commands: { type: 'boolean', default: false },
+    parts: { type: 'string', default: 'runs' },
     // How this script runs itself, so that each measurement has a process of its own.
     run: { type: 'string' },
   },
@@ -46,44 +46,55 @@ if (flags.run !== undefined) {
 } else {
   const { file } = flags
   if (!(flags.keep && existsSync(file))) writeBlobs(file, Number(flags.rows), Math.ceil(Number(flags.rows) / 100))
+  const parts = new Set(flags.parts.split(','))
   try {
-    const results = flags.memory.split(',').map((megabytes) => measureAlone(Number(megabytes)))
-    printTable(
-      `closures-sharp, ${results[0].rows.toLocaleString('en')} x 128 bytes, k = ${flags.k}, CPU device, ${flags.threads} threads`,
-      results.map((result) => ({
-        'limit MB': result.megabytes > 0 ? result.megabytes : 'none',
-        'peak memory MB': Math.round(result.peakBytes / 1e6),
-        'share of the limit': result.megabytes > 0 ? result.peakBytes / (result.megabytes * MEGABYTE) : '-',
-        rounds: result.rounds,
-        'start s': result.startSeconds,
-        's / round': result.roundSeconds,
-        'all s': result.seconds,
-        distortion: result.distortion,
-        'hash of labels': result.labels,
-      })),
-    )
-    for (const { megabytes, holders } of results) {
-      printTable(
-        megabytes > 0 ? `What holds memory at the peak, ${megabytes} MB` : 'What holds memory at the peak, no limit',
-        holders.map(({ what, bytes }) => ({ what, MB: Math.round(bytes / 1e6) })),
-      )
-    }
-    const commands = flags.commands ? await measureCommands(settingsOf(first)) : []
-    if (flags.commands) {
-      printTable(
-        `Commands, ${results[0].rows.toLocaleString('en')} x 128 bytes, --memory ${first}MB`,
-        commands.map(({ command, seconds, peakBytes }) => ({
-          command,
-          s: seconds,
-          'peak memory MB': Math.round(peakBytes / 1e6),
-          'share of the limit': peakBytes / (first * MEGABYTE),
-        })),
-      )
-    }
-    keepResults('memory', { threads: flags.threads, results, commands })
+    if (parts.has('runs')) measureRuns()
+    if (parts.has('commands')) await measureCommandLine()
   } finally {
     if (!flags.keep) rmSync(file, { force: true })
   }
+}
+
+function measureRuns(): void {
+  const { threads, k } = flags
+  const results = flags.memory.split(',').map((megabytes) => measureAlone(Number(megabytes)))
+  printTable(
+    `closures-sharp, ${results[0].rows.toLocaleString('en')} x 128 bytes, k = ${k}, CPU device, ${threads} threads`,
+    results.map((result) => ({
+      'limit MB': result.megabytes > 0 ? result.megabytes : 'none',
+      'peak memory MB': Math.round(result.peakBytes / 1e6),
+      'share of the limit': result.megabytes > 0 ? result.peakBytes / (result.megabytes * MEGABYTE) : '-',
+      rounds: result.rounds,
+      'start s': result.startSeconds,
+      's / round': result.roundSeconds,
+      'all s': result.seconds,
+      distortion: result.distortion,
+      'hash of labels': result.labels,
+    })),
+  )
+  for (const { megabytes, holders } of results) {
+    printTable(
+      megabytes > 0 ? `What holds memory at the peak, ${megabytes} MB` : 'What holds memory at the peak, no limit',
+      holders.map(({ what, bytes }) => ({ what, MB: Math.round(bytes / 1e6) })),
+    )
+  }
+  keepResults('memory', { threads, k: Number(k), results })
+}
+
+async function measureCommandLine(): Promise<void> {
+  const { threads } = flags
+  const rows = Number(flags.rows)
+  const results = await measureCommands(settingsOf(first))
+  printTable(
+    `Commands, ${rows.toLocaleString('en')} x 128 bytes, --memory ${first}MB`,
+    results.map(({ command, seconds, peakBytes }) => ({
+      command,
+      s: seconds,
+      'peak memory MB': Math.round(peakBytes / 1e6),
+      'share of the limit': peakBytes / (first * MEGABYTE),
+    })),
+  )
+  keepResults('memory-commands', { threads, rows, k: Number(flags.k), megabytes: first, results })
 }
 
 function settingsOf(megabytes: number): CommandRun {

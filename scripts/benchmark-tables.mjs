@@ -87,6 +87,17 @@ const TABLES = {
       orNothing(row["of lloyd's"]),
     ]),
   }),
+  memory: () => ({
+    columns: ['limit, MiB', 'peak memory, MB', 'start, s', 's per round', 'distortion', 'hash of the labels'],
+    rows: results('memory').results.map((row) => [
+      row.megabytes || 'none',
+      grouped(row.peakBytes / 1e6),
+      three(row.startSeconds),
+      three(row.roundSeconds),
+      grouped(row.distortion),
+      row.labels,
+    ]),
+  }),
   agm: () => ({
     columns: [
       '',

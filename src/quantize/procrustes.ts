@@ -28,11 +28,14 @@ const OVERSHOT = 4
 /** Then M is taken for this much larger, and all begins anew: power steps see nothing of a direction they do not begin with. */
 const LARGER = 1.5
 const MOST_BEGINNINGS = 4
+/** Lower bound of the singular values before the first step: less than DELTA / (MARGIN + DELTA). */
+export const SMALLEST = 0.0085
 /**
- * a, b, c of each step: the odd polynomial of degree 5 that is nearest to 1 on the interval the step before leaves,
- * by Remez exchange, beginning with [0.0085, 1], in which DELTA / (MARGIN + DELTA) lies. The last leaves 1 to within 1e-5.
+ * a, b, c of each step: the odd polynomial of degree 5 with the smallest largest error |p(x) - 1| on the interval that the
+ * step before leaves; the first interval is [SMALLEST, 1]. Computed by scripts/polar-coefficients.mjs. The last step leaves
+ * all singular values within 1e-5 of 1.
  */
-const LIFTING = [
+export const LIFTING = [
   [8.153931, -23.859283, 17.636059],
   [3.714479, -2.778059, 0.542932],
   [2.781801, -2.074807, 0.463487],

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bestStep, polarSteps } from '../../scripts/polar-coefficients.mjs'
 import { createRandom } from '../../src/core/random.ts'
 import type { Device } from '../../src/index.ts'
 import { openDevice } from '../../src/index.ts'
 import { inner, polarFactor, product, randomRotation, transposed } from '../../src/math/orthogonal.ts'
-import { rotationFor } from '../../src/quantize/procrustes.ts'
+import { LIFTING, rotationFor, SMALLEST } from '../../src/quantize/procrustes.ts'
 import { CLUSTERING_DEVICES } from '../clustering/devices.ts'
 
 /** U diag(values) V', rows x cols, with rotations drawn at random. */
@@ -30,6 +31,33 @@ const SPECTRA: Record<string, (i: number) => number> = {
   'with zeros': (i) => (i % 3 === 0 ? 0 : 1 + i),
   'of one direction': (i) => (i === 0 ? 7 : 0),
 }
+
+describe('the coefficients of the steps', () => {
+  const { steps, low, high } = polarSteps(SMALLEST, LIFTING.length)
+
+  test('are those of the script', () => {
+    expect(LIFTING).toEqual(steps.map((step) => step.map((value) => Number(value.toFixed(6)))))
+    expect(Math.max(1 - low, high - 1)).toBeLessThan(1e-5)
+  })
+
+  test.each([SMALLEST, 0.1, 0.5])('leave no larger error than any polynomial near them, from %s', (smallest) => {
+    const { coefficients, error } = bestStep(smallest, 1)
+    const largest = (by: readonly number[]): number => {
+      let most = 0
+      for (let i = 0; i <= 4000; i++) {
+        const x = smallest + ((1 - smallest) * i) / 4000
+        const [a, b, c] = coefficients.map((value, j) => value + by[j])
+        most = Math.max(most, Math.abs(a * x + b * x ** 3 + c * x ** 5 - 1))
+      }
+      return most
+    }
+    expect(largest([0, 0, 0])).toBeCloseTo(error, 6)
+    for (let i = 0; i < 27; i++) {
+      const by = [(i % 3) - 1, (Math.floor(i / 3) % 3) - 1, Math.floor(i / 9) - 1].map((sign) => sign * 1e-3)
+      if (i !== 13) expect(largest(by)).toBeGreaterThan(error)
+    }
+  })
+})
 
 for (const { name, options } of CLUSTERING_DEVICES) {
   describe(name, () => {

@@ -68,21 +68,21 @@ class LongestFirst extends BaseSequencer {
 const { seed, origin } = chooseTestSeed()
 console.info(`Generated cases: CENTROIDAL_TEST_SEED=${seed} (${origin})`)
 
-/** Host logic, and kernels and methods on the CPU device. */
-const quickly = [
-  'test/{core,data,kernels,math,metrics,trees,vectors}/**/*.test.ts',
-  'test/clustering/{count-search,leaf-order,lloyd,method-choice,mixture-bic,options,partial,purge}.test.ts',
-  'test/clustering/contract/weights.test.ts',
-  'test/device/{declared-shader,forms,heap,pacer,plan,pool}.test.ts',
-  'test/structure/rooms.test.ts',
-]
-
 /**
  * Files that change nothing outside of themselves share their modules, so that these are loaded once a worker: loading them for
  * each file would take longer than the tests.
  */
-const sharingModules = ['test/{core,data,math,metrics,trees,vectors}/**/*.test.ts']
-const alsoSharing = ['test/{models,quantize,platform}/**/*.test.ts']
+const sharingModules = [
+  'test/{clustering,core,data,kernels,math,metrics,models,platform,quantize,search,trees,vectors}/**/*.test.ts',
+]
+
+/** `npm run test:quick`: host logic, and kernels and methods on the CPU device. */
+const quickSharing = [
+  'test/{core,data,kernels,math,metrics,trees,vectors}/**/*.test.ts',
+  'test/clustering/{count-search,leaf-order,lloyd,method-choice,mixture-bic,options,partial,purge}.test.ts',
+  'test/clustering/contract/weights.test.ts',
+]
+const quickAlone = ['test/device/{declared-shader,forms,heap,pacer,plan,pool}.test.ts', 'test/structure/rooms.test.ts']
 
 /** Pages of the built site, which is built once for all of them. */
 const ofDemos = ['test/demos/**/*.test.ts']
@@ -115,8 +115,8 @@ export default defineConfig(async ({ mode }) => {
             ...inNode,
             name: 'node',
             provide,
-            include: quick ? quickly : ['test/**/*.test.ts'],
-            exclude: ['test/browser/**', ...ofDemos, ...sharingModules, ...alsoSharing, ...(quick ? notQuickly : [])],
+            include: quick ? quickAlone : ['test/**/*.test.ts'],
+            exclude: quick ? [] : ['test/browser/**', ...ofDemos, ...sharingModules],
           },
         },
         {
@@ -125,7 +125,7 @@ export default defineConfig(async ({ mode }) => {
             name: 'node-shared',
             isolate: false,
             provide,
-            include: quick ? sharingModules : [...sharingModules, ...alsoSharing],
+            include: quick ? quickSharing : sharingModules,
             exclude: quick ? notQuickly : [],
           },
         },

@@ -1,11 +1,18 @@
 /**
  * Nearest centre of every point, exact, with most of the work in 16-bit integers.
  *
- * Integer scores miss the true ones by at most a bound B known for each point (lengths of what
- * rounding took away, by Cauchy and Schwarz). Every centre whose integer score is within 2 B of the
- * best is measured exactly, by differences; no other can be the nearest. On ordinary data that is
- * one or two of them. Where rounding says too little (data far from zero against its spread), too
- * many qualify, and the caller's floats take over: the count of exact measurements tells.
+ *     points -> integers, 4 at a time        panels of 8 centres as integers
+ *                       \                     /
+ *              integer scores, chunk by chunk of panels
+ *                               |
+ *      centres within the margin of the best score so far
+ *                               |
+ *           squared distance by differences; the least wins
+ *
+ * The error of an integer score is bounded for each point; quantized.ts derives the bound. A centre whose score is farther
+ * below the best than the margin cannot be the nearest. On ordinary data one or two centres are within the margin. Where the
+ * rounding error is large against the differences between scores (data far from zero against its spread), many are, and the
+ * remaining points are assigned in floats (`nearestByFloats`): that is decided by the number of exact measurements.
  */
 import { nearestByFloats } from './assign'
 import {
@@ -16,19 +23,19 @@ import {
   QUANTIZED_GROUPS,
 } from './build/assembly/arguments'
 import { PANEL } from './panels'
-import { LENGTH, quantizeFour, scoreQuantized } from './quantized'
+import { LENGTH, marginOf, quantizeFour, scoreQuantized } from './quantized'
 import { BYTES, Rows } from './rows'
 import { squaredDistance, squaredLength, startScore } from './simd'
 
-/** Exact measurements, as a share of all pairs, from which on floats are faster. */
+/** Floats are faster if more than one pair in so many is measured exactly. */
 const TOO_MANY: u32 = 24
 
-/** Bytes of a quantized panel: starting values, notes, columns. */
+/** Bytes of a quantized panel: 8 starting values, 32 bytes for the worst rounding error, columns. */
 function quantizedPanelBytes(stride: u32): usize {
   return 64 + ((<usize>stride) << 4)
 }
 
-/** Items are panels. Notes of a panel: the longest rounding error of its centres. */
+/** Items are panels. Behind the starting values a panel has the largest rounding error of its centres. */
 export function packQuantized(start: u32, end: u32, scratch: usize, args: PackQuantizedArgs): void {
   const centers = args.centers
   const stride = args.stride
@@ -60,12 +67,12 @@ function rowOf(centers: usize, stride: u32, index: u32, count: u32): usize {
   return index < count ? centers + ((<usize>index * stride) << 2) : 0
 }
 
-/** -|c|^2 / 2 in the centres' scale; absent centres start so low that they never win. */
+/** -|c|^2 / 2 in the centres' scale. Absent centres get a value so low that they never win. */
 function startOf(row: usize, stride: u32, scale: f32): f32 {
   return row ? startScore(row, stride, scale) : <f32>-3e38
 }
 
-/** Items are points. Blocks that are not worth integers go to `nearestByFloats`. */
+/** Items are points. Blocks for which integers do not pay go to `nearestByFloats`. */
 export function assignQuantized(start: u32, end: u32, scratch: usize, args: AssignQuantizedArgs): void {
   const points = args.points
   const kind = points.kind
@@ -94,7 +101,7 @@ export function assignQuantized(start: u32, end: u32, scratch: usize, args: Assi
   const scores = scratch + args.chunkScoresAt
   const row = (<usize>QUANTIZED_CHUNK_PANELS) << 4
 
-  // Values too large or too small to scale leave no choice.
+  // Values too large or too small to be scaled need floats.
   let floats = !(scale > 0 && scale < 1e38 && longest < 1e18)
   for (let at = start; at < end; at += QUANTIZED_GROUPS << 2) {
     const stop = min(at + (QUANTIZED_GROUPS << 2), end)
@@ -189,8 +196,8 @@ export function assignQuantized(start: u32, end: u32, scratch: usize, args: Assi
 }
 
 /**
- * Quantizes four points with one scale (bytes keep theirs: they are whole numbers already), and says
- * by how much scores may miss: 2 (|x| * error of centres + error of x * LENGTH + rounding of starts).
+ * Quantizes four points with one scale and stores the margin of each. Bytes are integers already and are never scaled up.
+ * False if the values are too large or too small to be scaled.
  */
 function packGroup(
   points: Rows,
@@ -220,17 +227,15 @@ function packGroup(
   if (!(scale > 0 && scale < 1e38)) return false
   quantizeFour(r0, r1, r2, r3, kind, stride, scale, out, 16, errors)
   store<f32>(scaleOut, scale)
-  // The longest of the four serves all four; a start, at most LENGTH^2 / 2, is rounded three times.
+  // The longest of the four serves as the length of each.
   const reach = Mathf.sqrt(squares) * scale
   for (let lane: usize = 0; lane < 16; lane += 4) {
-    const error = load<f32>(errors + lane)
-    const bound = (reach + error) * worst + error * (LENGTH + 1)
-    store<i32>(marginsOut + lane, <i32>(bound * 2.001 + 200))
+    store<i32>(marginsOut + lane, marginOf(reach, load<f32>(errors + lane), worst))
   }
   return true
 }
 
-/** Measures every centre of a chunk that may still be the nearest; returns how many those were. */
+/** Measures every centre of a chunk that may still be the nearest; returns how many it measured. */
 function measureClose(
   scores: usize,
   inChunk: u32,

@@ -1,16 +1,16 @@
 /**
- * Rows as 16-bit integers one after the other, for candidate lists that differ from block to block:
- * nothing is packed, so gathering costs nothing. Rows are padded to a multiple of 8 columns ("wide").
+ * Rows as 16-bit integers, stored one after the other and padded to a multiple of 8 columns (`wideStride`). They are not
+ * packed into panels, so kernels whose candidates differ from block to block can read any of them directly.
  */
 import { MeasureCentersArgs, QuantizeCentersArgs, WorstErrorArgs } from './build/assembly/arguments'
-import { LENGTH } from './quantized'
+import { LENGTH, marginOf } from './quantized'
 import { dotProduct, loadFour, madd, squaredLength, startScore, sumLanes } from './simd'
 
 export function wideStride(stride: u32): u32 {
   return (stride + 7) & ~7
 }
 
-/** Writes a scaled, rounded row; returns the length of what rounding took away. */
+/** Writes a scaled, rounded row; returns the length of the rounding error. */
 export function quantizeRow(row: usize, kind: u32, stride: u32, scale: f32, out: usize): f32 {
   const factor = f32x4.splat(scale)
   const zero = f32x4.splat(0)
@@ -42,7 +42,7 @@ export function widenBytes(row: usize, stride: u32, out: usize): void {
   }
 }
 
-/** One centre among the integers, with its starting value; returns the length of what rounding took away. */
+/** Writes one centre as integers and its starting value; returns the length of the rounding error. */
 export function quantizeCenter(row: usize, stride: u32, scale: f32, rows: usize, starts: usize, j: u32): f32 {
   store<f32>(starts + ((<usize>j) << 2), startScore(row, stride, scale))
   return quantizeRow(row, 0, stride, scale, rows + ((<usize>j * wideStride(stride)) << 1))
@@ -219,27 +219,27 @@ export function dotFourBytes(r0: usize, r1: usize, r2: usize, r3: usize, other: 
   return sumsOfFour(a, b, c, d)
 }
 
-/** The scale in which no sum of a point with any centre can leave 32 bits. 0 where there is none. */
+/** The scale in which no sum of a point with any centre can overflow 32 bits, or 0 where there is none. */
 export function scaleOf(row: usize, kind: u32, stride: u32, longest: f32): f32 {
-  // 255 * sqrt(stride) bounds the length of bytes.
+  // The length of a row of bytes is at most 255 * sqrt(stride), which is below LENGTH up to 13,840 columns.
   if (kind === 1 && longest < LENGTH && stride < 13000) return 1
   const length = max(Mathf.sqrt(squaredLength(row, kind, stride)), longest)
   const scale: f32 = length > 0 ? LENGTH / length : 1
   return scale > 0 && scale < 1e38 ? scale : 0
 }
 
-/** A point's row as integers in the given scale, and by how much its scores may miss: see assign-quantized.ts. */
+/** Writes a point's row as integers in the given scale; returns the margin of its scores (quantized.ts). */
 export function quantizePoint(row: usize, kind: u32, stride: u32, scale: f32, worst: f32, out: usize): i32 {
   if (scale === 0) {
-    // All scores are alike then, so that every candidate is measured.
+    // Every score is then the same, and every candidate is measured exactly.
     memory.fill(out, 0, (<usize>wideStride(stride)) << 1)
     return 0
   }
   if (kind === 1 && scale === 1) {
     widenBytes(row, stride, out)
-    return <i32>(Mathf.sqrt(<f32>dotWide(out, out, wideStride(stride))) * worst * 2.001 + 200)
+    return marginOf(Mathf.sqrt(<f32>dotWide(out, out, wideStride(stride))), 0, worst)
   }
   const error = quantizeRow(row, kind, stride, scale, out)
   const reach = Mathf.sqrt(squaredLength(row, kind, stride)) * scale
-  return <i32>(((reach + error) * worst + error * (LENGTH + 1)) * 2.001 + 200)
+  return marginOf(reach, error, worst)
 }

@@ -1,13 +1,44 @@
 /**
- * Vectors as 16-bit integers, for scores that are cheap and only a known little wrong.
+ * Vectors as 16-bit integers, for scores that are cheap and have a known error bound.
  *
- * An integer multiply-add takes two columns at once where the float one takes one, so integer scores
- * run about 1.5 times as fast. Vectors are scaled so that no sum can leave 32 bits: lengths stay
- * under LENGTH, products of two under LENGTH^2, and starting values under LENGTH^2 / 2.
+ * One integer multiply-add takes two columns where the float one takes one, so integer scores run about 1.5 times as fast.
+ * Vectors are scaled so that no sum can leave 32 bits: lengths stay below L = LENGTH, products of two vectors below L^2, and
+ * starting values below L^2 / 2, together 1.35e9.
+ *
+ * ## The margin
+ *
+ * A point x has the scale s, centres the scale t; S(c) = s t (x.c - |c|^2 / 2) is the true score of a centre, and the nearest
+ * centre has the highest. With the rounded vectors X = s x - p and C = t c - q the kernel computes
+ *
+ *     T(c) = X.C + start(c),   start(c) = trunc(s * (-t |c|^2 / 2))
+ *
+ * and by the Cauchy-Schwarz inequality
+ *
+ *     |s x . t c - X.C| = |s x . q + p . C| <= |s x| |q| + |p| |C|
+ *
+ * The lengths |p| (`error`) and |q| (at most `worst`) of what rounding took away are measured, |s x| is `reach`, and
+ * |C| <= L + |q|. So B = (reach + error) worst + error L bounds the error of X.C. Three more errors are of the size of the
+ * resolution of 32-bit floats, u = 2^-24:
+ *
+ * - start(c): |c|^2 is summed in 64 bits; the store and the product with s are rounded to floats, at most u L^2 / 2 each, and
+ *   truncation takes less than 1: 2 * 26.9 + 1 < 55.
+ * - s x and t c are themselves rounded to floats in each column, by at most u relative, which changes their product by at most
+ *   2 u L^2 < 108.
+ * - `reach`, `error`, `worst` and the length that t is computed from are square roots of sums in floats: at most
+ *   (stride / 4 + 4) u / 2 relative, which is below 0.0005 up to 65,536 columns. B has products of two of them.
+ *
+ * So |S(c) - T(c)| <= 1.001 B + 163. If c is nearest and b has the best integer score, S(c) >= S(b) gives
+ * T(c) >= T(b) - 2 (1.001 B + 163): every centre that can be the nearest is within `marginOf` of the best integer score.
  */
+import { QUANTIZED_LENGTH } from './build/assembly/arguments'
 import { loadFour, madd, sumLanes } from './simd'
 
 export { QUANTIZED_LENGTH as LENGTH } from './build/assembly/arguments'
+
+/** How far the integer score of the nearest centre can be below the best one; derived above. */
+export function marginOf(reach: f32, error: f32, worst: f32): i32 {
+  return <i32>(((reach + error) * worst + error * QUANTIZED_LENGTH) * 2.0021 + 330)
+}
 
 /** Rounded values of four rows (0: absent), pairs of columns side by side: out[pair][4 rows][2]; a pair every `step` bytes. */
 export function quantizeFour(

@@ -19,17 +19,8 @@ import {
   type RunControl,
 } from '../device/contract.ts'
 import { NO_LABEL } from './assign-lists.ts'
-import {
-  choosePlusKernel,
-  columnsRead,
-  cpuJobs,
-  drawPlusKernel,
-  measurePlusKernel,
-  type PlusPlusPart,
-  type Run,
-  type RunPart,
-  sumPlusKernel,
-} from './plus-plus-jobs.ts'
+import { cpuJobs, type PlusPlusPart, type Run, type RunPart } from './plus-plus-jobs.ts'
+import { choosePlusKernel, columnsRead, drawPlusKernel, measurePlusKernel, sumPlusKernel } from './plus-plus-kernels.ts'
 
 export interface PlusPlusArgs {
   /** The points; they are numbered through all parts. Each part has at most `plusPlusPartRows` of them. */

@@ -65,11 +65,16 @@ const TRIALS: readonly Trial[] = [
 
 const COLUMNS = { wide: 128, narrow: 16 } as const
 const CENTERS = 512
-/** Points of the first try. Four times as many are taken until a run is long enough to be timed; then it is repeated. */
+/**
+ * Points of the first try. It is made 4 or 16 times as large until a run is long enough to be timed, with more points first,
+ * then with repetitions.
+ */
 const FIRST_ROWS = 256
-const MOST_ROWS = 16_384
-const MOST_REPEATS = 64
-const LONG_ENOUGH = 0.003
+const MOST_ROWS = 32_768
+const MOST_REPEATS = 16
+const LARGEST = (MOST_ROWS / FIRST_ROWS) * MOST_REPEATS
+/** By the clock of the host, which also counts the wait for the GPU, and by that of the GPU. */
+const LONG_ENOUGH = { wall: 0.003, gpu: 0.001 } as const
 const RUNS = 3
 /** The speed of a device is remembered and decides more, so it is measured more carefully. */
 const SPEED_RUNS = 10
@@ -134,19 +139,27 @@ async function timeForms(
 ): Promise<Omit<FormTiming, 'exchangeable'>[]> {
   const refused = new Set<string | undefined>()
   const first = new Map<string | undefined, number>()
-  for (let rows = FIRST_ROWS, repeats = 1; ; ) {
-    const scope = new BufferScope(device)
-    const clocks = forms.map(() => new Shortest())
-    try {
-      const { run, operations } = WORKLOADS[trial.kernel](device, scope, rows, COLUMNS[trial.shape])
-      // The first run compiles. Then the forms take turns, so that a disturbance does not hit one of them alone.
-      for (let turn = -1; turn < runs; turn++) {
+  const prepare = WORKLOADS[trial.kernel](COLUMNS[trial.shape])
+  const scope = new BufferScope(device)
+  let prepared: (Workload & { readonly rows: number }) | undefined
+  try {
+    for (let size = 1; ; ) {
+      const rows = Math.min(MOST_ROWS, FIRST_ROWS * size)
+      const repeats = (FIRST_ROWS * size) / rows
+      if (prepared?.rows !== rows) {
+        scope.free()
+        prepared = { rows, ...prepare(device, scope, rows) }
+      }
+      const { run, operations } = prepared
+      const clocks = forms.map(() => new Shortest())
+      // The very first run compiles. Then the forms take turns, so that a disturbance does not hit one of them alone.
+      for (let turn = size === 1 ? -1 : 0; turn < runs; turn++) {
         for (const [i, form] of forms.entries()) {
           signal?.throwIfAborted()
           if (refused.has(form)) continue
           if (form !== undefined) device.useForms?.({ [trial.kernel]: form } as KernelForms)
           try {
-            const taken = await timed(device, run, turn < 0 ? 1 : repeats)
+            const taken = await timed(device, run, repeats)
             if (!first.has(form)) first.set(form, taken.wall)
             if (turn >= 0) clocks[i].add(taken)
           } catch (error) {
@@ -156,11 +169,10 @@ async function timeForms(
             refused.add(form)
           }
         }
-        if (turn === 0 && tooShort(clocks) && repeats < MOST_REPEATS) break
+        if (turn === 0 && missing(clocks) > 1 && size < LARGEST) break
       }
-      if (tooShort(clocks) && repeats < MOST_REPEATS) {
-        if (rows < MOST_ROWS) rows *= 4
-        else repeats *= 4
+      if (missing(clocks) > 1 && size < LARGEST) {
+        size = Math.min(LARGEST, size * (missing(clocks) > 4 ? 16 : 4))
         continue
       }
       const byGpu = clocks.every(({ gpu, wall }) => Number.isFinite(gpu) || !Number.isFinite(wall))
@@ -170,10 +182,10 @@ async function timeForms(
         const firstSeconds = first.get(form) ?? seconds
         return { ...trial, form: form ?? 'default', seconds, firstSeconds, gflops: operations / seconds / 1e9 }
       })
-    } finally {
-      scope.free()
-      if (forms[0] !== undefined) device.useForms?.({})
     }
+  } finally {
+    scope.free()
+    if (forms[0] !== undefined) device.useForms?.({})
   }
 }
 
@@ -188,8 +200,11 @@ class Shortest {
   }
 }
 
-function tooShort(clocks: readonly Shortest[]): boolean {
-  return Math.min(...clocks.map(({ wall }) => wall)) < LONG_ENOUGH
+/** How many times as long the shortest run should be. */
+function missing(clocks: readonly Shortest[]): number {
+  const gpu = Math.min(...clocks.map((clock) => clock.gpu))
+  const wall = Math.min(...clocks.map((clock) => clock.wall))
+  return Number.isFinite(gpu) ? LONG_ENOUGH.gpu / gpu : LONG_ENOUGH.wall / wall
 }
 
 /** Runs kernels and reads a little of the result. */
@@ -221,53 +236,62 @@ interface Workload {
   readonly operations: number
 }
 
-/** Each kernel over so many rows of so many columns. */
-const WORKLOADS: Record<KernelName, (device: Device, scope: BufferScope, rows: number, cols: number) => Workload> = {
-  assign: (device, scope, rows, cols) => assigning(device, scope, rows, cols, 'f32'),
-  assignBytes: (device, scope, rows, cols) => assigning(device, scope, rows, cols, 'u8'),
-  matmul(device, scope, rows, cols) {
-    const { points: a, centers: b } = vectors(device, scope, rows, cols, 'f32', cols)
-    const out = allocateRows(scope, rows, b.rows, 'f32', 'product')
-    return workload(device, () => matmul(device, { a, b, out }), out.buffer, 2 * rows * cols * b.rows)
-  },
-  gram(device, scope, rows, cols) {
-    const { points: a } = vectors(device, scope, rows, cols, 'f32', 1)
-    const out = scope.allocate(a.stride * a.stride * 4, 'product')
-    return workload(device, () => gram(device, { a, b: a, out }), out, 2 * rows * cols * cols)
-  },
-  distances(device, scope, rows, cols) {
-    const args = vectors(device, scope, rows, cols, 'f32', CENTERS / 4)
-    const out = scope.allocate(rows * args.centers.rows * 4, 'distances')
-    return workload(device, () => distances(device, { ...args, out }), out, 3 * rows * cols * args.centers.rows)
-  },
-  respond(device, scope, rows, cols) {
-    const args = vectors(device, scope, rows, cols, 'f32', CENTERS / 4)
-    const k = args.centers.rows
-    const scales = scope.upload(
-      Float32Array.from({ length: 2 * k }, (_, i) => (i % 2) / 1000),
-      'scales',
-    )
-    const best = scope.allocate(rows * LISTED * 4, 'best')
-    const lists = {
-      best,
-      logs: scope.allocate(rows * LISTED * 4, 'logs'),
-      evidence: scope.allocate(rows * 4, 'evidence'),
+type Prepare = (device: Device, scope: BufferScope, rows: number) => Workload
+
+/** Each kernel over rows of so many columns. Values are drawn once, for any number of rows. */
+const WORKLOADS: Record<KernelName, (cols: number) => Prepare> = {
+  assign: (cols) => assigning(cols, 'f32'),
+  assignBytes: (cols) => assigning(cols, 'u8'),
+  matmul(cols) {
+    const upload = drawVectors(cols, 'f32', cols)
+    return (device, scope, rows) => {
+      const { points: a, centers: b } = upload(device, scope, rows)
+      const out = allocateRows(scope, rows, b.rows, 'f32', 'product')
+      return workload(device, () => matmul(device, { a, b, out }), out.buffer, 2 * rows * cols * b.rows)
     }
-    return workload(
-      device,
-      () => respondAll(device, { ...args, ...lists, scales, m: LISTED }),
-      best,
-      3 * rows * cols * k,
-    )
+  },
+  gram(cols) {
+    const upload = drawVectors(cols, 'f32', 1)
+    return (device, scope, rows) => {
+      const { points: a } = upload(device, scope, rows)
+      const out = scope.allocate(a.stride * a.stride * 4, 'product')
+      return workload(device, () => gram(device, { a, b: a, out }), out, 2 * rows * cols * cols)
+    }
+  },
+  distances(cols) {
+    const upload = drawVectors(cols, 'f32', CENTERS / 4)
+    return (device, scope, rows) => {
+      const args = upload(device, scope, rows)
+      const out = scope.allocate(rows * args.centers.rows * 4, 'distances')
+      return workload(device, () => distances(device, { ...args, out }), out, 3 * rows * cols * args.centers.rows)
+    }
+  },
+  respond(cols) {
+    const k = CENTERS / 4
+    const upload = drawVectors(cols, 'f32', k)
+    return (device, scope, rows) => {
+      const args = upload(device, scope, rows)
+      const scales = Float32Array.from({ length: 2 * k }, (_, i) => (i % 2) / 1000)
+      const given = {
+        ...{ ...args, scales: scope.upload(scales, 'scales'), m: LISTED },
+        best: scope.allocate(rows * LISTED * 4, 'best'),
+        logs: scope.allocate(rows * LISTED * 4, 'logs'),
+        evidence: scope.allocate(rows * 4, 'evidence'),
+      }
+      return workload(device, () => respondAll(device, given), given.best, 3 * rows * cols * k)
+    }
   },
 }
 
-function assigning(device: Device, scope: BufferScope, rows: number, cols: number, type: 'f32' | 'u8'): Workload {
-  const args = vectors(device, scope, rows, cols, type, CENTERS)
-  const labels = scope.allocate(rows * 4, 'labels')
-  const buffers = { labels, distances: scope.allocate(rows * 4, 'distances') }
-  const workspace = scope.allocate(assignWorkspaceBytes(args.centers), 'workspace')
-  return workload(device, () => assign(device, { ...args, ...buffers, workspace }), labels, 2 * rows * cols * CENTERS)
+function assigning(cols: number, type: 'f32' | 'u8'): Prepare {
+  const upload = drawVectors(cols, type, CENTERS)
+  return (device, scope, rows) => {
+    const args = upload(device, scope, rows)
+    const labels = scope.allocate(rows * 4, 'labels')
+    const buffers = { labels, distances: scope.allocate(rows * 4, 'distances') }
+    const workspace = scope.allocate(assignWorkspaceBytes(args.centers), 'workspace')
+    return workload(device, () => assign(device, { ...args, ...buffers, workspace }), labels, 2 * rows * cols * CENTERS)
+  }
 }
 
 function workload(
@@ -284,24 +308,19 @@ function workload(
 }
 
 /** Points lie around centres, as those of a clustering do: how many of them need exact distances depends on it. */
-function vectors(
-  device: Device,
-  scope: BufferScope,
-  rows: number,
-  cols: number,
-  type: 'f32' | 'u8',
-  k: number,
-): { points: DeviceRows; centers: DeviceRows } {
+function drawVectors(cols: number, type: 'f32' | 'u8', k: number) {
   const random = createRandom(1)
   const middles = Float32Array.from({ length: k * cols }, () => NOISE + random.below(256 - 2 * NOISE))
   const values = Float32Array.from({ length: FIRST_ROWS * cols }, (_, at) => {
     const center = Math.floor(at / cols) % k
     return middles[center * cols + (at % cols)] + random.below(2 * NOISE) - NOISE
   })
-  const points = allocateRows(scope, rows, cols, type, 'points')
-  const centers = allocateRows(scope, k, cols, 'f32', 'centres')
   const some = type === 'u8' ? Uint8Array.from(values) : values
-  for (let row = 0; row < rows; row += FIRST_ROWS) writeRows(device, points, some, row)
-  writeRows(device, centers, middles)
-  return { points, centers }
+  return (device: Device, scope: BufferScope, rows: number): { points: DeviceRows; centers: DeviceRows } => {
+    const points = allocateRows(scope, rows, cols, type, 'points')
+    const centers = allocateRows(scope, k, cols, 'f32', 'centres')
+    for (let row = 0; row < rows; row += FIRST_ROWS) writeRows(device, points, some, row)
+    writeRows(device, centers, middles)
+    return { points, centers }
+  }
 }

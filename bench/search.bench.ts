@@ -3,14 +3,15 @@
  *
  *   npm run bench -- search --base base.bvecs --queries query.bvecs [--truth groundtruth.ivecs] [--rows 1000000]
  *                           [--lists 4096] [--threads 2] [--rounds 5] [--single 300] [--keep folder]
- *                           [--probes 1,2,4,8] [--candidates 20,100] [--faiss-learn 262144]
+ *                           [--probes 1,2,4,8] [--candidates 20,100] [--faiss-learn 262144] [--save name]
  *                           [--engines centroidal,centroidal-8,faiss,faiss-fastscan,usearch,hnswlib-node]
  *
  * With more --rows than the file has, further vectors are copies with noise of up to 15 in each byte, and the truth is found
- * by exact search. Every engine runs in a process of its own. Each effort (lists to look into, candidates) is tried once for
+ * by exact search. Every engine runs in a process of its own. Each effort (lists to look into, candidates) is tried for
  * the plot; at the cheapest that reaches a recall@10 of 0.9 the engines are then timed in turn, round after round. --keep
  * keeps the indexes, and a later run with the same options loads them instead of building. --faiss-learn trains faiss on
- * about so many of the vectors, where all would take too long; its seconds of building are then no comparison.
+ * about so many of the vectors, where all would take too long; its seconds of building are then too few. Results are kept as
+ * --save, a hyphen and the number of threads.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -35,9 +36,10 @@ const { values: flags } = parseArgs({
     single: { type: 'string', default: '300' },
     keep: { type: 'string' },
     engines: { type: 'string', default: 'centroidal,centroidal-8,faiss,faiss-fastscan,usearch,hnswlib-node' },
-    probes: { type: 'string', default: '1,2,4,8,16,32,64,128,256' },
+    probes: { type: 'string', default: '1,2,4,8,16,32,48,64,96,128,192,256' },
     candidates: { type: 'string', default: '20,50,100,200' },
     'faiss-learn': { type: 'string', default: '0' },
+    save: { type: 'string', default: 'search' },
     engine: { type: 'string' },
   },
 })
@@ -106,8 +108,8 @@ async function compare(): Promise<void> {
     const rows = await timeTogether(contestants, truth, Number(flags.rounds))
     const title = `${basename(flags.base)}, ${base.rows.toLocaleString('en')} x ${base.cols}`
     printTable(`${title}: at recall@${NEAREST} of ${RECALL}, ${threads} threads`, rows)
-    plot(title, contestants)
-    keepResults('search', {
+    plot(title, contestants, threads)
+    keepResults(`${flags.save}-${threads}`, {
       data: {
         name: basename(flags.base),
         rows: base.rows,
@@ -207,11 +209,11 @@ async function tryEfforts({ engine, process }: Contestant, truth: readonly Set<n
   const tried: Tried[] = []
   for (const effort of engine.efforts) {
     const values = { ...effort, nearest: NEAREST, most: 50 }
-    // The first search of an effort is for warming up.
-    await process.ask('search', { ...values, single: false })
+    const first = await process.ask('search', { ...values, single: false })
     const { ids = [], seconds = 0 } = await process.ask('search', { ...values, single: false })
     const { times = [] } = await process.ask('search', { ...values, single: true })
-    tried.push({ effort, recall: recallOf(ids, truth), perSecond: truth.length / seconds, p50: median(times) })
+    const perSecond = truth.length / Math.min(seconds, first.seconds ?? seconds)
+    tried.push({ effort, recall: recallOf(ids, truth), perSecond, p50: median(times) })
   }
   return tried
 }
@@ -281,18 +283,18 @@ function frontier(tried: readonly Tried[], by: (each: Tried) => number): [number
   return best
 }
 
-function plot(title: string, contestants: readonly Contestant[]): void {
+function plot(title: string, contestants: readonly Contestant[], threads: number): void {
   const series = (by: (each: Tried) => number) =>
     contestants.map(({ engine, tried }) => ({ name: engine.name, points: frontier(tried, by) }))
   const axes = { x: 'recall@10', y: 'queries per second', yLog: true }
   writePlot(
-    'search-batch',
+    `${flags.save}-batch-${threads}`,
     series(({ perSecond }) => perSecond),
-    { title: `Batches: ${title}`, ...axes },
+    { title: `Batches: ${title}, ${threads} threads`, ...axes },
   )
   writePlot(
-    'search-single',
+    `${flags.save}-single-${threads}`,
     series(({ p50 }) => 1 / p50),
-    { title: `One query at a time: ${title}`, ...axes },
+    { title: `One query at a time: ${title}, ${threads} threads`, ...axes },
   )
 }

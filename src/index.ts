@@ -107,7 +107,7 @@ export {
 } from './retrieval/image-index.ts'
 export type { Ranking } from './retrieval/inverted-file.ts'
 export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
-export { type AddOptions, CodeIndex, type IndexSearchOptions } from './search/code-index.ts'
+export { type AddOptions, CodeIndex, type CodeIndexOptions, type IndexSearchOptions } from './search/code-index.ts'
 export { faissBytes } from './search/faiss.ts'
 export type { FileContent, FileOptions, InvertedFileOptions, InvertedSearchOptions } from './search/file-options.ts'
 export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'

@@ -25,6 +25,8 @@ interface Worker {
   build(base: Matrix, message: Message): Promise<void>
   save(path: string): Promise<void>
   load(path: string, message: Message): Promise<void>
+  /** What must be done before searches of another effort, and is not timed. */
+  prepare?(message: Message): void
   one(query: Float32Array | Uint8Array, message: Message): Promise<ArrayLike<number | bigint>>
   many(queries: Matrix, message: Message): Promise<ArrayLike<number | bigint>>
 }
@@ -53,6 +55,7 @@ export async function answerAsEngine(name: string, threads: number): Promise<voi
     },
     async search(message) {
       const { nearest, single, most } = message
+      worker.prepare?.(message)
       if (!single) {
         const taken = stopwatch()
         const found = await worker.many(queries, message)
@@ -161,13 +164,6 @@ async function usearch(threads: number): Promise<Worker> {
   let kept = ''
   let index = made(1, 64)
   let width = 64
-  const withWidth = (wanted: number): typeof index => {
-    if (wanted === width) return index
-    index = made(cols, wanted)
-    index.load(kept)
-    width = wanted
-    return index
-  }
   return {
     version: 'usearch 2.25.1',
     async build(base) {
@@ -186,9 +182,14 @@ async function usearch(threads: number): Promise<Worker> {
       index = made(cols, width)
       index.load(path)
     },
-    one: async (query, { probe, nearest }) => withWidth(probe).search(Float32Array.from(query), nearest, 1).keys,
-    many: async ({ data }, { probe, nearest }) =>
-      withWidth(probe).search(Float32Array.from(data), nearest, threads).keys,
+    prepare({ probe }) {
+      if (probe === width) return
+      index = made(cols, probe)
+      index.load(kept)
+      width = probe
+    },
+    one: async (query, { nearest }) => index.search(Float32Array.from(query), nearest, 1).keys,
+    many: async ({ data }, { nearest }) => index.search(Float32Array.from(data), nearest, threads).keys,
   }
 }
 

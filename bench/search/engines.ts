@@ -64,15 +64,22 @@ export async function findEngines({ lists, threads, names, probes, candidates }:
     ['faiss', `IVF${lists},PQ16,RFlat`],
     ['faiss-fastscan', `IVF${lists},PQ32x4fs,RFlat`],
   ]) {
-    if (!python || !names.includes(name)) continue
+    if (!names.includes(name)) continue
+    if (!python) {
+      console.log(`${name}: left out, no Python here has faiss (apt-get install python3-faiss)`)
+      continue
+    }
     const start = () => pythonProcess(python, name, factory, threads)
     engines.push({ name, index: factory, efforts: inLists, start })
   }
   for (const name of ['usearch', 'hnswlib-node']) {
-    if (names.includes(name) && (await peerPackage(name))) {
-      const index = 'graph, 16 neighbours, width 128 while building'
-      engines.push({ name, index, efforts: wide, start: () => nodeProcess(name, threads) })
+    if (!names.includes(name)) continue
+    if (!(await peerPackage(name))) {
+      console.log(`${name}: left out, it cannot be loaded (npm --prefix bench/peers ci)`)
+      continue
     }
+    const index = 'graph, 16 neighbours, width 128 while building'
+    engines.push({ name, index, efforts: wide, start: () => nodeProcess(name, threads) })
   }
   return engines
 }

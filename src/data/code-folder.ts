@@ -77,7 +77,7 @@ const sizeFacts = {
   written: optional(COUNT_OR_NONE),
   changes: optional(changeList),
 }
-const indexFacts = record(sizeFacts)
+const indexFacts = record({ ...sizeFacts, metric: optional(choice('cosine', 'inner-product')) })
 const fileFacts = record({
   ...sizeFacts,
   clusters: COUNT,
@@ -93,10 +93,13 @@ export interface LoadedCodes extends CodeArrays {
 }
 
 /** `width` is the number of bytes of a code. */
-export async function readCodeIndex(saved: SavedFolder, width: number): Promise<LoadedCodes> {
-  const { size, written = size, changes = [] } = indexFacts(saved.facts, `${saved.path}/model.json:`)
+export async function readCodeIndex(
+  saved: SavedFolder,
+  width: number,
+): Promise<LoadedCodes & { readonly metric: 'cosine' | 'inner-product' | undefined }> {
+  const { size, written = size, changes = [], metric } = indexFacts(saved.facts, `${saved.path}/model.json:`)
   const read = await readChanges(saved, changes, { width })
-  return { ...withChanges(saved, await readCodes(saved, written, width), read, size), written, changes: read }
+  return { ...withChanges(saved, await readCodes(saved, written, width), read, size), written, changes: read, metric }
 }
 
 /** `k` is the number of clusters, `cols` that of dimensions. */

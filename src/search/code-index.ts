@@ -3,7 +3,16 @@
  * Codes with numbers of their own: vectors are added and removed by id, and searched flat. For
  * millions of vectors see InvertedFile, which looks at a part of them only.
  */
-import { numberList, numberSet, type OptionChecks, optionsOf, uint32Array, whole } from '../core/arguments.ts'
+import {
+  choice,
+  numberList,
+  numberSet,
+  type OptionChecks,
+  optionsOf,
+  real,
+  uint32Array,
+  whole,
+} from '../core/arguments.ts'
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { denseMatrix, type Matrix, requireRows, toSource, type VectorInput } from '../core/matrix.ts'
 import { codeFolder, codeKind, readCodeIndex } from '../data/code-folder.ts'
@@ -24,8 +33,11 @@ import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/scan.ts'
 import { ChangeLog, saveChanged } from './change-log.ts'
 import { CodeSearcher } from './code-searcher.ts'
 import { CodeStore } from './code-store.ts'
+import { SEARCH_METRICS, type SearchMetric } from './flat.ts'
+import { allowedIds, type IdFilter } from './id-filter.ts'
 import { IdTable } from './id-table.ts'
-import { rerank } from './rerank.ts'
+import { inMetric, nearerThan } from './in-metric.ts'
+import { rerankBy } from './rerank.ts'
 
 /** The format version in model.json of indexes of codes; folders of other versions are refused. */
 export const INDEX_VERSION = 2
@@ -38,8 +50,24 @@ export interface AddOptions extends CodingOptions {
   readonly ids?: ArrayLike<number> | undefined
 }
 
+/** What can be asked of an index of codes. */
+export interface CodeIndexOptions {
+  /**
+   * How nearness is measured: by `euclidean` squared distances, by `cosine` (one less the cosine), or by the `inner-product` (with
+   * the other sign). For `cosine`, vectors are encoded and searched at length one: train the quantizer on such vectors, see
+   * {@link normalize}. Default `euclidean`.
+   */
+  readonly metric?: SearchMetric | undefined
+}
+
+const INDEX_CHECKS: OptionChecks<CodeIndexOptions> = { metric: choice(SEARCH_METRICS) }
+
 /** What can be asked of a search in an index of codes. */
 export interface IndexSearchOptions extends CodeSearchOptions {
+  /** Nothing farther than this is found, so that there may be fewer than `nearest`. Default: no limit. */
+  readonly within?: number | undefined
+  /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
+  readonly where?: IdFilter | undefined
   /** The vectors that were added, where id i is row i: candidates are measured exactly and sorted anew. Default: none. */
   readonly rerank?: VectorInput | undefined
   /** Candidates to measure exactly. Default: ten times `nearest`. */
@@ -50,6 +78,8 @@ export const ADD_CHECKS: OptionChecks<AddOptions> = { ...CODING_CHECKS, ids: num
 
 export const INDEX_SEARCH_CHECKS: OptionChecks<IndexSearchOptions> = {
   ...SEARCH_CHECKS,
+  within: real(Number.NEGATIVE_INFINITY),
+  where: allowedIds,
   rerank: (value, thing) => toSource(value as VectorInput, thing),
   candidates: whole(1, MOST_RESULTS),
 }
@@ -75,12 +105,15 @@ export const INDEX_SEARCH_CHECKS: OptionChecks<IndexSearchOptions> = {
 export class CodeIndex {
   /** What makes codes of vectors. */
   readonly quantizer: Quantizer
+  /** How nearness is measured. */
+  readonly metric: SearchMetric
   readonly #store: CodeStore
   readonly #searcher: CodeSearcher
   readonly #log = new ChangeLog()
 
   /** An index of codes that there are already, or an empty one; `ids` are 0, 1, 2 and so on unless told. */
-  constructor(quantizer: Quantizer, codes?: Matrix, ids?: Uint32Array) {
+  constructor(quantizer: Quantizer, codes?: Matrix, ids?: Uint32Array, options: CodeIndexOptions = {}) {
+    this.metric = optionsOf('CodeIndex', options, INDEX_CHECKS).metric ?? 'euclidean'
     this.quantizer = trainedQuantizer(quantizer, 'the quantizer')
     const known = codes === undefined ? emptyCodes(quantizer.facts) : denseMatrix(codes, 'the codes')
     requireKnownCodes(known, quantizer.facts)
@@ -90,7 +123,7 @@ export class CodeIndex {
         ? Uint32Array.from({ length: rows }, (_, i) => i)
         : newIds(rows, uint32Array(ids, 'the list of ids'))
     this.#store = new CodeStore(known, numbers)
-    this.#searcher = new CodeSearcher(quantizer.codec, this.#store)
+    this.#searcher = new CodeSearcher(quantizer.codec, this.#store, this.metric === 'inner-product')
   }
 
   /** Vectors in it. */
@@ -113,7 +146,7 @@ export class CodeIndex {
     const { ids, ...coding } = optionsOf('add', options, ADD_CHECKS)
     const source = toSource(vectors, 'the vectors to add')
     this.#freeIds(source.rows, ids)
-    const codes = await this.quantizer.encode(source, coding)
+    const codes = await this.quantizer.encode(await inMetric(source, this.metric), coding)
     // Other vectors may have been added meanwhile.
     const numbers = this.#freeIds(codes.rows, ids)
     this.#store.add(codes, numbers)
@@ -143,7 +176,14 @@ export class CodeIndex {
    */
   async search(queries: VectorInput, options: IndexSearchOptions = {}): Promise<RankedCodes> {
     const asked = optionsOf('search', options, INDEX_SEARCH_CHECKS)
-    const { rerank: vectors, distance = 'asymmetric', device, signal, onProgress } = asked
+    const { rerank: vectors, distance = 'asymmetric', within, where, device, signal, onProgress } = asked
+    if (this.metric === 'inner-product' && distance !== 'asymmetric') {
+      throw badOption(
+        'distance',
+        distance,
+        'the index is searched by inner products; leave it out, or give asymmetric.',
+      )
+    }
     const { nearest, wanted } = candidateCount(asked)
     const source = toSource(queries, 'the queries')
     requireRows(source)
@@ -155,8 +195,14 @@ export class CodeIndex {
       )
     }
     checkResults(source.rows, wanted)
-    const found = await this.#searcher.search({ source, nearest: wanted, distance, device, signal, onProgress })
-    return vectors === undefined ? found : rerank(found, source, vectors, nearest)
+    const inward = await inMetric(source, this.metric)
+    const request = { source: inward, nearest: wanted, distance, where, device, signal, onProgress }
+    const found = await this.#searcher.search(request)
+    if (vectors !== undefined) return nearerThan(within, await rerankBy(this.metric, found, source, vectors, nearest))
+    // Between vectors of length one, half the squared distance is one less the cosine.
+    const halved = this.metric === 'cosine' && distance !== 'hamming'
+    if (halved) for (let i = 0; i < found.distances.length; i++) found.distances[i] /= 2
+    return nearerThan(within, found)
   }
 
   /** Frees what devices hold of the index, once the searches that wait are done. A later search loads it again. */
@@ -177,25 +223,29 @@ export class CodeIndex {
   async save(folder: string): Promise<void> {
     await saveChanged(folder, KIND, this.#log, (id) => this.#store.has(id), {
       whole: () => ({ contents: this.folderContents(), size: this.size }),
-      facts: () => ({ size: this.size }),
+      facts: () => this.#facts(),
       rows: (ids) => this.#store.rowsOf(ids),
     })
+  }
+
+  #facts(): object {
+    return { size: this.size, ...(this.metric === 'euclidean' ? {} : { metric: this.metric }) }
   }
 
   /** @internal What `save` writes. */
   folderContents(): FolderContents {
     const { codes, ids } = this.#store
     const arrays = { codes, ids }
-    return codeFolder(KIND, { size: this.size }, arrays, { quantizer: this.quantizer.folderContents() })
+    return codeFolder(KIND, this.#facts(), arrays, { quantizer: this.quantizer.folderContents() })
   }
 
   /** Loads what `save` wrote. */
   static async load(folder: string): Promise<CodeIndex> {
     const saved = await loadFolder(folder, KIND)
     const quantizer = await quantizerFrom(saved.folder('quantizer'))
-    const { codes, ids, written, changes } = await readCodeIndex(saved, quantizer.codeBytes)
+    const { codes, ids, metric, written, changes } = await readCodeIndex(saved, quantizer.codeBytes)
     requireKnownCodes(codes, quantizer.facts)
-    const index = new CodeIndex(quantizer, codes, ids)
+    const index = new CodeIndex(quantizer, codes, ids, { metric })
     index.#log.isSaved(saved.inPlace, written, changes)
     return index
   }

@@ -5,18 +5,22 @@ import type { Device, RunControl } from '../device/contract.ts'
 import { isDevice } from '../device/is-device.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { Codec } from '../quantize/codec.ts'
-import { finishDistances, padded, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
-import { type CodeDistance, checkDistance, queryPoints, searchPart } from '../quantize/scan.ts'
+import { finishProducts, productQueries } from '../quantize/inner-products.ts'
+import { finishDistances, padded, type RankedCodes, rankedBuffer, takeRanked } from '../quantize/ranked.ts'
+import { type CodeDistance, checkDistance, queryPoints, type Scanner, searchPart } from '../quantize/scan.ts'
 import type { DeviceChoice } from '../vectors/device-choice.ts'
 import type { CodeStore } from './code-store.ts'
+import { allowedRows, type IdFilter } from './id-filter.ts'
 import { RequestQueue, type Waiting } from './request-queue.ts'
 import { isLost, Residences } from './residences.ts'
-import { ResidentCodes } from './resident-codes.ts'
+import { measureOf, ResidentCodes, rowsOf } from './resident-codes.ts'
 
 export interface CodeRequest {
   readonly source: VectorSource
   readonly nearest: number
   readonly distance: CodeDistance
+  /** Ids that may be found. */
+  readonly where: IdFilter | undefined
   readonly device: DeviceChoice
   readonly signal: AbortSignal | undefined
   readonly onProgress: ((share: number) => void) | undefined
@@ -31,12 +35,15 @@ const MOST_NUMBERS = 2 ** 22
 export class CodeSearcher {
   readonly #codec: Codec
   readonly #store: CodeStore
+  readonly #inner: boolean
   readonly #queue: RequestQueue<CodeRequest, RankedCodes>
   readonly #residences: Residences<ResidentCodes>
 
-  constructor(codec: Codec, store: CodeStore) {
+  /** `inner`: by inner products, with the other sign. */
+  constructor(codec: Codec, store: CodeStore, inner: boolean) {
     this.#codec = codec
     this.#store = store
+    this.#inner = inner
     this.#queue = new RequestQueue((batch) => this.#answer(batch), MOST_TOGETHER)
     this.#residences = new Residences({
       hold: (device) => new ResidentCodes(device, codec, store),
@@ -59,9 +66,11 @@ export class CodeSearcher {
     await this.#residences.close()
   }
 
-  #keyOf({ source, nearest, distance, device }: CodeRequest): string {
+  #keyOf({ source, nearest, distance, where, device }: CodeRequest): string {
     const wide = source.read64 !== undefined
-    return [source.cols, source.type, wide, nearest, distance, this.#residences.keyOf(device)].join()
+    const residences = this.#residences
+    const filter = residences.numberOf(where)
+    return [source.cols, source.type, wide, nearest, distance, filter, residences.keyOf(device)].join()
   }
 
   #answer(batch: readonly Waits[]): Promise<void> {
@@ -112,24 +121,62 @@ export class CodeSearcher {
 
   async #search(
     source: VectorSource,
-    { nearest: asked, distance }: CodeRequest,
+    { nearest: asked, distance, where }: CodeRequest,
     device: Device,
     held: ResidentCodes,
-    { signal, onProgress }: RunControl,
+    control: RunControl,
   ): Promise<RankedCodes> {
-    const queries = await queryPoints(device, this.#codec, source, distance, signal)
+    const codec = this.#codec
+    const queries = await queryPoints(device, codec, source, distance, control.signal)
+    const products = this.#inner ? await productQueries(codec, source, queries.points) : undefined
     // From here on the index is as it is now: changes that come while the device works count for later searches.
-    const { ids } = this.#store
+    const { ids, codes } = this.#store
     const nearest = Math.max(1, Math.min(asked, ids.length))
     const out = rankedBuffer(source.rows, nearest)
-    const scanner = held.scannerFor(distance)
-    for (const part of held.follow()) {
-      const report = (share: number): void => onProgress?.((part.start + (part.end - part.start) * share) / ids.length)
-      await searchPart(scanner, part, queries.points, out, { signal, onProgress: onProgress && report })
-    }
-    finishDistances(out, queries.rest, distance === 'hamming' ? 1 : this.#codec.frame.scale)
+    const scanner = held.scannerFor(products ? 'products' : measureOf(distance))
+    const points = products?.points ?? queries.points
+    if (where) await searchRows(scanner, held, allowedRows(where, { ids }), points, out, control)
+    else await searchAll(scanner, held, points, out, control, ids.length)
+    if (products) finishProducts(out, codec, products, (rows) => rowsOf(codes, rows))
+    else finishDistances(out, queries.rest, distance === 'hamming' ? 1 : codec.frame.scale)
     const { m, labels, distances } = padded(out, asked)
     return { m, labels: labels.map((at) => (at === NO_LABEL ? NO_LABEL : ids[at])), distances }
+  }
+}
+
+async function searchAll(
+  scanner: Scanner,
+  held: ResidentCodes,
+  points: Float32Array,
+  out: RankedCodes,
+  { signal, onProgress }: RunControl,
+  size: number,
+): Promise<void> {
+  for (const part of held.follow()) {
+    const report = (share: number): void => onProgress?.((part.start + (part.end - part.start) * share) / size)
+    await searchPart(scanner, part, points, out, { signal, onProgress: onProgress && report })
+  }
+}
+
+async function searchRows(
+  scanner: Scanner,
+  held: ResidentCodes,
+  allowed: Uint32Array,
+  points: Float32Array,
+  out: RankedCodes,
+  { signal, onProgress }: RunControl,
+): Promise<void> {
+  const queries = out.labels.length / out.m
+  let done = 0
+  for await (const { part, rows } of held.partsOf(allowed)) {
+    const found = rankedBuffer(queries, out.m)
+    await searchPart(scanner, part, points, found, { signal })
+    found.labels.forEach((place, i) => {
+      if (place !== NO_LABEL) found.labels[i] = rows[place]
+    })
+    takeRanked(out, found, 0, queries, 0)
+    done += rows.length
+    onProgress?.(done / allowed.length)
   }
 }
 

@@ -1,16 +1,11 @@
 /** What a caller may ask of an inverted file and of a search in it. */
-import { choice, type OptionChecks, real, whole } from '../core/arguments.ts'
-import { trustedSource } from '../core/checked-source.ts'
+import { choice, type OptionChecks, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
-import type { Matrix, VectorInput, VectorSource } from '../core/matrix.ts'
-import { NO_LABEL } from '../kernels/assign-lists.ts'
+import type { Matrix, VectorInput } from '../core/matrix.ts'
 import type { ClusterModel } from '../models/model.ts'
 import type { QuantizerOptions } from '../quantize/options.ts'
-import type { RankedCodes } from '../quantize/ranked.ts'
-import { chooseFrame, intoFrame } from '../vectors/frame.ts'
 import { INDEX_SEARCH_CHECKS, type IndexSearchOptions } from './code-index.ts'
 import { SEARCH_METRICS, type SearchMetric } from './flat.ts'
-import { allowedIds, type IdFilter } from './id-filter.ts'
 import { type ByteScale, byteScale } from './kept-bytes.ts'
 
 /** What can be asked of a search in an inverted file. */
@@ -24,10 +19,6 @@ export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distanc
   readonly probe?: number | undefined
   /** How to measure. Default `asymmetric`, the most accurate. */
   readonly distance?: 'asymmetric' | 'symmetric' | undefined
-  /** Nothing farther than this is found, so that there may be fewer than `nearest`. Default: no limit. */
-  readonly within?: number | undefined
-  /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
-  readonly where?: IdFilter | undefined
 }
 
 /** Vectors as an inverted file holds them. */
@@ -72,8 +63,6 @@ export const TRAIN_CHECKS: OptionChecks<Pick<InvertedFileOptions, 'metric' | 'ke
 export const INVERTED_SEARCH_CHECKS: OptionChecks<InvertedSearchOptions> = {
   ...INDEX_SEARCH_CHECKS,
   rerank: (value, thing) => (value === true ? true : INDEX_SEARCH_CHECKS.rerank(value, thing)),
-  within: real(Number.NEGATIVE_INFINITY),
-  where: allowedIds,
   probe: whole(1),
   distance: choice(['asymmetric', 'symmetric']),
 }
@@ -88,24 +77,4 @@ export function metricOf(model: ClusterModel, asked: SearchMetric | undefined): 
     asked,
     `the model was made by ${metric}; cluster by ${asked === 'cosine' ? 'cosine' : 'euclidean'} for it.`,
   )
-}
-
-/** Vectors as they are filed: at length one for angles. */
-export async function inMetric(source: VectorSource, metric: SearchMetric): Promise<VectorSource> {
-  if (metric !== 'cosine') return source
-  const frame = { ...(await chooseFrame(source, 'cosine')), type: 'f32' } as const
-  const { rows, cols, name } = source
-  const read = async (start: number, end: number) => intoFrame(await source.read(start, end), cols, frame)
-  return trustedSource({ rows, cols, type: 'f32', name, read })
-}
-
-/** Results of a range search: what is farther is taken out. */
-export function nearerThan(within: number | undefined, found: RankedCodes): RankedCodes {
-  if (within === undefined) return found
-  found.distances.forEach((distance, i) => {
-    if (distance <= within) return
-    found.labels[i] = NO_LABEL
-    found.distances[i] = Number.POSITIVE_INFINITY
-  })
-  return found
 }

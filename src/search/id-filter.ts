@@ -1,6 +1,7 @@
 /** Which ids a search may find, as callers say it. */
 import { badData, numberSet } from '../core/arguments.ts'
 import { show } from '../core/errors.ts'
+import type { CodeStore } from './code-store.ts'
 import type { ListStore } from './list-store.ts'
 
 /** Ids, or a bit for each: bit i % 8 of byte i / 8 stands for id i. */
@@ -33,4 +34,21 @@ export function allowedSlots(filter: IdFilter, store: ListStore): Uint8Array {
     if (slot !== undefined) mask[slot >> 3] |= 1 << (slot & 7)
   }
   return mask
+}
+
+/** Rows that may be found, rising. */
+export function allowedRows(filter: IdFilter, { ids }: Pick<CodeStore, 'ids'>): Uint32Array {
+  if ('bits' in filter) {
+    const { bits } = filter
+    return rowsWhere(ids, (id) => ((bits[id >>> 3] >> (id & 7)) & 1) === 1)
+  }
+  const wanted = filter instanceof Set ? filter : new Set(filter)
+  return rowsWhere(ids, (id) => wanted.has(id))
+}
+
+function rowsWhere(ids: Uint32Array, isAllowed: (id: number) => boolean): Uint32Array {
+  const rows = new Uint32Array(ids.length)
+  let count = 0
+  for (let row = 0; row < ids.length; row++) if (isAllowed(ids[row])) rows[count++] = row
+  return rows.slice(0, count)
 }

@@ -31,12 +31,11 @@ import {
   INVERTED_SEARCH_CHECKS,
   type InvertedFileOptions,
   type InvertedSearchOptions,
-  inMetric,
   metricOf,
-  nearerThan,
   TRAIN_CHECKS,
 } from './file-options.ts'
 import type { SearchMetric } from './flat.ts'
+import { inMetric, nearerThan } from './in-metric.ts'
 import { type ByteScale, byteScaleOf, bytesOfRows, fromBytes, sideBySide } from './kept-bytes.ts'
 import { ListGeometry } from './list-geometry.ts'
 import { ListSearcher } from './list-searcher.ts'

@@ -2,6 +2,7 @@
 
 import type {
   AddOptions,
+  CodeIndexOptions,
   CodeSearchOptions,
   CodingOptions,
   IndexOptions,
@@ -36,7 +37,13 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
     nearest: { place: 'whole', ...LARGE },
     distance: 'none',
   }
-  const indexSearch: OptionsOf<IndexSearchOptions> = { ...codeSearch, rerank: 'vectors', candidates: 'none' }
+  const indexSearch: OptionsOf<IndexSearchOptions> = {
+    ...codeSearch,
+    rerank: 'vectors',
+    candidates: 'none',
+    within: { place: 'real', also: ['minus one', '-Infinity'] },
+    where: { place: 'numbers', also: ['map'], ...ENDLESS },
+  }
   const words = { ...WATCH, words: 'none', sigma: { place: 'real', not: ['zero', 'Infinity'] } } as const
   const query: OptionsOf<QueryOptions> = { ...words, top: { place: 'whole', also: ['Infinity'] } }
   const add = options<AddOptions>({ device }, { ...WATCH, ids: 'none' })
@@ -75,7 +82,7 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
     ImageIndex: imageIndexCalls(f, query),
     CodeIndex: [
       {
-        call: (q, c, i) => new library.CodeIndex(q, c, i),
+        call: (q, c, i, o) => new library.CodeIndex(q, c, i, o),
         arguments: [
           argument('quantizer', 'none', quantizer),
           argument('codes', 'vectors', codes),
@@ -85,6 +92,7 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
             images.map((_, i) => i),
             { also: optional },
           ),
+          options<CodeIndexOptions>({}, { metric: 'none' }),
         ],
       },
       {
@@ -128,15 +136,7 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
         call: (v, o) => file().search(v, o),
         arguments: [
           argument('queries', 'vectors', vectors),
-          options<InvertedSearchOptions>(
-            { device, nearest: 2 },
-            {
-              ...indexSearch,
-              probe: 'none',
-              within: { place: 'real', also: ['minus one', '-Infinity'] },
-              where: { place: 'numbers', also: ['map'], ...ENDLESS },
-            },
-          ),
+          options<InvertedSearchOptions>({ device, nearest: 2 }, { ...indexSearch, probe: 'none' }),
         ],
       },
       { call: () => file().close(), arguments: [] },

@@ -6,8 +6,11 @@ import {
   type Device,
   type Matrix,
   matrix,
+  nearest,
+  normalize,
   openDevice,
   type Quantizer,
+  type RankedCodes,
   trainQuantizer,
 } from '../../src/index.ts'
 import { finishDistances, rankedBuffer } from '../../src/quantize/ranked.ts'
@@ -15,9 +18,11 @@ import { searchPart } from '../../src/quantize/scan.ts'
 import { CodeStore } from '../../src/search/code-store.ts'
 import { ResidentCodes } from '../../src/search/resident-codes.ts'
 import { CLUSTERING_DEVICES } from '../clustering/devices.ts'
+import { temporaryFolder } from '../data/temporary-folder.ts'
 import { slanted } from '../quantize/checks.ts'
-import { expectSame } from '../tolerance.ts'
+import { expectClose, expectSame } from '../tolerance.ts'
 
+const path = temporaryFolder()
 const COLS = 8
 const NONE = 0xffffffff
 
@@ -139,16 +144,15 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       const resident = new ResidentCodes(device, quantizer.codec, store, 64)
       const { labels } = await quantizer.search(all, part(0, 1), { nearest: 5, device })
       const check = async (): Promise<void> => {
-        const { width } = resident.scannerFor('asymmetric')
+        const { width } = resident.scannerFor('squares')
         // Zero lies in the space of any quantizer.
         const points = new Float32Array(width)
         const out = rankedBuffer(1, 5)
-        for (const loaded of resident.follow()) await searchPart(resident.scannerFor('asymmetric'), loaded, points, out, {}) // biome-ignore format: one thing
+        for (const loaded of resident.follow()) await searchPart(resident.scannerFor('squares'), loaded, points, out, {}) // biome-ignore format: one thing
         finishDistances(out, undefined, 1)
         const once = new ResidentCodes(device, quantizer.codec, store)
         const expected = rankedBuffer(1, 5)
-        for (const loaded of once.follow())
-          await searchPart(once.scannerFor('asymmetric'), loaded, points, expected, {})
+        for (const loaded of once.follow()) await searchPart(once.scannerFor('squares'), loaded, points, expected, {})
         finishDistances(expected, undefined, 1)
         once.free()
         expect(out).toEqual(expected)
@@ -172,6 +176,113 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       await check()
       resident.free()
       expect(device.allocatedBytes).toBe(before)
+    })
+
+    describe.each(['euclidean', 'cosine', 'inner-product'] as const)('by %s', (metric) => {
+      const queries = slanted(5, COLS, 4, 1)
+      let index: CodeIndex
+      /** Distances of each query to what all codes stand for, by the definition. */
+      let expected: { readonly id: number; readonly far: number }[][]
+
+      beforeAll(async () => {
+        const given = metric === 'cosine' ? normalize(vectors) : vectors
+        // Not all directions are kept, so that there is an offset.
+        const shape = { type: 'ck', m: 3, codewords: 16, rank: 6, iterations: 3, device } as const
+        const own = await trainQuantizer(given, shape)
+        index = new CodeIndex(own, undefined, undefined, { metric })
+        const ids = Uint32Array.from({ length: rows }, (_, i) => 7 * i)
+        await index.add(vectors, { ids, device })
+        const { data } = await own.decode(index.codes, { device })
+        expected = Array.from({ length: 5 }, (_, query) => {
+          const { data: q } = metric === 'cosine' ? normalize(queries) : queries
+          const all = Array.from({ length: rows }, (_, i) => {
+            let far = 0
+            for (let j = 0; j < COLS; j++) {
+              const [a, b] = [q[query * COLS + j], data[i * COLS + j]]
+              far += metric === 'inner-product' ? -a * b : (a - b) ** 2
+            }
+            return { id: 7 * i, far: metric === 'cosine' ? far / 2 : far }
+          })
+          return all.sort((a, b) => a.far - b.far)
+        })
+      })
+      afterAll(() => index.close())
+
+      const same = ({ labels, distances }: RankedCodes, of: (query: number) => { id: number; far: number }[]): void => {
+        for (let query = 0; query < 5; query++) {
+          const wanted = of(query)
+          const from = query * 12
+          const count = Math.min(12, wanted.length)
+          expectClose(
+            distances.subarray(from, from + count),
+            wanted.slice(0, count).map(({ far }) => far),
+            () => 2e-4,
+          )
+          for (let i = 0; i < count; i++) {
+            const far = wanted.find(({ id }) => id === labels[from + i])?.far
+            expect(Math.abs((far as number) - distances[from + i])).toBeLessThan(2e-4)
+          }
+          expect([...labels.subarray(from + count, from + 12)]).toEqual(Array(12 - count).fill(NONE))
+        }
+      }
+
+      test('finds what the definition finds', async () => {
+        same(await index.search(queries, { nearest: 12, device }), (query) => expected[query])
+      })
+
+      test('among some ids only, however they are given', async () => {
+        const some = Array.from({ length: 40 }, (_, i) => 7 * (13 + 29 * i)).concat(3, 1e6)
+        const where = new Set(some)
+        const found = await index.search(queries, { nearest: 12, where, device })
+        same(found, (query) => expected[query].filter(({ id }) => where.has(id)))
+        expect(await index.search(queries, { nearest: 12, where: some, device })).toEqual(found)
+        const bits = new Uint8Array(7 * rows)
+        for (const id of some) if (id < 8 * bits.length) bits[id >> 3] |= 1 << (id & 7)
+        expect(await index.search(queries, { nearest: 12, where: { bits }, device })).toEqual(found)
+        same(await index.search(queries, { nearest: 12, where: [7], device }), (query) =>
+          expected[query].filter(({ id }) => id === 7),
+        )
+        const none = await index.search(queries, { nearest: 12, where: [], device })
+        expect(none.labels.every((id) => id === NONE)).toBe(true)
+      })
+
+      test('within a distance, by codes and by the vectors', async () => {
+        // Between two distances that differ, so that rounding decides nothing.
+        const at = expected[0].findIndex(({ far }, i, all) => i > 3 && all[i + 1].far - far > 1e-3)
+        const within = (expected[0][at].far + expected[0][at + 1].far) / 2
+        const found = await index.search(queries, { nearest: 12, within, device })
+        same(found, (query) => expected[query].filter(({ far }) => far <= within))
+        const byId = matrix(new Float32Array(7 * rows * COLS), 7 * rows, COLS)
+        for (let i = 0; i < rows; i++) byId.data.set(vectors.data.subarray(i * COLS, (i + 1) * COLS), 7 * i * COLS)
+        const reranked = { nearest: 12, candidates: rows, rerank: byId, device }
+        const all = await index.search(queries, reranked)
+        const near = await index.search(queries, { ...reranked, within: all.distances[6] })
+        all.labels.forEach((id, i) => {
+          expect(near.labels[i]).toBe(all.distances[i] <= all.distances[6] ? id : NONE)
+        })
+        const truth = await nearest(queries, vectors, { m: 12, metric, device })
+        expectSame(
+          all.labels,
+          truth.labels.map((row) => 7 * row),
+        )
+      })
+
+      test('is kept in a folder', async () => {
+        const folder = path(`${name} ${metric}`)
+        await index.save(folder)
+        const loaded = await CodeIndex.load(folder)
+        expect(loaded.metric).toBe(metric)
+        const found = await index.search(queries, { nearest: 5, device })
+        expect(await loaded.search(queries, { nearest: 5, device })).toEqual(found)
+        await loaded.close()
+      })
+    })
+
+    test('inner products are not measured between codes', async () => {
+      const index = new CodeIndex(quantizer, undefined, undefined, { metric: 'inner-product' })
+      await expect(index.search(part(0, 1), { distance: 'symmetric', device })).rejects.toThrow(
+        /Option distance is "symmetric": the index is searched by inner products/,
+      )
     })
 
     test('closing gives all memory back, and the index can be used on', async () => {

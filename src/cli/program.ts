@@ -10,11 +10,13 @@ import { addConvertCommand } from './commands/convert.ts'
 import { addEvaluateCommand } from './commands/evaluate.ts'
 import { addIndexCommand } from './commands/index-images.ts'
 import { addInfoCommand } from './commands/info.ts'
+import { addIvfCommand } from './commands/ivf.ts'
 import { addNearestCommand } from './commands/nearest.ts'
 import { addQuantizeCommand } from './commands/quantize.ts'
 import { addQueryCommand } from './commands/query.ts'
 import { addReportCommand } from './commands/report.ts'
 import { addSearchCommand } from './commands/search.ts'
+import { addServeCommand } from './commands/serve.ts'
 import { addShardCommand } from './commands/shard.ts'
 import { addSweepCommand } from './commands/sweep.ts'
 import { addTuneCommand } from './commands/tune.ts'
@@ -55,6 +57,8 @@ Vectors may be ${VECTOR_FILES}`,
   addQuantizeCommand(program, session)
   addCodeCommands(program, session)
   addSearchCommand(program, session)
+  addIvfCommand(program, session)
+  addServeCommand(program, session)
   addNearestCommand(program, session)
   addEvaluateCommand(program, session)
   addVocabularyCommand(program, session)

@@ -142,6 +142,11 @@ export class InvertedFile {
     return this.#metric
   }
 
+  /** Whether the file keeps vectors for re-ranking, in bytes. */
+  get keep(): 'bytes' | undefined {
+    return this.#scale && 'bytes'
+  }
+
   /** Encodes vectors and files them; gives back their ids. Searches may go on meanwhile. */
   async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
     const { ids, device: chosen, signal, onProgress } = optionsOf('add', options, ADD_CHECKS)

@@ -25,6 +25,8 @@ const COMMANDS = [
   'decode',
   'search',
   'nearest',
+  'ivf',
+  'serve',
   'vocabulary',
   'index',
   'query',

@@ -18,6 +18,8 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^npm install .+$/, 'needs the network'],
   [/^npm run (?<script>[\w:-]+)(?: .*)?$/, 'works on this checkout: for minutes, or until somebody stops it'],
   [/^(?:npx )?centroidal (?:worker |.* --on ).*$/, 'needs a store; test/distributed runs such commands'],
+  [/^npx centroidal serve .*$/, 'runs until it is stopped; test/cli/ivf.test.ts starts one'],
+  [/^curl localhost.*$/, 'needs that server'],
   [/^node (?<file>scripts\/\S+\.mjs)\b.*$/, 'works on this checkout, and other tests run it'],
 ]
 

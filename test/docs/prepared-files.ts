@@ -54,6 +54,7 @@ export const PREPARED: Readonly<Record<string, (path: string) => Promise<void>>>
   'classes.npy': (path) => writeLabels(path, blobs({ rows: 60, cols: 16, clusters: 40, seed: 2 }).labels),
   'learn.bvecs': (path) => writeVectors(path, bytes(600, 32, 3)),
   'base.bvecs': (path) => writeVectors(path, base),
+  'new.bvecs': (path) => writeVectors(path, bytes(50, 32, 4)),
   'queries.bvecs': (path) => writeVectors(path, queries),
   'groundtruth.ivecs': async (path) => {
     const { labels, m } = await nearest(queries, base, { m: 10, device: 'cpu' })

@@ -1,6 +1,21 @@
 /** Exact search by every metric, against distances computed here; and what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createRandom, type Device, type Matrix, matrix, nearest, openDevice, rerank } from '../../src/index.ts'
+import { toSource } from '../../src/core/matrix.ts'
+import {
+  CodeIndex,
+  cluster,
+  createRandom,
+  type Device,
+  InvertedFile,
+  type Matrix,
+  matrix,
+  nearest,
+  openDevice,
+  openVectors,
+  rerank,
+  trainQuantizer,
+} from '../../src/index.ts'
+import { rerankKept } from '../../src/search/rerank.ts'
 
 let device: Device
 beforeAll(async () => {
@@ -97,4 +112,62 @@ test('re-ranking reads rows near a candidate only', async () => {
     [7, 21],
     [99_999, 100_000],
   ])
+})
+
+test('indexes re-ranked by a file read what lies near candidates, and nothing of the rest', async () => {
+  const rows = 20_000
+  const cols = 8
+  const vectors = drawn(rows, cols, 4)
+  const bytes = new Uint8Array(rows * (4 + 4 * cols))
+  const view = new DataView(bytes.buffer)
+  for (let i = 0; i < rows; i++) {
+    view.setInt32(i * (4 + 4 * cols), cols, true)
+    for (let j = 0; j < cols; j++) {
+      view.setFloat32(i * (4 + 4 * cols) + 4 + 4 * j, vectors.data[i * cols + j], true)
+    }
+  }
+  let read = 0
+  class Counting extends File {
+    override slice(start = 0, end = this.size, type?: string): Blob {
+      read += end - start
+      return super.slice(start, end, type)
+    }
+  }
+  const source = await openVectors(new Counting([bytes], 'base.fvecs'))
+  const shape = { type: 'pq', m: 4, codewords: 16, iterations: 2, sample: 2000, device } as const
+  const codes = new CodeIndex(await trainQuantizer(vectors, shape))
+  await codes.add(vectors, { device })
+  const model = await cluster(vectors, { k: 8, iterations: 1, device })
+  const file = await InvertedFile.train(vectors, model, shape)
+  await file.add(vectors, { device })
+  const query = matrix(vectors.data.slice(0, cols), 1, cols)
+  const asked = { nearest: 3, candidates: 20, device } as const
+  for (const index of [codes, file]) {
+    const inMemory = await index.search(query, { ...asked, rerank: vectors })
+    read = 0
+    expect(await index.search(query, { ...asked, rerank: source })).toEqual(inMemory)
+    // 20 rows, and what lies between two that are hardly apart.
+    expect(read).toBeGreaterThanOrEqual(20 * 4 * cols)
+    expect(read).toBeLessThan(20 * 17 * (4 + 4 * cols))
+    await index.close()
+  }
+})
+
+test('re-ranking by kept vectors reads each candidate once', async () => {
+  const vectors = drawn(100, 2, 5)
+  const asked: number[] = []
+  const kept = {
+    cols: 2,
+    read(id: number, out: Float32Array): boolean {
+      asked.push(id)
+      out.set(vectors.data.subarray(2 * id, 2 * id + 2))
+      return id !== 50
+    },
+  }
+  const labels = Uint32Array.of(7, 50, 20, 3, 0xffffffff, 9)
+  const queries = toSource(matrix(vectors.data.slice(40, 44), 2, 2), 'the queries')
+  const found = await rerankKept('euclidean', { m: 3, labels }, queries, kept, 2)
+  expect(asked).toEqual([7, 50, 20, 3, 9])
+  expect([found.labels[0], found.distances[0]]).toEqual([20, 0])
+  expect([...found.labels].sort()).toEqual([20, 3, 7, 9])
 })

@@ -1,0 +1,125 @@
+/** `centroidal serve`: an index over HTTP, on this machine unless told otherwise. */
+import { readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { CentroidalError, CodeIndex, InvertedFile } from '../../index.ts'
+import { withVectors } from '../lookup.ts'
+import { byteSize, wholeNumber } from '../option-values.ts'
+import { closeServer, createSearchServer } from '../search-server.ts'
+import type { Session } from '../session.ts'
+import { count } from '../words.ts'
+import {
+  addDeviceOptions,
+  addSpeechOptions,
+  type DeviceFlags,
+  openChosenDevice,
+  type SpeechFlags,
+} from './shared-options.ts'
+
+interface ServeFlags extends DeviceFlags, SpeechFlags {
+  readonly port: number
+  readonly host: string
+  readonly rerank?: string
+  readonly maxRequest: number
+}
+
+const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+const STANDARD_PORT = 8080
+const MOST_PORT = 65_535
+const STANDARD_REQUEST = 4 * 2 ** 20
+
+export function addServeCommand(program: Command, session: Session): void {
+  const command = program
+    .command('serve')
+    .summary('answer searches in an index over HTTP')
+    .description(
+      'Loads an inverted file (or a saved CodeIndex) and answers POST /search with JSON. Only programs on this machine reach it, unless --host is given. Searches that come at the same time are answered together. Ctrl-C answers what was asked, and ends.',
+    )
+    .argument('<index>', 'the folder that centroidal ivf build wrote')
+    .addOption(
+      new Option('--port <number>', '0: any that is free')
+        .argParser(wholeNumber('--port', '', 0, MOST_PORT))
+        .default(STANDARD_PORT),
+    )
+    .option('--host <address>', 'the address to listen on; everyone who reaches it may search', 'localhost')
+    .option('--rerank <vectors>', 'measure candidates by these vectors (default: by those that the file keeps, if any)')
+    .addOption(
+      new Option('--max-request <size>', 'the largest request, such as 512KB')
+        .argParser(byteSize('--max-request', 1024))
+        .default(STANDARD_REQUEST, '4MB'),
+    )
+    .action((folder: string, flags: ServeFlags) => serve(session, folder, flags))
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal serve base.ivf --port 8080
+  curl localhost:8080/search -H 'content-type: application/json' -d '{"queries": [[0.1, 0.2]], "nearest": 10, "probe": 32}'
+
+A request has queries, and may have nearest, probe, candidates, where (numbers that may be found) and within. The answer has
+for each query ids and distances: {"results": [{"ids": [7, 3], "distances": [0.5, 0.8]}]}. GET / describes the index.`,
+    )
+  addSpeechOptions(addDeviceOptions(command))
+}
+
+async function serve(session: Session, folder: string, flags: ServeFlags): Promise<void> {
+  const { host, port, maxRequest } = flags
+  const index = await loadIndexFolder(folder)
+  const signal = session.interruption()
+  const local = LOOPBACK.includes(host) || host === '::1'
+  await withVectors(flags.rerank, async (vectors) => {
+    const device = await openChosenDevice({ ...flags, device: flags.device ?? 'cpu' })
+    try {
+      const rerank = vectors ?? (index instanceof InvertedFile && index.keep ? true : undefined)
+      const server = createSearchServer(
+        { index, device, rerank },
+        { requestBytes: maxRequest, hosts: local ? LOOPBACK : undefined },
+      )
+      const address = await listening(server, host, port)
+      tellAddress(session, flags, `http://${local ? 'localhost' : host}:${address.port}`, index.size, local)
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      await closeServer(server)
+    } finally {
+      await index.close()
+      await device.close()
+    }
+  })
+}
+
+function tellAddress(
+  session: Session,
+  { json, quiet }: SpeechFlags,
+  url: string,
+  vectors: number,
+  local: boolean,
+): void {
+  if (json) session.stdout.json({ type: 'listening', url, vectors })
+  else if (!quiet) session.stdout.line(`Searching ${count(vectors, 'vector')} at ${url}/search. Ctrl-C ends.`)
+  if (!local && !quiet) {
+    session.stderr.line('Everyone who reaches this address may search: there is no password and no encryption.')
+  }
+}
+
+/** Folders of both kinds are told apart by what their model.json says. */
+async function loadIndexFolder(folder: string): Promise<InvertedFile | CodeIndex> {
+  const text = await readFile(join(folder, 'model.json'), 'utf8').catch(() => '')
+  return /"format":\s*"centroidal code index"/.test(text) ? CodeIndex.load(folder) : InvertedFile.load(folder)
+}
+
+function listening(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reasons: Record<string, string> = {
+        EADDRINUSE: 'another program listens there; choose another port.',
+        EACCES: 'permission denied; choose a port above 1023.',
+        EADDRNOTAVAIL: 'this machine does not have that address.',
+        ENOTFOUND: 'there is no such address.',
+      }
+      const reason = reasons[error.code ?? ''] ?? `${error.message}.`
+      reject(new CentroidalError('bad-option', `Cannot listen on ${host} port ${port}: ${reason}`, { cause: error }))
+    })
+    server.listen(port, host, () => resolve(server.address() as AddressInfo))
+  })
+}

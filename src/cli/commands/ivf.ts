@@ -65,6 +65,13 @@ export function addIvfCommand(program: Command, session: Session): void {
     .description(
       'An inverted file divides vectors among lists, one for each of many clusters, and a search looks into the lists nearest to the query. Vectors are kept as short codes; the best candidates can be measured again exactly.',
     )
+    .addHelpText(
+      'after',
+      `
+Example:
+  centroidal ivf build base.bvecs --out base.ivf
+  centroidal ivf search base.ivf queries.bvecs --probe 64 --rerank base.bvecs --out found.ivecs`,
+    )
   addBuild(ivf, session)
   const add = ivf
     .command('add')

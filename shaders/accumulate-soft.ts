@@ -6,7 +6,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { SUM_PIECE } from './accumulate.ts'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 const sumPairs = wgsl`
 ${threadNumber}

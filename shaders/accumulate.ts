@@ -9,7 +9,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Points of a cluster summed in one go. */
 export const SUM_PIECE = 256

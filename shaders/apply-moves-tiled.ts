@@ -15,8 +15,8 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader } from '../src/device/declared-shader.ts'
 import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
 import { applyFields } from './apply-moves.ts'
-import { NONE } from './pieces.ts'
 import { LEAST_GAIN, prices } from './prices.ts'
+import { NONE } from './snippets.ts'
 
 const APPLY_THREADS = 256
 /** Threads that share the columns of a move. */

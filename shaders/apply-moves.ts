@@ -8,8 +8,8 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { LEAST_GAIN, prices } from './prices.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Threads of the one workgroup: a row of 128 columns has 32 parts. */
 const MOVE_THREADS = 32

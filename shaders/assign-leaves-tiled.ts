@@ -8,7 +8,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { pairTiles, TILE_ROWS } from './leaf-tiles.ts'
-import { threadBuiltins } from './pieces.ts'
+import { threadBuiltins } from './snippets.ts'
 
 /** Members of a leaf that fit. */
 export const LARGEST_LEAF = 2 * TILE_ROWS

@@ -6,7 +6,7 @@
  * may hold only some: `held` of them from row `domainFrom` on.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const collectLabelsBody = (): string => wgsl`
 ${threadNumber}

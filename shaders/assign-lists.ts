@@ -5,8 +5,8 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
-import { FAR, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 import { rowDistance } from './rows.ts'
+import { FAR, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 export const assignListsBody = ({ points }: { readonly points: RowType }): string => wgsl`
 ${threadNumber}

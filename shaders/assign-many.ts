@@ -5,9 +5,9 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { FAR, LOWEST, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 import { bestHeap, heapAccess } from './row-heaps.ts'
 import { rowDistance } from './rows.ts'
+import { FAR, LOWEST, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Inserts into a sorted list of params.m distances in the result; ties go to the lowest label. */
 export const distanceList = wgsl`

@@ -6,7 +6,7 @@
  * lowest start, so it never wins.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { LOWEST, threadBuiltins, threadNumber } from './pieces.ts'
+import { LOWEST, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** One thread per centre, padding included. The sums are those of `centerStarts`, in the same order. */
 export const packCentersBody = (): string => wgsl`

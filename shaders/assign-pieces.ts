@@ -1,8 +1,8 @@
 /** Parameters, buffers and functions that the forms of assign share. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { LOWEST } from './pieces.ts'
 import { rowDistance } from './rows.ts'
+import { LOWEST } from './snippets.ts'
 
 /**
  * Words of the list of unsure points: two counters, maxima over the centres as bits of floats, then rows. The counters take

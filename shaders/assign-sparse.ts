@@ -12,9 +12,9 @@ import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { distanceList, privateLists } from './assign-many.ts'
 import { bestScore, preferFour } from './assign-pieces.ts'
 import { squareSum } from './center-squares.ts'
-import { LOWEST, threadBuiltins, threadNumber } from './pieces.ts'
 import { bestHeap, heapAccess } from './row-heaps.ts'
 import { ROUNDING } from './rows.ts'
+import { LOWEST, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** The starting values of the panels, one thread a place: -|c|^2 / 2, or lower than all where no centre is. */
 export const panelStartsBody = (): string => wgsl`

@@ -1,6 +1,6 @@
 /** |c|^2, one thread for each centre. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Squares are summed in runs of 64 quads, so that errors stay small over very many columns. */
 export const squareSum = wgsl`

@@ -4,7 +4,7 @@
  * up. Cost: n m d.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const codeSumsBody = ({ wide }: { readonly wide: boolean }): string => wgsl`
 ${threadNumber}

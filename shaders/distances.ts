@@ -1,6 +1,6 @@
 /** The n x k matrix of squared distances, by differences. One thread takes a point and 4 centres. Cost: 3 n k d. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 /** out: [rows of this pass][centers]. */
 export const distancesBlocks = (): string => wgsl`

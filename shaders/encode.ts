@@ -9,7 +9,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { FARTHEST, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
+import { FARTHEST, THREADS, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Widest codeword, in quads of columns, that `encodeRegisters` takes. */
 export const MOST_REGISTER_QUADS = 24

@@ -3,7 +3,7 @@
  * that no subnormal number is lost and nothing rounds but the last step. One thread for each number.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 /** `counts`: rows whose count is 0 are skipped. */
 const skipped = wgsl`

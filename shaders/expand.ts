@@ -1,6 +1,6 @@
 /** Means and variances of components from the sums of accumulate-soft.ts, as in wasm/expand.ts. One thread for each component. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const expandBody = (): string => wgsl`
 ${threadNumber}

@@ -1,6 +1,6 @@
 /** The number of the cell of each point. One thread for each place of `members`, which lists the points cell by cell. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const labelCellsBody = (): string => wgsl`
 ${threadNumber}

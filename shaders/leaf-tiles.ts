@@ -11,7 +11,7 @@
  * The kernel provides the bindings `x` and `centers`, and `params.quads`. Cost: 3 d operations a pair.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { NONE } from './pieces.ts'
+import { NONE } from './snippets.ts'
 
 /** Points of a tile, and centres of a tile. */
 export const TILE_ROWS = 16

@@ -4,7 +4,7 @@
  * rows, the slabs added in order afterwards so that runs repeat. Cost: 2 n p q each.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 /** `count`: rows of B. `outQuads`: a row of the result is 4 * outQuads floats. */
 export const matmulBlocks = (): string => wgsl`

@@ -4,7 +4,7 @@
  * centre, and its gain is 0. One thread for each cluster.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const meansBody = (): string => wgsl`
 ${threadNumber}

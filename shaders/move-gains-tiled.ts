@@ -12,8 +12,8 @@ import { declareShader } from '../src/device/declared-shader.ts'
 import { shaderForms } from '../src/device/shader-forms.ts'
 import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
 import { AMONG, COLLECT_FIELDS, gainsFields, TURN_FACTOR } from './move-gains.ts'
-import { NONE, threadBuiltins } from './pieces.ts'
 import { prices } from './prices.ts'
+import { NONE, threadBuiltins } from './snippets.ts'
 
 export const collectGroups = declareShader({
   name: 'move-gains-collect-groups',

@@ -10,9 +10,9 @@ import type { ElementType } from '../src/core/matrix.ts'
 import { declareShader, rowsOf } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { prices } from './prices.ts'
 import { rowDistance } from './rows.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Where candidates come from: the labels in the group, all clusters, or a list for each group. */
 export const AMONG = { labels: 0, all: 1, lists: 2 } as const

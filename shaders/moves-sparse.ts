@@ -8,9 +8,9 @@ import { declareShader } from '../src/device/declared-shader.ts'
 import { mayRead, reads, writes } from '../src/device/fields.ts'
 import { shaderForms } from '../src/device/shader-forms.ts'
 import { AMONG, TURN_FACTOR } from './move-gains.ts'
-import { NONE, THREADS, threadBuiltins, threadNumber } from './pieces.ts'
 import { LEAST_GAIN, LEAST_LEFT, MORE_THAN_POINT } from './prices.ts'
 import { SPARSE_BUFFERS } from './rows.ts'
+import { NONE, THREADS, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Rows behind the columns. */
 export const CLUSTER_ROWS = 3

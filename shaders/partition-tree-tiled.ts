@@ -7,7 +7,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { directionPieces } from './partition-tree.ts'
-import { groupNumber, THREADS, threadBuiltins } from './pieces.ts'
+import { groupNumber, THREADS, threadBuiltins } from './snippets.ts'
 
 /** Lanes that read a row together: 128 bytes of floats at a time. */
 const ROW_LANES = 8

@@ -4,7 +4,7 @@
  * member, end, and the member at which to split.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Words of a node. */
 export const NODE_WORDS = 3

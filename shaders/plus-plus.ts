@@ -11,8 +11,8 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
-import { FAR, groupNumber, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 import { ROUNDING } from './rows.ts'
+import { FAR, groupNumber, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 export const PLUS_BLOCK = 64
 /** Candidates for one centre. */

@@ -1,6 +1,6 @@
 /** out[i] = x_i . directions[node[i]], one direction per tree node. One thread a point. Cost: 2 n d. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const projectBody = (): string => wgsl`
 ${threadNumber}

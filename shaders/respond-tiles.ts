@@ -4,8 +4,8 @@
  * differences, 2.2 n k d by products.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
 import { answerList } from './respond.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 import { distanceDeclarations, tileDistances } from './tile-distances.ts'
 import { PRODUCT_TILE, tileDeclarations, tileLoop } from './tile-product.ts'
 import { unroll } from './unroll.ts'

@@ -4,7 +4,7 @@
  * common. One thread a point, its list in private memory of `capacity` places, or in the result (`IN_PLACE`).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { LOWEST, NONE, threadBuiltins, threadNumber } from './pieces.ts'
+import { LOWEST, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Instead of a capacity: the list lies in the result, where it needs no private memory and may be of any length. */
 export const IN_PLACE = 0

@@ -8,7 +8,7 @@
  * of `params.rows`, and sets `heapThread` to the number of its thread.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { LOWEST, NONE } from './pieces.ts'
+import { LOWEST, NONE } from './snippets.ts'
 
 /** `heapEntry(place)` and `setHeapEntry(place, entry)` for the heap of this thread. */
 export const heapAccess = wgsl`

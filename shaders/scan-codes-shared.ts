@@ -3,8 +3,8 @@
  * workgroup memory. The tasks and results are those of `scanTasksBody` (shaders/scan-codes.ts).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { groupNumber, threadBuiltins } from './pieces.ts'
 import { NONE_AND_FAR, SCAN_TASK_WORDS } from './scan-codes.ts'
+import { groupNumber, threadBuiltins } from './snippets.ts'
 
 /** Threads of a workgroup, each with one code at a time and one entry of the list. */
 export const SCAN_THREADS = 256

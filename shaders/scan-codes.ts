@@ -8,7 +8,7 @@
  * list in the result.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { FAR, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** A row that is no query, and the id of no code. */
 export const NO_QUERY = 0xffffffff

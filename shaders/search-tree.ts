@@ -9,8 +9,8 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { FAR, groupNumber, NONE, threadBuiltins, threadNumber } from './pieces.ts'
 import { rowDistance } from './rows.ts'
+import { FAR, groupNumber, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Marks a leaf in the second word of a node. */
 export const LEAF = 0x80000000

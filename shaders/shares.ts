@@ -3,7 +3,7 @@
  * each point of lists, one for each pair where all components are asked.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { FAR, NONE, threadBuiltins, threadNumber } from './pieces.ts'
+import { FAR, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 const shareOf = wgsl`
 ${NONE}

@@ -1,6 +1,6 @@
 /** out = bytes of A B' + shifts: rows projected on a few directions. One thread for 4 columns of a row. Cost: 2 n d q. */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const sketchRowsBody = (): string => wgsl`
 ${threadNumber}

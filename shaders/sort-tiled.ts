@@ -6,7 +6,7 @@
  * are tiles here.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins } from './pieces.ts'
+import { threadBuiltins } from './snippets.ts'
 import { DIGITS, sortKey } from './sort.ts'
 
 export const SORT_THREADS = 256

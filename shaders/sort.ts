@@ -4,7 +4,7 @@
  * of `firstPoint` on, and values are the numbers of the points.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Keys that a thread sorts. */
 export const RUN = 256

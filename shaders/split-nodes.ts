@@ -13,7 +13,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { nodeAccess } from './partition-tree.ts'
-import { groupNumber, NONE, threadBuiltins, threadNumber } from './pieces.ts'
+import { groupNumber, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** `keyOf`: unsigned numbers in the order of the floats; zeros of both signs are equal. */
 const floatKey = wgsl`

@@ -4,7 +4,7 @@
  * at place `first` of the lists.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { threadBuiltins, threadNumber } from './pieces.ts'
+import { threadBuiltins, threadNumber } from './snippets.ts'
 
 export const tallyBody = (): string => wgsl`
 ${threadNumber}

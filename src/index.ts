@@ -19,7 +19,7 @@ export { SWEEP_DEFAULTS, type SweepOptions, type SweepRange } from './clustering
 export type { SweepBest, SweepResult, SweepStep } from './clustering/sweep/result.ts'
 export { sweep, sweepSteps } from './clustering/sweep.ts'
 export { type TuneOptions, type Tuning, tune } from './clustering/tune.ts'
-export type { Location } from './core/bytes.ts'
+export type { FileLocation, Location } from './core/bytes.ts'
 export { CentroidalError, type ErrorCode } from './core/errors.ts'
 export {
   type ElementType,
@@ -81,6 +81,7 @@ export { ClusterModel, loadModel, MODEL_VERSION, type ModelFacts, type PredictOp
 export type { Prediction, Responsibilities } from './models/prediction.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './models/stats.ts'
 export type { ClusterMember, ClusterSummary, SummaryOptions } from './models/summaries.ts'
+export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions } from './quantize/flat-search.ts'
 export {
   QUANTIZER_DEFAULTS,
   QUANTIZER_TYPES,
@@ -92,7 +93,6 @@ export {
 } from './quantize/options.ts'
 export { type CodingOptions, loadQuantizer, Quantizer, type QuantizerFacts } from './quantize/quantizer.ts'
 export type { RankedCodes } from './quantize/ranked.ts'
-export { CODE_DISTANCES, type CodeDistance, type CodeSearchOptions } from './quantize/scan.ts'
 export type { QuantizerStats, QuantizerStop } from './quantize/stats.ts'
 export { trainQuantizer } from './quantize/train.ts'
 export type { Bag } from './retrieval/bags.ts'
@@ -105,8 +105,8 @@ export {
   type QueryOptions,
   type QueryRanking,
 } from './retrieval/image-index.ts'
-export type { Ranking } from './retrieval/inverted-file.ts'
-export type { SoftWordOptions, WordOptions } from './retrieval/words.ts'
+export type { SoftWordOptions, WordOptions } from './retrieval/visual-words.ts'
+export type { Ranking } from './retrieval/word-index.ts'
 export { type AddOptions, CodeIndex, type CodeIndexOptions, type IndexSearchOptions } from './search/code-index.ts'
 export { faissBytes } from './search/faiss.ts'
 export type { FileContent, FileOptions, InvertedFileOptions, InvertedSearchOptions } from './search/file-options.ts'

@@ -1,8 +1,8 @@
 /** Labels judged by the vectors they belong to, where no classes are known. */
 import { calinskiHarabasz, daviesBouldin, openVectors, SILHOUETTE_EXACT_ROWS, silhouette } from '../index.ts'
+import { number } from './format.ts'
 import { createProgressView } from './progress/view.ts'
 import type { Session } from './session.ts'
-import { number } from './words.ts'
 
 export interface ClusterScores {
   readonly silhouette: number

@@ -17,12 +17,12 @@ import {
   openChosenDevice,
   type SpeechFlags,
 } from './commands/shared-options.ts'
+import { count, duration, number } from './format.ts'
 import { addInputOptions, type InputFlags, openInput } from './input-files.ts'
 import { wholeNumber } from './option-values.ts'
 import { tryFile } from './out-file.ts'
 import { createProgressView } from './progress/view.ts'
 import type { Session } from './session.ts'
-import { count, duration, number } from './words.ts'
 
 export interface LookupFlags extends DeviceFlags, InputFlags, SpeechFlags {
   readonly nearest: number

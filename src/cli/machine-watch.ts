@@ -1,8 +1,8 @@
 /** Workers of a run on other machines: who joined and left, and what went through the store. */
 import { type ClusterEvent, connect, type MachinePool, type RoundTraffic, type WorkerFacts } from '../index.ts'
 import type { MachineFlags, SpeechFlags } from './commands/shared-options.ts'
+import { bytes, count } from './format.ts'
 import type { Session } from './session.ts'
-import { bytes, count } from './words.ts'
 
 /** For the end of a run. */
 export interface MachineReport {

@@ -7,8 +7,8 @@ import {
   purity,
   readIntegers,
 } from '../index.ts'
+import { count, number, percent } from './format.ts'
 import { readTextFile } from './text-file.ts'
-import { count, number, percent } from './words.ts'
 
 export interface Agreement {
   readonly nmi: number

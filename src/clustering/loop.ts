@@ -44,9 +44,9 @@ export async function* iterate(crew: Crew, options: LoopOptions): AsyncGenerator
   const follow = async (result: Round): Promise<NextRound> => {
     const before = last
     last = result
-    const settled = await Promise.all(members.map(({ candidates }) => candidates.settled?.(result) ?? true))
-    team.note('settled', result)
-    if (!settled[0]) return schedule.after(result, undefined)
+    const mayEnd = await Promise.all(members.map(({ candidates }) => candidates.endRound?.(result) ?? true))
+    team.note('endRound', result)
+    if (!mayEnd[0]) return schedule.after(result, undefined)
     const over = update.ended
       ? update.ended(result, before, tolerance)
       : flattened(result, before?.distortion, tolerance)
@@ -116,7 +116,7 @@ async function round(
       await updateFromLabels(crew)
       snapshots.putBack()
     }
-    if ((update.ahead || update.drive) && !update.centersWait) snapshots.take()
+    if ((update.ahead || update.assignPart) && !update.centersWait) snapshots.take()
     if (update.ahead) {
       await update.ahead(state, candidates, iteration)
       await team.shareCenters()
@@ -187,11 +187,11 @@ export async function chooseAndTake(
   for (const part of parts) {
     const vectors = await points.vectors(part)
     counts.push(
-      await (update.drive
-        ? update.drive(state, candidates, part, vectors, iteration)
+      await (update.assignPart
+        ? update.assignPart(state, candidates, part, vectors, iteration)
         : candidates.assign(state, part, vectors, iteration)),
     )
-    await update.take(state, part, vectors)
+    await update.addPart(state, part, vectors)
     for (const shard of part.shards) tallies.push({ shard: shard.index, read: await tallyShard(part, shard) })
     control.signal?.throwIfAborted()
   }
@@ -233,7 +233,7 @@ export async function retreatAndTake({ state, update }: Member): Promise<ShardVa
   for (const part of parts) {
     const vectors = await points.vectors(part)
     await update.retreat?.(state, part, vectors)
-    await update.take(state, part, vectors)
+    await update.addPart(state, part, vectors)
     for (const shard of part.shards) {
       const read = await tallyShard(part, shard)
       squares.push({ shard: shard.index, value: (await read()).sum })

@@ -54,7 +54,7 @@ export async function updateFromLabels(crew: Crew<Updating>, kind: SumsKind = 'u
 export async function takeByLabels({ state, update }: Updating): Promise<void> {
   const { parts, points } = state
   update.reset?.(state)
-  for (const part of parts) await update.take(state, part, await points.vectors(part))
+  for (const part of parts) await update.addPart(state, part, await points.vectors(part))
 }
 
 /**

@@ -65,11 +65,11 @@ export function roundSeconds(
 
 /** Whether the choice depends on the speed at all. */
 export function dependsOnSpeed(task: Task): boolean {
-  return settled(task) === undefined
+  return choiceWithoutSpeeds(task) === undefined
 }
 
 export function chooseMethod(task: Task, speed: DeviceSpeed): MethodChoice {
-  const known = settled(task)
+  const known = choiceWithoutSpeeds(task)
   if (known) return known
   const { lloyd, closures } = roundSeconds(task, speed)
   const fast = `chosen by auto: ${speedWords(speed.exact)}: an exact round takes ${secondsWords(lloyd)}`
@@ -79,7 +79,7 @@ export function chooseMethod(task: Task, speed: DeviceSpeed): MethodChoice {
 }
 
 /** What does not depend on the device. */
-function settled({ k, sparse, takes = () => true }: Task): MethodChoice | undefined {
+function choiceWithoutSpeeds({ k, sparse, takes = () => true }: Task): MethodChoice | undefined {
   if (sparse) return { method: 'lloyd', reason: 'chosen by auto: exact, because the rows are sparse' }
   if (k < MANY_CLUSTERS) {
     return { method: 'lloyd', reason: `chosen by auto: exact, because there are fewer than ${MANY_CLUSTERS} clusters` }

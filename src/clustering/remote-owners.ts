@@ -69,8 +69,8 @@ export interface OwnerNotes {
   centers: { readonly centers: Float32Array; readonly mixture: Mixture | undefined; readonly labelled: boolean }
   /** The update finished a round: see `Update.follow`. */
   follow: { readonly merged: PartialSums; readonly news: unknown }
-  /** A round ended: see `CandidateSource.settled`. */
-  settled: Round
+  /** A round ended: see `CandidateSource.endRound`. */
+  endRound: Round
   /** Undefined: no point has a label. */
   labels: { readonly labels: Uint32Array | undefined }
   /** Some points go to other clusters. */

@@ -220,7 +220,7 @@ async function prepare(
     }
     // A cluster of points without weight has no other mean than that in which all count alike.
     if (resolved.weights?.includes(0)) await meansFromLabels(state, false)
-    if (update.adopt) await update.adopt(state)
+    if (update.startFromLabels) await update.startFromLabels(state)
     else await updateFromLabels(crew)
     await labelNearest(state)
     state.mixture = attempt.mixture

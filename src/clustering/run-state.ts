@@ -117,13 +117,13 @@ export interface Rehearsed {
 export interface CandidateSource extends Resumable, Rehearsed {
   /** Returns how many pairs of a point and a centre were looked at. */
   assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<Counted>
-  /** On a device that leads but owns no points: learns what `settled` and `save` depend on. */
+  /** On a device that leads but owns no points: learns what `endRound` and `save` depend on. */
   prepare?(state: RunState, round: number): Promise<void>
   /**
-   * Called after every round: false while other centres would be looked at next time, so that a round
+   * Called after every round. Returns false while other centres would be looked at next time, so that a round
    * without change (or gain) is no reason to stop. Default: true.
    */
-  settled?(round: Round): boolean | Promise<boolean>
+  endRound?(round: Round): boolean | Promise<boolean>
   /**
    * For updates that move points one after another: the part's points in groups that share their
    * candidates. Each of the groupings is gone through in turn, each holds every point once.
@@ -144,7 +144,7 @@ export interface Round {
   readonly distortion: number
   readonly moved: number
   readonly candidates: number
-  /** What the method has to tell besides. */
+  /** Statistics of the method. */
   readonly extra?: ExtraFacts | undefined
 }
 
@@ -156,17 +156,17 @@ export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
   save?(state: RunState, others: readonly Update[]): ResumeArrays | Promise<ResumeArrays>
   /** On the leading device, before the points choose: centres move ahead of that. When the round is stopped they are put back. */
   ahead?(state: RunState, source: CandidateSource, iteration: number): Promise<void>
-  /** True where centres change in `finish` alone, although there is an `ahead` or a `drive`: no copy of them is kept then. */
+  /** True where centres change in `finish` alone, although there is an `ahead` or an `assignPart`: no copy of them is kept then. */
   readonly centersWait?: boolean
   /** On every device, before its points choose. */
   begin?(state: RunState, source: CandidateSource, iteration: number): Promise<void>
-  /** On the leading device, where points begin with labels: centres become what they are then. Default: `take`, then `finish`. */
-  adopt?(state: RunState): Promise<void>
+  /** On the leading device, where points begin with labels: centres become what they are then. Default: `addPart`, then `finish`. */
+  startFromLabels?(state: RunState): Promise<void>
   /**
    * Lets the points of a part choose, where that is more than taking the nearest candidate. Writes
    * `labels` and `distances`; returns how many pairs of a point and a centre were looked at.
    */
-  drive?(
+  assignPart?(
     state: RunState,
     source: CandidateSource,
     part: PointPart,
@@ -185,7 +185,7 @@ export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
   /** Forgets what was taken. */
   reset?(state: RunState): void
   /** Called for every part of a device, after its points chose. */
-  take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
+  addPart(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
   /** What this device took, as a value. Only asked for where there are several devices. */
   partial(state: RunState): Promise<PartialSums>
   /** On the leading device: what all devices took, merged, takes the place of what it took itself. */
@@ -246,7 +246,7 @@ export interface Method {
    * Bytes the update keeps for each point in one buffer, where that is more than a label.
    * @internal
    */
-  readonly pointBytes?: (settings: Settings, stride: number) => number
+  readonly bytesPerPoint?: (settings: Settings, stride: number) => number
   /** False where weights make no sense. Default: true. */
   readonly weights?: boolean
   /** @internal Which centres a point looks at. */

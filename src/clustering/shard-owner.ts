@@ -158,10 +158,10 @@ export class ShardOwner {
         else replaceCenters(state, centers)
       },
       follow: ({ merged, news }) => update.follow?.(state, merged, news),
-      settled: async (round) => {
+      endRound: async (round) => {
         this.#chosen = false
         state.labelled = true
-        await candidates.settled?.(round)
+        await candidates.endRound?.(round)
       },
       labels: async ({ labels }) => {
         if (labels === undefined) this.#points.forgetLabels()

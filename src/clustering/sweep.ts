@@ -147,7 +147,7 @@ function shapeOf({ rows, cols, sparse }: VectorSource): Shape {
 }
 
 function pointBytesOf(runs: readonly ResolvedRun[], { cols }: VectorSource): number | undefined {
-  const bytes = runs.map(({ run: { method, settings } }) => METHODS[method].pointBytes?.(settings, paddedCols(cols)))
+  const bytes = runs.map(({ run: { method, settings } }) => METHODS[method].bytesPerPoint?.(settings, paddedCols(cols)))
   const most = Math.max(...bytes.map((value) => value ?? 0))
   return most > 0 ? most : undefined
 }

@@ -4,10 +4,17 @@ import { path } from './arguments.ts'
 import { badArgument } from './errors.ts'
 
 /** Where a file can be: a path in Node or a URL in a page, a URL, or a Blob such as a dropped file. */
-export type Location = string | URL | Blob
+export type FileLocation = string | URL | Blob
+
+/**
+ * The former name of {@link FileLocation}.
+ *
+ * @deprecated Use FileLocation: the DOM has a Location of its own.
+ */
+export type Location = FileLocation
 
 /** What a caller gave as the location of a file. */
-export function location(value: unknown, thing: string): Location {
+export function location(value: unknown, thing: string): FileLocation {
   if (value instanceof URL || value instanceof Blob) return value
   // Addresses that hold their data are as long as it.
   if (typeof value === 'string') return /^(data|blob):/.test(value) ? value : path(value, thing)

@@ -23,7 +23,7 @@ export async function openArrow(source: ByteSource, options: ReadOptions = {}): 
     return flechette.tableFromIPC(bytes, { useBigInt: true })
   })
   const { fields } = decoded.schema
-  const columns = fields.map(({ name, type }): Column => ({ name: name ?? '', kind: kindOf(flechette, type) }))
+  const columns = fields.map(({ name, type }): Column => ({ name: name ?? '', kind: columnKind(flechette, type) }))
   const { vectors, names, notes } = chooseColumns(JSON.stringify(source.name), columns, options, true)
   const rows = decoded.numRows
   // What cannot be is found before the columns are decoded.
@@ -106,7 +106,7 @@ function vectorLength(source: ByteSource, type: DataType, values: ArrayLike<unkn
   throw badFile(source, ', row 0: there is no vector; remove the row.')
 }
 
-function kindOf({ Type }: Flechette, type: DataType): Column['kind'] {
+function columnKind({ Type }: Flechette, type: DataType): Column['kind'] {
   const texts: number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View]
   const lists: number[] = [Type.List, Type.LargeList, Type.FixedSizeList, Type.ListView, Type.LargeListView]
   const isNumber = (id: number): boolean =>

@@ -132,7 +132,7 @@ function shapeOf(source: ByteSource, first: unknown, options: ReadOptions): Shap
     throw badFile(source, ' has neither an array nor an object in its first row: each row must be one of them.')
   }
   const entries = Object.entries(first)
-  const columns = entries.map(([name, value]): Column => ({ name, kind: kindOf(value) }))
+  const columns = entries.map(([name, value]): Column => ({ name, kind: columnKind(value) }))
   const { vectors, names, notes } = chooseColumns(file, columns, options, true)
   const named = names === undefined ? undefined : columns[names].name
   const [only] = vectors
@@ -144,7 +144,7 @@ function shapeOf(source: ByteSource, first: unknown, options: ReadOptions): Shap
   return { cols: picked.length, picked, vector: undefined, names: named, notes }
 }
 
-function kindOf(value: unknown): Column['kind'] {
+function columnKind(value: unknown): Column['kind'] {
   if (typeof value === 'number') return 'number'
   if (typeof value === 'string') return 'text'
   if (!isList(value) || value.length === 0) return 'other'

@@ -63,7 +63,7 @@ async function tableOf(
 ): Promise<Table> {
   const { name } = source
   const { rows } = reader
-  const columns = fields.map((field): Column => ({ name: field.element.name ?? '', kind: kindOf(field) }))
+  const columns = fields.map((field): Column => ({ name: field.element.name ?? '', kind: columnKind(field) }))
   const { vectors, names, notes } = chooseColumns(JSON.stringify(name), columns, options, true)
   const wanted = vectors.map((i) => columns[i].name)
   // What cannot be is found before memory is asked for.
@@ -145,12 +145,12 @@ async function vectorLength(source: ByteSource, { rows, read }: Reader, column: 
   throw badFile(source, `, row 0: column ${JSON.stringify(column)} holds no vector; remove the row.`)
 }
 
-function kindOf({ element, children }: SchemaTree): Column['kind'] {
+function columnKind({ element, children }: SchemaTree): Column['kind'] {
   const logical = element.logical_type?.type ?? element.converted_type ?? ''
   if (children.length > 0) {
     const leaf = leafOf(children)
     const isListType = element.converted_type === 'LIST' || element.logical_type?.type === 'LIST'
-    return isListType && leaf !== undefined && kindOf(leaf) === 'number' ? 'list' : 'other'
+    return isListType && leaf !== undefined && columnKind(leaf) === 'number' ? 'list' : 'other'
   }
   if (element.repetition_type === 'REPEATED') return NUMBERS.includes(element.type ?? '') ? 'list' : 'other'
   if (logical === 'FLOAT16' || logical === 'DECIMAL') return 'number'

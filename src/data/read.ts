@@ -1,6 +1,6 @@
 /** Vectors and whole numbers from files, Blobs and URLs. */
 import { platform } from '#platform'
-import { type ByteSource, location as checkLocation, type Location } from '../core/bytes.ts'
+import { type ByteSource, location as checkLocation, type FileLocation } from '../core/bytes.ts'
 import { badArgument, CentroidalError } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
 import { isMatrix, readAll, sparseSource, toSource } from '../core/matrix.ts'
@@ -43,7 +43,7 @@ export interface Integers {
  * ```
  */
 export async function openVectors(
-  location: Location | readonly Location[],
+  location: FileLocation | readonly FileLocation[],
   options: ReadOptions = {},
 ): Promise<VectorSource> {
   const checked = readOptions('openVectors', options)
@@ -59,10 +59,10 @@ export async function openVectors(
 }
 
 /** Folders and patterns as the files they stand for. */
-async function filesOf(given: Location | readonly Location[]): Promise<Location[]> {
-  const locations = Array.isArray(given) ? (given as readonly Location[]) : [given as Location]
+async function filesOf(given: FileLocation | readonly FileLocation[]): Promise<FileLocation[]> {
+  const locations = Array.isArray(given) ? (given as readonly FileLocation[]) : [given as FileLocation]
   if (locations.length === 0) throw badArgument('the list of locations', given, 'give at least one file.')
-  const files: Location[] = []
+  const files: FileLocation[] = []
   for (const one of locations) {
     checkLocation(one, 'the location')
     if (typeof one !== 'string') {
@@ -86,7 +86,7 @@ async function filesOf(given: Location | readonly Location[]): Promise<Location[
   return files
 }
 
-async function openOne(location: Location, options: ReadOptions): Promise<VectorSource> {
+async function openOne(location: FileLocation, options: ReadOptions): Promise<VectorSource> {
   const { contents, name } = await openContents(location, options)
   if (isTable(contents)) return tableSource(contents)
   return isMatrix(contents) ? toSource(contents, name) : sparseSource(contents, name)
@@ -111,7 +111,7 @@ export async function openVectorBytes(bytes: ByteSource): Promise<VectorSource> 
  * ```
  */
 export async function readVectors(
-  location: Location | readonly Location[],
+  location: FileLocation | readonly FileLocation[],
   options: ReadOptions = {},
 ): Promise<Matrix> {
   const source = await openVectors(location, options)
@@ -138,7 +138,7 @@ export async function readVectors(
  * documents.columns // => [4, 0, 2]
  * ```
  */
-export async function readSparse(location: Location): Promise<SparseMatrix> {
+export async function readSparse(location: FileLocation): Promise<SparseMatrix> {
   const { contents, name } = await openContents(location, {})
   if (isTable(contents)) await contents.close()
   else if (!isMatrix(contents)) return contents
@@ -158,7 +158,7 @@ export async function readSparse(location: Location): Promise<SparseMatrix> {
  * data // => [2, 0, 1]
  * ```
  */
-export async function readIntegers(location: Location, options: ReadOptions = {}): Promise<Integers> {
+export async function readIntegers(location: FileLocation, options: ReadOptions = {}): Promise<Integers> {
   const { contents, name } = await openContents(location, readOptions('readIntegers', options))
   if (!isTable(contents)) {
     throw new CentroidalError('bad-file', `${JSON.stringify(name)} holds no whole numbers: give a .npy or .ivecs file.`)

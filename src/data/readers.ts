@@ -1,6 +1,6 @@
 /** Which file is read how: by the extension of its name, or by the format that the caller names. */
 import { platform } from '#platform'
-import type { ByteSource, Location } from '../core/bytes.ts'
+import type { ByteSource, FileLocation } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 import { isMatrix, type Matrix } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
@@ -57,7 +57,7 @@ interface Found {
   readonly reader: Reader
   readonly packed: boolean
   /** Without the name of a dataset. */
-  readonly location: Location
+  readonly location: FileLocation
   readonly dataset: string | undefined
 }
 
@@ -71,7 +71,7 @@ function readerFor(name: string): Reader | undefined {
   return READERS.find(({ extensions }) => extensions.some((extension) => plain.endsWith(`.${extension}`)))
 }
 
-function find(location: Location, { format, dataset }: ReadOptions): Found {
+function find(location: FileLocation, { format, dataset }: ReadOptions): Found {
   const name = nameOf(location)
   const packed = (text: string): boolean =>
     text
@@ -112,7 +112,7 @@ function unknownFormat(name: string): CentroidalError {
 }
 
 export async function openContents(
-  from: Location,
+  from: FileLocation,
   options: ReadOptions,
 ): Promise<{ contents: Contents; name: string }> {
   const { reader, packed, location, dataset } = find(from, options)

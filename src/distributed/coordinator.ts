@@ -55,7 +55,7 @@ export class RemoteRun implements RemoteOwners {
   #lastCenters: Omit<OwnerNotes['centers'], 'centers'> | undefined
   #followed: PartialSums | undefined
   #news: unknown
-  #rounds: OwnerNotes['settled'][] = []
+  #rounds: OwnerNotes['endRound'][] = []
   /** Sums of all shards, to which differences are added. */
   #sums: PartialSums | undefined
   #keptBytes: readonly { key: string; bytes: number }[] = []
@@ -92,9 +92,9 @@ export class RemoteRun implements RemoteOwners {
         this.#notes.push({ name, note: { delta, whole, news } })
         return
       }
-      case 'settled':
-        this.#rounds.push(note as OwnerNotes['settled'])
-        this.#meter.end((note as OwnerNotes['settled']).iteration)
+      case 'endRound':
+        this.#rounds.push(note as OwnerNotes['endRound'])
+        this.#meter.end((note as OwnerNotes['endRound']).iteration)
     }
     this.#notes.push({ name, note: note as Note['note'] })
   }
@@ -202,11 +202,11 @@ export class RemoteRun implements RemoteOwners {
   #mayForget(rebalancing: boolean): boolean {
     const { run } = this.#blob
     // Points of a mixture with lists remember more than labels.
-    const remembers = METHODS[run.method].pointBytes !== undefined && run.settings.memory !== undefined
+    const remembers = METHODS[run.method].bytesPerPoint !== undefined && run.settings.memory !== undefined
     if (remembers || this.#centers === undefined) return false
     const last = this.#notes[this.#notes.length - 1]
     const bytes = this.#log.reduce((sum, each) => sum + Math.abs(each), 0)
-    return last?.name === 'settled' && (rebalancing || bytes > this.#history)
+    return last?.name === 'endRound' && (rebalancing || bytes > this.#history)
   }
 
   async #keepState(): Promise<void> {
@@ -222,7 +222,7 @@ export class RemoteRun implements RemoteOwners {
         note: { delta: centerDelta(centers, undefined, this.#blob.cols), ...(this.#lastCenters as object) },
       },
     ]
-    for (const round of this.#rounds) notes.push({ name: 'settled', note: round as never })
+    for (const round of this.#rounds) notes.push({ name: 'endRound', note: round as never })
     if (this.#followed) {
       notes.push({
         name: 'follow',

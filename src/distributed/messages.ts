@@ -115,7 +115,7 @@ export function keptKey(seq: number, group: number): string {
   return `k-${seq}-${group}`
 }
 
-const NOTES = ['centers', 'follow', 'settled', 'labels', 'relabel', 'restore', 'undo', 'kept'] as const
+const NOTES = ['centers', 'follow', 'endRound', 'labels', 'relabel', 'restore', 'undo', 'kept'] as const
 const TASKS = [
   'choose',
   'take',

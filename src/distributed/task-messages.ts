@@ -14,12 +14,12 @@ export interface RunSizes {
 }
 
 const nothing = record({})
-const roundSchema: Schema<OwnerNotes['settled']> = (value, at) => {
+const roundSchema: Schema<OwnerNotes['endRound']> = (value, at) => {
   const own = plainObject(value, at)
   whole(1)(own.iteration, `${at}.iteration`)
   real()(own.distortion, `${at}.distortion`)
   whole(0)(own.moved, `${at}.moved`)
-  return own as unknown as OwnerNotes['settled']
+  return own as unknown as OwnerNotes['endRound']
 }
 
 function checkLabels(rows: number, most: number): Schema<Uint32Array> {
@@ -74,7 +74,7 @@ export function checkTask(name: TaskName, args: unknown, { cols, most }: RunSize
 export function checkNote(name: NoteName, note: unknown, { rows, most }: RunSizes): OwnerNotes[NoteName] {
   const at = `the note ${name}`
   switch (name) {
-    case 'settled':
+    case 'endRound':
       return roundSchema(note, at)
     case 'labels':
       return record({ labels: optional(checkLabels(rows, most)) })(note, at) as OwnerNotes['labels']

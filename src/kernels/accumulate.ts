@@ -8,7 +8,7 @@
  * Cost: n d operations plus the sort; of sparse rows 2 for each entry, and a search in each row for every range of columns.
  */
 import { clusterRangesBody, SUM_PIECE, sumClustersBody, sumPiecesBody } from '../../shaders/accumulate.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import {
   type BufferScope,
   type ComputePass,
@@ -24,8 +24,8 @@ import { cutForBinding, rowsWithinOperations } from '../device/plan.ts'
 import { SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { type AnyForm, DENSE_VECTORS, inForms, VECTORS, WRITTEN_ROWS } from './kernel-fields.ts'
+import { prefixSums } from './prefix-sum.ts'
 import { type DeviceRows, meanEntries, type RowRange, rangeWithin, rowsPart } from './rows.ts'
-import { prefixSums } from './scan.ts'
 import { createSortWorkspace, radixPasses, type SortWorkspace } from './sort.ts'
 
 export const accumulateConstants = new SharedConstants({ SUM_PIECE: { type: 'u32', value: SUM_PIECE } })

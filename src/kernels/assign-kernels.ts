@@ -5,7 +5,7 @@ import { assignManyHeaps, assignManyPrivate } from '../../shaders/assign-many.ts
 import { packCentersBody } from '../../shaders/assign-pack.ts'
 import { assignScalarBody, mergeSplitsBody, SCALAR } from '../../shaders/assign-scalar.ts'
 import { assignWideTilesBody, WIDE_TILE } from '../../shaders/assign-wide-tiles.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import { reads, writes } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'

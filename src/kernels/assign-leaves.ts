@@ -11,7 +11,7 @@
 import { assignMembers, collectLabelsBody } from '../../shaders/assign-leaves.ts'
 import { assignLeafTiles, LARGEST_LEAF } from '../../shaders/assign-leaves-tiled.ts'
 import { centerTiles, LEAF_THREADS } from '../../shaders/leaf-tiles.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import type { BufferPart, Device, DeviceBuffer } from '../device/contract.ts'
 import { countOf, type Elements, elements, reads, writes } from '../device/fields.ts'
 import { type Around, DOMAIN_FIELDS, domainValues } from './around.ts'

@@ -6,7 +6,7 @@
  * Cost: 3 n width d operations; of sparse rows 5 for each entry and candidate, and 2 k d for the lengths of the centres.
  */
 import { assignListsBody } from '../../shaders/assign-lists.ts'
-import { NO_LABEL } from '../../shaders/pieces.ts'
+import { NO_LABEL } from '../../shaders/snippets.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'
 import { CPU_SQUARES, GPU_SQUARES, runWithSquares } from './center-squares.ts'

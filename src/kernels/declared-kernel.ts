@@ -6,7 +6,7 @@
  *
  * A kernel of several steps has a declaration for each, which share tables of fields. A step of one device alone has one side.
  */
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import type { ElementType } from '../core/matrix.ts'
 import type {
   ComputePass,

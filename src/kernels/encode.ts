@@ -6,7 +6,7 @@
  * [n][codeStride / 4], squared distances to the chosen codewords, summed over four subspaces each. Cost: 2 to 3 n h d operations.
  */
 import { encodeBlocks, encodePointsPerGroup, encodeRegisters, MOST_REGISTER_QUADS } from '../../shaders/encode.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import {
   BufferScope,
   type ComputePass,

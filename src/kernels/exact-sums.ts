@@ -9,7 +9,7 @@
  * Cost: about 30 operations a number.
  */
 import { addExactBody, exactToFloatsBody } from '../../shaders/exact-sums.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import { type BufferPart, type Device, type DeviceBuffer, type GpuTarget, slice } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { cutRows, rowsWithinOperations } from '../device/plan.ts'

@@ -4,7 +4,7 @@
  */
 import { gramBlocks, gramSumBody, matmulBlocks } from '../../shaders/matmul.ts'
 import { gramTiles, matmulTiles } from '../../shaders/matmul-tiles.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import { BufferScope, type Device, type DeviceBuffer } from '../device/contract.ts'
 import { elements, reads, writes } from '../device/fields.ts'

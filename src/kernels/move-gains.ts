@@ -9,7 +9,7 @@
 import { centerTiles, TILE_ROWS } from '../../shaders/leaf-tiles.ts'
 import { collectMoves, moveGainsShader } from '../../shaders/move-gains.ts'
 import { collectGroups, moveGainsTiled } from '../../shaders/move-gains-tiled.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import type {
   BufferScope,
   ComputePass,

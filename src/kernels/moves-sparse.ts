@@ -5,7 +5,7 @@
  * Cost: 2 operations for each entry and candidate, about 8 for each entry of a row that moves, and k d to prepare.
  */
 import { applyMovesSparse, CLUSTER_ROWS, clusterRows, columnSums, moveGainsSparse } from '../../shaders/moves-sparse.ts'
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import { CentroidalError } from '../core/errors.ts'
 import type {
   BufferScope,

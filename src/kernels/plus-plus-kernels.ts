@@ -1,5 +1,5 @@
 /** What plus-plus declares: its steps on WebGPU, and its function on the CPU, which does them all. */
-import { FARTHEST } from '../../shaders/pieces.ts'
+
 import {
   choosePlusBody,
   drawPlusBody,
@@ -8,6 +8,7 @@ import {
   STATE,
   sumPlusBody,
 } from '../../shaders/plus-plus.ts'
+import { FARTHEST } from '../../shaders/snippets.ts'
 import { countOf, mayRead, mayWrite, reads, writes } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'

@@ -6,9 +6,10 @@
  * ids: u32, distances: f32, both [q * parts][nearest], nearest first, ties to the lower id, NO_QUERY where there are fewer. A
  * task must write every list. Cost: one look-up for each cell, code and query; on the CPU four queries share it.
  */
-import { THREADS } from '../../shaders/pieces.ts'
+
 import { NO_QUERY, SCAN_TASK_WORDS, scanMergeBody, scanTablesBody, scanTasksBody } from '../../shaders/scan-codes.ts'
 import { MOST_SHARED_NEAREST, SCAN_THREADS, SHARED_ENTRIES, scanSharedBody } from '../../shaders/scan-codes-shared.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { countOf, elements, reads, writes } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'

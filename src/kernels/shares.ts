@@ -7,8 +7,8 @@
  * shares f32 [n][count]. Cost: 3 n count d.
  */
 
-import { THREADS } from '../../shaders/pieces.ts'
 import { sharesOfAllBody, sharesOfListsBody } from '../../shaders/shares.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'

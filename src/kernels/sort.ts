@@ -1,6 +1,6 @@
 /** A stable radix sort of u32 keys with u32 values, 8 bits a pass. WebGPU only; the CPU sorts labels by counting. */
 
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import { countRuns, DIGITS, RUN, scatterRuns } from '../../shaders/sort.ts'
 import { countTiles, SORT_THREADS, SORT_TILE, scatterTiles } from '../../shaders/sort-tiled.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { elements, reads, writes } from '../device/fields.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { compiled, inForms } from './kernel-fields.ts'
-import { prefixSums, scanWholeKernel, scanWorkspaceBytes } from './scan.ts'
+import { prefixSums, scanWholeKernel, scanWorkspaceBytes } from './prefix-sum.ts'
 
 const FIELDS = {
   /** Keys that a thread or a workgroup sorts. */

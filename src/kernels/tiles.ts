@@ -1,6 +1,6 @@
 /** When dense kernels use register tiles of 128 x 128 results, and the passes of those that measure by products. */
 
-import { THREADS } from '../../shaders/pieces.ts'
+import { THREADS } from '../../shaders/snippets.ts'
 import { MOST_QUADS, tileShiftBody } from '../../shaders/tile-distances.ts'
 import { PRODUCT_TILE } from '../../shaders/tile-product.ts'
 import {

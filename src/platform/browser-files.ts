@@ -1,9 +1,9 @@
 /** Blobs and URLs as bytes. Uses only what pages and Node share (Blob, fetch), so it works in both. */
-import type { ByteSource, Location } from '../core/bytes.ts'
+import type { ByteSource, FileLocation } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
 
 /** A Blob is read by slices, a URL by ranges when its server has them, otherwise whole. */
-export async function openBlobOrUrl(location: Location): Promise<ByteSource> {
+export async function openBlobOrUrl(location: FileLocation): Promise<ByteSource> {
   return location instanceof Blob ? blobSource(location) : openUrl(String(location))
 }
 

@@ -2,7 +2,7 @@
  * What differs between Node and a page, behind one contract. `#platform` resolves to node.ts or to
  * browser.ts by the "browser" condition in package.json.
  */
-import type { ByteSink, ByteSource, Location, ScratchFile } from '../core/bytes.ts'
+import type { ByteSink, ByteSource, FileLocation, ScratchFile } from '../core/bytes.ts'
 import type { CentroidalError } from '../core/errors.ts'
 
 /** A GPU entry point and where it came from, or why there is none. */
@@ -43,7 +43,7 @@ export interface Platform {
   recall(name: string): Promise<string | undefined>
   /** Keeps a text for {@link recall}. Where nothing can be kept, nothing happens. */
   remember(name: string, text: string): Promise<void>
-  openBytes(location: Location): Promise<ByteSource>
+  openBytes(location: FileLocation): Promise<ByteSource>
   /** The files that a path stands for: itself, those of a folder, or those that a pattern with * matches. */
   listFiles(location: string): Promise<readonly string[]>
   /** A package that is there only if the user installed it. */

@@ -15,9 +15,9 @@ import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { Codec } from './codec.ts'
 import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
 import { decodeCodes, encodeVectors } from './encode.ts'
+import { type CodeSearchOptions, checkDistance, SEARCH_CHECKS, searchCodes } from './flat-search.ts'
 import type { ResolvedQuantizerOptions } from './options.ts'
 import type { RankedCodes } from './ranked.ts'
-import { type CodeSearchOptions, checkDistance, SEARCH_CHECKS, searchCodes } from './scan.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
 /** The format version in model.json; folders of other versions are refused. */

@@ -8,8 +8,8 @@ import { loadFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
 import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../models/model.ts'
 import { type Bag, checkedBags, requireId, rowsByImage } from './bags.ts'
-import { InvertedFile, type Ranking } from './inverted-file.ts'
-import { bagsOf, SOFT_WORD_CHECKS, type SoftWordOptions, WORD_CHECKS, type WordOptions } from './words.ts'
+import { bagsOf, SOFT_WORD_CHECKS, type SoftWordOptions, WORD_CHECKS, type WordOptions } from './visual-words.ts'
+import { type Ranking, WordIndex } from './word-index.ts'
 
 /** The format version in index.json; folders of other versions are refused. */
 export const INDEX_VERSION = 2
@@ -65,7 +65,7 @@ export class ImageIndex {
   readonly vocabulary: ClusterModel
   readonly #bags: Map<number, Bag>
   #ids: Uint32Array | undefined
-  #inverted: InvertedFile | undefined
+  #inverted: WordIndex | undefined
 
   /** An index without images; {@link buildIndex} makes one with some. */
   constructor(vocabulary: ClusterModel, bags: Iterable<readonly [number, Bag]> = []) {
@@ -187,11 +187,11 @@ export class ImageIndex {
     return imageFolder(KIND, arrays, centers, this.vocabulary.folderContents())
   }
 
-  #prepared(): InvertedFile {
+  #prepared(): WordIndex {
     if (this.#inverted === undefined) {
       const { ids } = this
       const bags = Array.from(ids, (id) => this.#require(id))
-      this.#inverted = new InvertedFile(ids, bags, this.vocabulary.centers.rows)
+      this.#inverted = new WordIndex(ids, bags, this.vocabulary.centers.rows)
     }
     return this.#inverted
   }

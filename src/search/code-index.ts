@@ -20,6 +20,7 @@ import { loadFolder } from '../data/folder-load.ts'
 import type { FolderContents } from '../data/folder-save.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { emptyCodes, requireKnownCodes } from '../quantize/codes.ts'
+import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/flat-search.ts'
 import {
   CODING_CHECKS,
   type CodingOptions,
@@ -29,7 +30,6 @@ import {
   trainedQuantizer,
 } from '../quantize/quantizer.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
-import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/scan.ts'
 import { ChangeLog, saveChanged } from './change-log.ts'
 import { CodeSearcher } from './code-searcher.ts'
 import { CodeStore } from './code-store.ts'

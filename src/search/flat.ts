@@ -6,7 +6,7 @@ import { type Matrix, matrix, readAll, toSource, type VectorInput, type VectorSo
 import { MOST_NEAREST } from '../kernels/assign.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { withDevice } from '../vectors/device-choice.ts'
-import { chooseFrame, chunks, LARGEST_FLOAT } from '../vectors/frame.ts'
+import { chunks, inspectFrame, LARGEST_FLOAT } from '../vectors/frame.ts'
 import { exactNearest, type NearestResult } from '../vectors/nearest.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 
@@ -76,8 +76,8 @@ export async function nearest(
     )
   }
   if (metric === 'inner-product') return largestProducts(source, searched, { ...rest, m, device: choice })
-  const frame = await chooseFrame(source, metric)
-  await chooseFrame(searched, metric)
+  const frame = await inspectFrame(source, metric)
+  await inspectFrame(searched, metric)
   const rows = await readAll(searched)
   const found = await withDevice(choice, [source, rows], (device) => exactNearest(device, source, rows, frame, m, rest))
   // Between vectors of length one, half the squared distance is 1 - cosine.
@@ -96,8 +96,8 @@ async function largestProducts(
   { m, device: choice, ...control }: NeighborOptions & { readonly m: number },
 ): Promise<Neighbors> {
   const { cols } = source
-  await chooseFrame(source, 'euclidean')
-  await chooseFrame(among, 'euclidean')
+  await inspectFrame(source, 'euclidean')
+  await inspectFrame(among, 'euclidean')
   const rows = await readAll(among)
   const lengthened = withColumn(rows.data, cols, lengtheners(rows))
   const wide = matrix(lengthened, rows.rows, cols + 1)
@@ -110,7 +110,7 @@ async function largestProducts(
   }
   const found = await withDevice(choice, [queries, wide], async (device) => {
     // A shift would change inner products.
-    const frame = { ...(await chooseFrame(queries, 'euclidean')), shift: undefined }
+    const frame = { ...(await inspectFrame(queries, 'euclidean')), shift: undefined }
     return exactNearest(device, queries, wide, frame, m, control)
   })
   await orderByProducts(found, source, rows, m)

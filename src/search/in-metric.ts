@@ -3,13 +3,13 @@ import { trustedSource } from '../core/checked-source.ts'
 import type { VectorSource } from '../core/matrix.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { RankedCodes } from '../quantize/ranked.ts'
-import { chooseFrame, intoFrame } from '../vectors/frame.ts'
+import { inspectFrame, intoFrame } from '../vectors/frame.ts'
 import type { SearchMetric } from './flat.ts'
 
 /** Vectors as they are encoded and compared: at length one for angles. */
 export async function inMetric(source: VectorSource, metric: SearchMetric): Promise<VectorSource> {
   if (metric !== 'cosine') return source
-  const frame = { ...(await chooseFrame(source, 'cosine')), type: 'f32' } as const
+  const frame = { ...(await inspectFrame(source, 'cosine')), type: 'f32' } as const
   const { rows, cols, name } = source
   const read = async (start: number, end: number) => intoFrame(await source.read(start, end), cols, frame)
   return trustedSource({ rows, cols, type: 'f32', name, read })

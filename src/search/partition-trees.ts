@@ -7,7 +7,7 @@ import { streamSeed } from '../core/streams.ts'
 import { BufferScope } from '../device/contract.ts'
 import { growTree } from '../trees/partition-tree.ts'
 import { withDevice } from '../vectors/device-choice.ts'
-import { chooseFrame } from '../vectors/frame.ts'
+import { inspectFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 
@@ -65,7 +65,7 @@ export async function partitionTrees(vectors: VectorInput, options: PartitionTre
     onProgress,
   } = optionsOf('partitionTrees', options, CHECKS)
   const source = toSource(vectors)
-  const frame = await chooseFrame(source, 'euclidean')
+  const frame = await inspectFrame(source, 'euclidean')
   return withDevice(choice, [source], async (device) => {
     const points = await PointStore.open(device, source, { frame, partBytes: device.info.limits.bindingBytes })
     const scope = new BufferScope(device)

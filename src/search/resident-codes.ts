@@ -3,8 +3,8 @@ import { type Matrix, matrix } from '../core/matrix.ts'
 import type { Device, DeviceBuffer } from '../device/contract.ts'
 import type { Codec } from '../quantize/codec.ts'
 import { paddedCodes } from '../quantize/codes.ts'
+import { type CodeDistance, cubeOf, type LoadedPart, Scanner } from '../quantize/flat-search.ts'
 import { productCodec } from '../quantize/inner-products.ts'
-import { type CodeDistance, cubeOf, type LoadedPart, Scanner } from '../quantize/scan.ts'
 import type { CodeStore } from './code-store.ts'
 
 /** Most codes of a part: one that has become too small is replaced by a larger one, and the others stay. */

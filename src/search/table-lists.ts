@@ -10,9 +10,9 @@ import { NO_LABEL } from '../kernels/assign-lists.ts'
 import type { ScanTask } from '../kernels/scan-codes.ts'
 import type { Codec } from '../quantize/codec.ts'
 import { paddedCodes } from '../quantize/codes.ts'
+import { queryPoints, Scanner } from '../quantize/flat-search.ts'
 import { type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
-import { queryPoints, Scanner } from '../quantize/scan.ts'
-import { chooseFrame, intoFrame } from '../vectors/frame.ts'
+import { inspectFrame, intoFrame } from '../vectors/frame.ts'
 import { exactNearest } from '../vectors/nearest.ts'
 import { columnsOf, type ListStore, type StoreVersion } from './list-store.ts'
 import { leftOvers, repeated } from './residuals.ts'
@@ -60,7 +60,7 @@ export class TableLists {
     const { codes, offsets, ids } = this.#follow()
     const source = this.#unit ? await unitRows(given) : given
     const device = this.#device
-    const frame = await chooseFrame(source, 'euclidean')
+    const frame = await inspectFrame(source, 'euclidean')
     const { labels: lists } = await exactNearest(device, source, this.#centers, frame, probe, { signal })
     const batch = Math.max(1, Math.floor(this.#scanner.mostQueries(nearest) / probe))
     for (let first = 0; first < source.rows; first += batch) {
@@ -111,7 +111,7 @@ export function refuseFilters(where: unknown, within: unknown, thing: string): v
 }
 
 async function unitRows(source: VectorSource): Promise<VectorSource> {
-  const frame = await chooseFrame(source, 'cosine')
+  const frame = await inspectFrame(source, 'cosine')
   const data = intoFrame(await source.read(0, source.rows), source.cols, { ...frame, type: 'f32' })
   return { ...toSource(matrix(data, source.rows, source.cols)), name: source.name }
 }

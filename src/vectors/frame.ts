@@ -37,7 +37,7 @@ const INFINITY_BITS = 0x7f800000
 /** Rows whose mean and spread are taken. */
 const SAMPLED_ROWS = 4096
 
-export async function chooseFrame(
+export async function inspectFrame(
   source: VectorSource,
   metric: 'euclidean' | 'cosine',
   control: Watch = {},

@@ -13,8 +13,8 @@ import {
   type RankedCodes,
   trainQuantizer,
 } from '../../src/index.ts'
+import { searchPart } from '../../src/quantize/flat-search.ts'
 import { finishDistances, rankedBuffer } from '../../src/quantize/ranked.ts'
-import { searchPart } from '../../src/quantize/scan.ts'
 import { CodeStore } from '../../src/search/code-store.ts'
 import { ResidentCodes } from '../../src/search/resident-codes.ts'
 import { CLUSTERING_DEVICES } from '../clustering/devices.ts'

@@ -5,7 +5,7 @@ import { createRandom } from '../../src/core/random.ts'
 import { BufferScope, type Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
 import { allocateRows, type DeviceRows, writeRows } from '../../src/kernels/rows.ts'
-import { chooseFrame } from '../../src/vectors/frame.ts'
+import { inspectFrame } from '../../src/vectors/frame.ts'
 import { PointStore } from '../../src/vectors/points.ts'
 import { projectRows, type SketchBasis, sketchBasis } from '../../src/vectors/sketch.ts'
 import { CLUSTERING_DEVICES } from '../clustering/devices.ts'
@@ -150,7 +150,7 @@ for (const { name, options } of CLUSTERING_DEVICES) {
 
     const stored = async <T>(data: Float32Array, cols: number, use: (points: PointStore) => Promise<T>): Promise<T> => {
       const source = toSource(matrix(data, data.length / cols, cols))
-      const points = await PointStore.open(device, source, { frame: await chooseFrame(source, 'euclidean') })
+      const points = await PointStore.open(device, source, { frame: await inspectFrame(source, 'euclidean') })
       try {
         return await use(points)
       } finally {

@@ -1,5 +1,5 @@
 /** Distortion over time as letters, for terminals. */
-import { number } from '../words.ts'
+import { number } from '../format.ts'
 
 export interface TextCurve {
   readonly letter: string

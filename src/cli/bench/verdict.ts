@@ -1,6 +1,6 @@
 /** What the races say: one row a method, and one sentence. */
 import type { MethodName } from '../../index.ts'
-import { fineDuration, number, percent } from '../words.ts'
+import { fineDuration, number, percent } from '../format.ts'
 import type { RaceResult } from './race.ts'
 
 /** A method is as good as there when its distortion is this near to the best of all. */

@@ -1,13 +1,13 @@
 /** `centroidal assign`: more vectors to the clusters of a finished run. */
 import type { Command } from 'commander'
 import { labelBytes, loadModel, matrix, type ShardedVectors, writeLabels, writeVectors } from '../../index.ts'
+import { count, duration, number } from '../format.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue } from '../option-values.ts'
 import { STDOUT, tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { sizeHistogram, summarizeSizes } from '../sizes.ts'
-import { count, duration, number } from '../words.ts'
 import { requireOut, shardWork } from './shard-work.ts'
 import {
   addDeviceOptions,

@@ -6,6 +6,7 @@ import { chooseMethods, defaultCount, parseMethods } from '../bench/methods.ts'
 import { heldInMemory, type RaceResult, race, warmUp } from '../bench/race.ts'
 import { textPlot } from '../bench/text-plot.ts'
 import { endWords, judgeRaces, type Verdict } from '../bench/verdict.ts'
+import { count, fineDuration, number, percent } from '../format.ts'
 import { addInputOptions, type InputFlags, inputName, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue, oneOf, realNumber, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
@@ -13,7 +14,6 @@ import { createProgressView } from '../progress/view.ts'
 import { type BenchFacts, benchPage, FAIRNESS } from '../report/bench-page.ts'
 import { notesText } from '../run-folder.ts'
 import { Interrupted, type Session } from '../session.ts'
-import { count, fineDuration, number, percent } from '../words.ts'
 import {
   addDeviceOptions,
   addOptionGroup,

@@ -1,11 +1,6 @@
 /** The end of a run, in words and as JSON. */
 import { join } from 'node:path'
 import type { ClusterModel } from '../../index.ts'
-import { type MachineReport, machineWords } from '../machine-watch.ts'
-import type { Members } from '../members.ts'
-import type { Output } from '../session.ts'
-import { sizeHistogram, summarizeSizes } from '../sizes.ts'
-import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
 import {
   candidateWords,
   count,
@@ -16,7 +11,12 @@ import {
   startName,
   startWords,
   stopWords,
-} from '../words.ts'
+} from '../format.ts'
+import { type MachineReport, machineWords } from '../machine-watch.ts'
+import type { Members } from '../members.ts'
+import type { Output } from '../session.ts'
+import { sizeHistogram, summarizeSizes } from '../sizes.ts'
+import { type Agreement, entropyWords, nmiWords, purityWords } from '../truth.ts'
 
 export interface ClusterResult {
   readonly model: ClusterModel

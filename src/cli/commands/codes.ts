@@ -1,11 +1,11 @@
 /** `centroidal encode` and `centroidal decode`: vectors to codes and back. */
 import type { Command } from 'commander'
 import { loadQuantizer, matrix, readVectors, type ShardedVectors, writeVectors } from '../../index.ts'
+import { bytes, count, duration, number } from '../format.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { tryFile } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
-import { bytes, count, duration, number } from '../words.ts'
 import { requireOut, shardWork } from './shard-work.ts'
 import {
   addDeviceOptions,

@@ -2,12 +2,12 @@
 import { stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { CentroidalError, vectorBytes, writeVectors } from '../../index.ts'
+import { bytes, count } from '../format.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue } from '../option-values.ts'
 import { STDOUT } from '../out-file.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
-import { bytes, count } from '../words.ts'
 import { addSpeechOptions, type SpeechFlags } from './shared-options.ts'
 
 interface ConvertFlags extends InputFlags, SpeechFlags {

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import { CentroidalError, judgeRankings, overlapAt, readIntegers, recallAt } from '../../index.ts'
 import { scoreLabels, scoreWords } from '../cluster-scores.ts'
+import { count, percent } from '../format.ts'
 import { readGroups, readRankings } from '../rankings.ts'
 import { savePage } from '../report/document.ts'
 import { neighboursPage, rankingPage } from '../report/judged-page.ts'
@@ -17,7 +18,6 @@ import {
   readLabels,
   requireLength,
 } from '../truth.ts'
-import { count, percent } from '../words.ts'
 import { addJsonOption, type SpeechFlags } from './shared-options.ts'
 
 export function addEvaluateCommand(program: Command, session: Session): void {

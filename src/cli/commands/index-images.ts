@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { CentroidalError, ImageIndex, loadIndex, loadModel } from '../../index.ts'
+import { count, duration } from '../format.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { readLabels, requireLength } from '../truth.ts'
-import { count, duration } from '../words.ts'
 import {
   addDeviceOptions,
   addSpeechOptions,

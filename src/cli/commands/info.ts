@@ -1,9 +1,9 @@
 /** `centroidal info`: which devices are here. */
 import type { Command } from 'commander'
 import { type DeviceListing, listDevices } from '../../index.ts'
+import { bytes } from '../format.ts'
 import { withQuietDrivers } from '../quiet-drivers.ts'
 import type { Output, Session } from '../session.ts'
-import { bytes } from '../words.ts'
 import { addJsonOption, type SpeechFlags } from './shared-options.ts'
 
 export function addInfoCommand(program: Command, session: Session): void {

@@ -11,6 +11,7 @@ import {
   type SearchMetric,
   type VectorSource,
 } from '../../index.ts'
+import { bytes, count, duration } from '../format.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { addLookupOptions, CANDIDATES, type LookupFlags, lookUp, tellFound, withVectors } from '../lookup.ts'
 import { badValue, oneOf, realNumber, wholeNumber } from '../option-values.ts'
@@ -18,7 +19,6 @@ import { OutFolder } from '../out-folder.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
 import { readLabels } from '../truth.ts'
-import { bytes, count, duration } from '../words.ts'
 import {
   addDeviceOptions,
   addOptionGroup,

@@ -1,8 +1,8 @@
 /** Flags made from what the methods say about their options, so that a new method brings its own. */
 import { Option } from 'commander'
 import { METHODS, type MethodName, type MethodOption, type MethodOptions } from '../../index.ts'
+import { flagName } from '../format.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
-import { flagName } from '../words.ts'
 
 export const METHOD_NAMES = Object.keys(METHODS) as MethodName[]
 

@@ -11,6 +11,7 @@ import {
   trainQuantizer,
   type VectorSource,
 } from '../../index.ts'
+import { count, duration, number } from '../format.ts'
 import { addInputOptions, type InputFlags, inputName, inputTitle, openInput, VECTOR_FILES } from '../input-files.ts'
 import { type MachineReport, MachineWatch, machineWords } from '../machine-watch.ts'
 import { oneOf, realNumber, wholeNumber } from '../option-values.ts'
@@ -20,7 +21,6 @@ import { machineNotes } from '../report/machines.ts'
 import { quantizerPage, STOP_WORDS } from '../report/quantizer-page.ts'
 import { saveRun } from '../run-folder.ts'
 import { Interrupted, type Output, type Session } from '../session.ts'
-import { count, duration, number } from '../words.ts'
 import {
   addDeviceOptions,
   addMachineOptions,

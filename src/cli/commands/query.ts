@@ -1,13 +1,13 @@
 /** `centroidal query`: which images of an index are most like given ones. */
 import type { Command } from 'commander'
 import { loadIndex, type QueryRanking } from '../../index.ts'
+import { count, duration } from '../format.ts'
 import { addInputOptions, type InputFlags, openInput, VECTOR_FILES } from '../input-files.ts'
 import { realNumber, wholeNumber } from '../option-values.ts'
 import { createProgressView } from '../progress/view.ts'
 import { claimRankings } from '../rankings.ts'
 import type { Output, Session } from '../session.ts'
 import { readLabels, requireLength } from '../truth.ts'
-import { count, duration } from '../words.ts'
 import {
   addDeviceOptions,
   addSpeechOptions,

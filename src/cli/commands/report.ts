@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { CentroidalError } from '../../index.ts'
+import { count, duration, number } from '../format.ts'
 import { tryFile } from '../out-file.ts'
 import { clusterPage } from '../report/cluster-page.ts'
 import {
@@ -17,7 +18,6 @@ import { quantizerPage } from '../report/quantizer-page.ts'
 import { loadRun, type Run, runSeconds } from '../run-folder.ts'
 import type { Session } from '../session.ts'
 import { agreement, confusionOf, readClasses, requireLength } from '../truth.ts'
-import { count, duration, number } from '../words.ts'
 import { addSpeechOptions, type SpeechFlags } from './shared-options.ts'
 
 interface ReportFlags extends SpeechFlags {

@@ -1,6 +1,7 @@
 /** `centroidal search`: the nearest of encoded vectors for each query. */
 import { type Command, Option } from 'commander'
 import { CODE_DISTANCES, type CodeDistance, CodeIndex, loadQuantizer, readVectors } from '../../index.ts'
+import { count } from '../format.ts'
 import { VECTOR_FILES } from '../input-files.ts'
 import { addLookupOptions, CANDIDATES, type LookupFlags, lookUp, tellFound, withVectors } from '../lookup.ts'
 import { oneOf } from '../option-values.ts'
@@ -8,7 +9,6 @@ import { tryFile } from '../out-file.ts'
 import { savePage } from '../report/document.ts'
 import { type SearchFacts, searchPage } from '../report/quantizer-page.ts'
 import type { Session } from '../session.ts'
-import { count } from '../words.ts'
 
 interface SearchFlags extends LookupFlags {
   readonly distance?: CodeDistance

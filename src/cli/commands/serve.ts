@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { CentroidalError, CodeIndex, InvertedFile } from '../../index.ts'
+import { count } from '../format.ts'
 import { withVectors } from '../lookup.ts'
 import { byteSize, wholeNumber } from '../option-values.ts'
 import { closeServer, createSearchServer } from '../search-server.ts'
 import type { Session } from '../session.ts'
-import { count } from '../words.ts'
 import {
   addDeviceOptions,
   addSpeechOptions,

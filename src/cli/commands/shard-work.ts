@@ -6,10 +6,10 @@ import {
   type ShardOutput,
   type ShardWorkOptions,
 } from '../../index.ts'
+import { count, duration, number } from '../format.ts'
 import { type MachineReport, MachineWatch } from '../machine-watch.ts'
 import { createProgressView, type ProgressView } from '../progress/view.ts'
 import { Interrupted, type Session } from '../session.ts'
-import { count, duration, number } from '../words.ts'
 import type { MachineFlags, SpeechFlags } from './shared-options.ts'
 
 interface WorkFlags extends MachineFlags, SpeechFlags {

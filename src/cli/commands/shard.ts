@@ -3,10 +3,10 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { CentroidalError, writeShards } from '../../index.ts'
+import { count } from '../format.ts'
 import { wholeNumber } from '../option-values.ts'
 import { createProgressView } from '../progress/view.ts'
 import type { Session } from '../session.ts'
-import { count } from '../words.ts'
 import { addSpeechOptions, type SpeechFlags } from './shared-options.ts'
 
 interface ShardFlags extends SpeechFlags {

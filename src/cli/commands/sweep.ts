@@ -14,6 +14,7 @@ import {
   type VectorSource,
 } from '../../index.ts'
 import { heldInMemory } from '../bench/race.ts'
+import { count, duration, fineDuration, number } from '../format.ts'
 import { addInputOptions, type InputFlags, inputName, openInput, typedInput, VECTOR_FILES } from '../input-files.ts'
 import { badValue, oneOf, wholeNumber } from '../option-values.ts'
 import { OutFolder } from '../out-folder.ts'
@@ -23,7 +24,6 @@ import { Interrupted, type Output, type Session } from '../session.ts'
 import { parseCounts } from '../sweep/counts.ts'
 import { SCORES, scoreText } from '../sweep/score-names.ts'
 import { stepPlot } from '../sweep/step-plot.ts'
-import { count, duration, fineDuration, number } from '../words.ts'
 import { givenMethodOptions, METHOD_NAMES, type MethodFlags, methodFlags } from './method-flags.ts'
 import {
   addDeviceOptions,

@@ -1,6 +1,6 @@
 /** What a run tells while it runs. */
 import type { IterationStats } from '../../index.ts'
-import { duration, number } from '../words.ts'
+import { duration, number } from '../format.ts'
 import { type RunLimits, TimeLeft } from './time-left.ts'
 import type { ProgressView } from './view.ts'
 

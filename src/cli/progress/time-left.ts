@@ -1,6 +1,6 @@
 /** How long a run may still take: from the rounds that are allowed, and from how fast the distortion flattens out. */
 import type { IterationStats } from '../../index.ts'
-import { duration } from '../words.ts'
+import { duration } from '../format.ts'
 
 export interface RunLimits {
   readonly iterations: number

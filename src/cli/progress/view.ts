@@ -1,7 +1,7 @@
 /** Progress on stderr: a bar in a terminal, plain lines elsewhere, nothing if quiet. */
 import cliProgress from 'cli-progress'
+import { percent } from '../format.ts'
 import type { Output } from '../session.ts'
-import { percent } from '../words.ts'
 
 export interface ProgressState {
   /** What is being done: "loading the vectors", "round 3 of 20". */

@@ -1,7 +1,7 @@
 /** report.html of `centroidal bench`: the methods in one table and one picture. */
 import type { RaceResult } from '../bench/race.ts'
 import { endWords, type Verdict } from '../bench/verdict.ts'
-import { count, fineDuration, number, percent } from '../words.ts'
+import { count, fineDuration, number, percent } from '../format.ts'
 import { loadDrawing } from './charts/drawing.ts'
 import { distortionOverlay, legend, type Series } from './charts/overlay.ts'
 import { card, figures, howItWasMade, page, table, thinned } from './document.ts'

@@ -1,6 +1,6 @@
 /** Where the centres lie: in the plane they spread in most, each as large as its cluster. */
 import { type Matrix, matrix, principalAxes } from '../../index.ts'
-import { count, percent } from '../words.ts'
+import { count, percent } from '../format.ts'
 import type { Drawing } from './charts/drawing.ts'
 import { type MapDot, type MapFrame, mapChart } from './charts/map.ts'
 import type { Markup } from './markup.ts'

@@ -1,8 +1,9 @@
 /** report.html of a clustering. */
+
+import { candidatesVary, methodReason, number, percent, repeatWords, settingsWords, startWords } from '../format.ts'
 import type { Members } from '../members.ts'
 import type { ClusterRun } from '../run-folder.ts'
 import { type Agreement, type Confusion, nmiWords, reachWords } from '../truth.ts'
-import { candidatesVary, methodReason, number, percent, repeatWords, settingsWords, startWords } from '../words.ts'
 import { centerMaps } from './center-map.ts'
 import { classChart } from './charts/classes.ts'
 import {

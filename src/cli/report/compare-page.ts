@@ -1,7 +1,7 @@
 /** Runs side by side: what can be compared is, and what cannot is said. */
 import { adjustedRandIndex, normalizedMutualInformation } from '../../index.ts'
+import { count, duration, number, percent } from '../format.ts'
 import { type ClusterRun, type QuantizerRun, type Run, runSeconds, shortNames } from '../run-folder.ts'
-import { count, duration, number, percent } from '../words.ts'
 import { centerMaps } from './center-map.ts'
 import { type RoundFacts, runningSeconds } from './charts/course.ts'
 import { type Drawing, loadDrawing } from './charts/drawing.ts'

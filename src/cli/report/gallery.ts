@@ -1,8 +1,8 @@
 /** The centres as pictures, for vectors that are images. */
 import type { ElementType } from '../../index.ts'
+import { count, number, percent } from '../format.ts'
 import type { ImageShape } from '../option-values.ts'
 import type { ClusterRun } from '../run-folder.ts'
-import { count, number, percent } from '../words.ts'
 import { html, Markup } from './markup.ts'
 import { encodeGrayPng } from './png.ts'
 

@@ -1,7 +1,7 @@
 /** Reports of evaluations: neighbours that were found against the true ones, rankings against known groups. */
 import { basename } from 'node:path'
 import { averagePrecision, type Integers, type RankingQuality, recallAt } from '../../index.ts'
-import { count, number, percent } from '../words.ts'
+import { count, number, percent } from '../format.ts'
 import { loadDrawing } from './charts/drawing.ts'
 import { recallCurve, sortedShares } from './charts/ranks.ts'
 import { card, figures, howItWasMade, page, table } from './document.ts'

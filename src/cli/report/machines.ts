@@ -1,6 +1,7 @@
 /** Part of a report: the workers of a run on other machines, and what went through the store. */
+
+import { bytes, count, number } from '../format.ts'
 import type { MachineReport } from '../machine-watch.ts'
-import { bytes, count, number } from '../words.ts'
 import { html, type Markup } from './markup.ts'
 
 /** What is kept of it in run.json. */

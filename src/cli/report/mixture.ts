@@ -1,6 +1,6 @@
 /** How a mixture of points in the plane came to be: centres and circles, round by round. */
 import type { ClusterStep, VectorSource } from '../../index.ts'
-import { count, number } from '../words.ts'
+import { count, number } from '../format.ts'
 import { circleChart, type Frame, type PlaneRound } from './charts/circles.ts'
 import type { Drawing } from './charts/drawing.ts'
 import { html, type Markup } from './markup.ts'

@@ -1,8 +1,8 @@
 /** report.html of a quantizer, and that of a search among its codes. */
 import { basename } from 'node:path'
 import type { ElementType, QuantizerStop } from '../../index.ts'
+import { bytes, count, duration, number, percent, repeatWords } from '../format.ts'
 import { type QuantizerRun, runSeconds } from '../run-folder.ts'
-import { bytes, count, duration, number, percent, repeatWords } from '../words.ts'
 import { distortionByRound, distortionByTime } from './charts/course.ts'
 import { loadDrawing } from './charts/drawing.ts'
 import { bars, distanceByRank } from './charts/ranks.ts'

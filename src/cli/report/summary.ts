@@ -1,9 +1,9 @@
 /** A run in words: the paragraph and the figures at the head of a report. */
 import { basename } from 'node:path'
+import { candidateWords, count, duration, number, percent, stopWords } from '../format.ts'
 import { type ClusterRun, runSeconds } from '../run-folder.ts'
 import { summarizeSizes } from '../sizes.ts'
 import { byClass, type Confusion, purityWords } from '../truth.ts'
-import { candidateWords, count, duration, number, percent, stopWords } from '../words.ts'
 import { figures } from './document.ts'
 import { html, type Markup } from './markup.ts'
 

@@ -1,7 +1,7 @@
 /** report.html of `centroidal sweep`: curves of all scores over the number of clusters, a table, and the advice. */
 import type { SweepBest, SweepResult } from '../../index.ts'
+import { count, duration, fineDuration, number } from '../format.ts'
 import { SCORES, scoreText } from '../sweep/score-names.ts'
-import { count, duration, fineDuration, number } from '../words.ts'
 import { type Drawing, loadDrawing } from './charts/drawing.ts'
 import { scoreByCount } from './charts/scores.ts'
 import { card, figures, howItWasMade, page, table } from './document.ts'

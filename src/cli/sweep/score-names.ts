@@ -1,6 +1,6 @@
 /** The scores of a sweep as tables and pages name them. */
 import type { SweepBest, SweepStep } from '../../index.ts'
-import { number } from '../words.ts'
+import { number } from '../format.ts'
 
 export interface ScoreName {
   readonly score: keyof SweepBest

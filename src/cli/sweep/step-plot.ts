@@ -1,6 +1,6 @@
 /** The distortion of every step of a sweep as letters, for terminals. */
 import type { SweepStep } from '../../index.ts'
-import { number } from '../words.ts'
+import { number } from '../format.ts'
 
 const WIDTH = 60
 const HEIGHT = 10

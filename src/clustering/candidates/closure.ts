@@ -145,7 +145,7 @@ class ClosureSource implements CandidateSource {
   }
 
   /** More neighbours when progress slows; done only when all trees had their turn and there are no more to come. */
-  settled({ distortion, moved }: Round): boolean {
+  endRound({ distortion, moved }: Round): boolean {
     this.#adaptToStart()
     const fall = this.#last === undefined ? 1 : (this.#last - distortion) / this.#last
     this.#last = distortion

@@ -125,7 +125,7 @@ class CenterSearch implements CandidateSource {
     if (checks?.length === 1) this.#checks = checks[0]
   }
 
-  settled({ moved }: Round): boolean {
+  endRound({ moved }: Round): boolean {
     this.#unchanged = moved === 0 ? this.#unchanged + 1 : 0
     const { reseed, probe } = this.#settings
     // The same centres searched in the same way give the same answer.

@@ -120,7 +120,7 @@ export const egm: Method = {
   summary: 'Gaussian mixture that finds how many clusters there are; every point looks at every one',
   options: [...count, ...widths],
   ...finding,
-  pointBytes: mixturePointBytes,
+  bytesPerPoint: mixturePointBytes,
   candidates: allCandidates,
   update: mixtureUpdate,
 }
@@ -129,7 +129,7 @@ export const agm: Method = {
   summary: 'approximate Gaussian mixture: finds how many clusters there are; every point looks at a few of them',
   options: [...count, ...search, ...widths],
   ...finding,
-  pointBytes: (settings, stride) => Math.max(mixturePointBytes(settings, stride), 4 * searchWidth(settings)),
+  bytesPerPoint: (settings, stride) => Math.max(mixturePointBytes(settings, stride), 4 * searchWidth(settings)),
   candidates: listCandidates,
   update: mixtureUpdate,
 }
@@ -137,7 +137,7 @@ export const agm: Method = {
 export const gmm: Method = {
   summary: 'Gaussian mixture with spherical components: soft clusters, k of them',
   options: widths,
-  pointBytes: mixturePointBytes,
+  bytesPerPoint: mixturePointBytes,
   candidates: allCandidates,
   update: mixtureUpdate,
 }

@@ -38,19 +38,19 @@ export class CountStep implements ComponentStep {
       const most = state.room.rows - state.k
       const split = await splitComponents(state, mixture, this.#size, { most, prior: this.#prior, floor })
       if (!this.#search.split(split.count)) return unchanged
-      adopt(state, split.mixture)
+      replaceComponents(state, split.mixture)
       await state.points.writeLabels(split.labels)
       return { ...unchanged, renamed: undefined }
     }
     if (change.kind === 'merge' && change.from === undefined) {
       const { merged, renamed, heirs } = mergePairs(mixture, change.pairs, state.unit)
-      adopt(state, merged)
+      replaceComponents(state, merged)
       const labels = await state.points.readLabels()
       await state.points.writeLabels(labels.map((label) => heirs[label]))
       return { ...unchanged, renamed }
     }
     const next = change.kind === 'restore' ? change.mixture : (change.from as HostMixture)
-    adopt(state, change.kind === 'merge' ? mergePairs(next, change.pairs, state.unit).merged : next)
+    replaceComponents(state, change.kind === 'merge' ? mergePairs(next, change.pairs, state.unit).merged : next)
     await labelNearest(state)
     return { ...unchanged, renamed: undefined }
   }
@@ -100,7 +100,7 @@ export class CountStep implements ComponentStep {
   }
 }
 
-function adopt(state: RunState, { means, weights, variances }: HostMixture): void {
+function replaceComponents(state: RunState, { means, weights, variances }: HostMixture): void {
   replaceCenters(state, means)
   state.mixture = { weights: weights.slice(), variances: variances.slice() }
 }

@@ -18,7 +18,7 @@ export function givenUpdate(state: RunState, move: Move): Update {
       iteration = round
     },
     reset: () => sums.reset(),
-    take: (_state, part, vectors) => sums.take(part, vectors),
+    addPart: (_state, part, vectors) => sums.take(part, vectors),
     partial: () => sums.partial(),
     absorb: (_state, merged) => sums.absorb(merged),
     finish: () => finish(state, sums, move, iteration),

@@ -8,7 +8,7 @@ export function meanUpdate(state: RunState, weighted = true): Update {
   const sums = clusterSums(state, weighted)
   return {
     reset: () => sums.reset(),
-    take: (_state, part, vectors) => sums.take(part, vectors),
+    addPart: (_state, part, vectors) => sums.take(part, vectors),
     partial: () => sums.partial(),
     absorb: (_state, merged) => sums.absorb(merged),
     finish: () => sums.finish(),

@@ -146,7 +146,7 @@ class MixtureUpdate implements Update {
   }
 
   /** Labels to begin with give means; widths come from there as from any start. */
-  adopt(state: RunState): Promise<void> {
+  startFromLabels(state: RunState): Promise<void> {
     return meansFromLabels(state)
   }
 
@@ -167,7 +167,7 @@ class MixtureUpdate implements Update {
     this.#sums.reset()
   }
 
-  async drive(
+  async assignPart(
     state: RunState,
     source: CandidateSource,
     part: PointPart,
@@ -183,7 +183,7 @@ class MixtureUpdate implements Update {
     return looked
   }
 
-  take(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+  addPart(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
     return this.#sums.take(state, part, vectors, (range) => this.#pairsOf(state, part, vectors, range))
   }
 

@@ -77,7 +77,7 @@ class MoveUpdate implements Update {
     return !this.#prepared
   }
 
-  async drive(
+  async assignPart(
     state: RunState,
     source: CandidateSource,
     part: PointPart,
@@ -136,7 +136,7 @@ class MoveUpdate implements Update {
     this.#sums.reset()
   }
 
-  take(_state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
+  addPart(_state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
     return this.#sums.take(part, vectors, this.#measuredTo)
   }
 
@@ -193,7 +193,7 @@ class DomainMoves extends MoveUpdate {
     }
   }
 
-  override async drive(
+  override async assignPart(
     state: RunState,
     source: CandidateSource,
     part: PointPart,
@@ -204,7 +204,7 @@ class DomainMoves extends MoveUpdate {
       this.#copy?.putBack()
       this.#centersBack(state)
     }
-    return super.drive(state, source, part, vectors, round)
+    return super.assignPart(state, source, part, vectors, round)
   }
 
   protected override centersOfRound({ centers }: RunState): DeviceRows {

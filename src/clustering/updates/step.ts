@@ -31,11 +31,11 @@ export function stepUpdate(state: RunState, stepLength: StepLength): Update {
       await stepThroughPoints(state, iteration, step)
     },
     // Means are what there is to step from.
-    adopt: () => meansFromLabels(state),
+    startFromLabels: () => meansFromLabels(state),
     reset: () => {
       counts.fill(0)
     },
-    async take(_state, part) {
+    async addPart(_state, part) {
       const labels = new Uint32Array(await device.read(part.labels), 0, part.count)
       for (const label of labels) counts[label]++
     },

@@ -1,6 +1,7 @@
 /** Known classes against clusters, as a heat map. */
+
+import { percent } from '../../format.ts'
 import type { Confusion } from '../../truth.ts'
-import { percent } from '../../words.ts'
 import type { Markup } from '../markup.ts'
 import { FEW } from './axes.ts'
 import { ACCENT, type Drawing, WIDTH } from './drawing.ts'

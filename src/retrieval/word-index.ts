@@ -12,7 +12,7 @@ export interface Ranking {
   readonly scores: Float64Array
 }
 
-export class InvertedFile {
+export class WordIndex {
   readonly #ids: Uint32Array
   /** What a word weighs for being rare: ln(images / images that have it). */
   readonly #idf: Float64Array

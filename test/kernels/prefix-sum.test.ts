@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { scanPasses, scanWorkspaceBytes } from '../../src/kernels/scan.ts'
+import { scanPasses, scanWorkspaceBytes } from '../../src/kernels/prefix-sum.ts'
 import { fc } from '../properties.ts'
 import { expectSame } from '../tolerance.ts'
 import { DEVICES, type OpenedDevice, onDevices } from './devices.ts'

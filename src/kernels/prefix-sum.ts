@@ -6,7 +6,7 @@ import {
   scanSingleBody,
   scanWholeBody,
   withinBlocksBody,
-} from '../../shaders/scan.ts'
+} from '../../shaders/prefix-sum.ts'
 import { type BufferPart, type ComputePass, type DeviceBuffer, type GpuTarget, slice } from '../device/contract.ts'
 import { elements, writes } from '../device/fields.ts'
 import { declareKernel } from './declared-kernel.ts'

@@ -108,7 +108,7 @@ export default defineConfig(async ({ mode }) => {
     test: {
       sequence: { sequencer: LongestFirst },
       // One more than there are cores: some tests wait for other processes most of their time.
-      maxWorkers: availableParallelism() + 1,
+      maxWorkers: availableParallelism() + 2,
       projects: [
         {
           test: {

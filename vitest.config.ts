@@ -73,7 +73,8 @@ console.info(`Generated cases: CENTROIDAL_TEST_SEED=${seed} (${origin})`)
  * each file would take longer than the tests.
  */
 const sharingModules = [
-  'test/{clustering,core,data,kernels,math,metrics,models,platform,quantize,search,trees,vectors}/**/*.test.ts',
+  'test/{arguments,cli,clustering,core,data,device,docs,fuzz,kernels,math,metrics,models,platform}/**/*.test.ts',
+  'test/{quantize,retrieval,scripts,search,trees,vectors}/**/*.test.ts',
 ]
 
 /** `npm run test:quick`: host logic, and kernels and methods on the CPU device. */
@@ -107,7 +108,7 @@ export default defineConfig(async ({ mode }) => {
   return {
     test: {
       sequence: { sequencer: LongestFirst },
-      // One more than there are cores: some tests wait for other processes most of their time.
+      // Two more than there are cores: some tests wait for other processes most of their time.
       maxWorkers: availableParallelism() + 2,
       projects: [
         {

@@ -128,7 +128,7 @@ export async function measureBytes(store: string, url: string, k: number): Promi
   )
   // All centres move in the first round, and few in the last.
   const iterations = k >= 100_000 ? 4 : 12
-  const options: ClusterOptions = { ...PLAIN, method: 'closures', start: 'none', k, iterations }
+  const options: ClusterOptions = { ...PLAIN, method: 'closures', start: 'random-labels', k, iterations }
   const { traffic, seconds } = await run({ url, vectors, workers: 3, threads: 1, options })
   const table = [traffic[0], traffic[traffic.length - 1]].map((round) => ({
     store,

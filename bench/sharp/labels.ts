@@ -13,13 +13,13 @@ interface Contender {
 
 const CONTENDERS: readonly Contender[] = [
   { name: 'sharp', method: 'sharp' },
-  { name: 'sharp, from none', method: 'sharp', options: { start: 'none' } },
-  { name: 'bisecting', method: 'bisecting', options: { inner: 'lloyd' } },
-  { name: 'bisecting, refined', method: 'bisecting', options: { inner: 'lloyd', refine: true } },
-  { name: 'bisecting #', method: 'bisecting', options: { inner: 'sharp' } },
-  { name: 'bisecting #, refined', method: 'bisecting', options: { inner: 'sharp', refine: true } },
+  { name: 'sharp, from none', method: 'sharp', options: { start: 'random-labels' } },
+  { name: 'bisecting', method: 'bisecting', options: { splitMethod: 'lloyd' } },
+  { name: 'bisecting, refined', method: 'bisecting', options: { splitMethod: 'lloyd', refine: true } },
+  { name: 'bisecting #', method: 'bisecting', options: { splitMethod: 'sharp' } },
+  { name: 'bisecting #, refined', method: 'bisecting', options: { splitMethod: 'sharp', refine: true } },
   // Repeated bisecting k-means, as the paper's rival for documents has it.
-  { name: 'RBK', method: 'bisecting', metric: 'cosine', options: { inner: 'lloyd' } },
+  { name: 'RBK', method: 'bisecting', metric: 'cosine', options: { splitMethod: 'lloyd' } },
   { name: 'lloyd', method: 'lloyd' },
   { name: 'minibatch', method: 'minibatch' },
 ]

@@ -17,10 +17,10 @@ interface Rounds {
 }
 
 const VARIANTS: readonly { name: string; options: AnyClusterOptions & { start: StartName } }[] = [
-  { name: 'sharp, none', options: { start: 'none' } },
+  { name: 'sharp, none', options: { start: 'random-labels' } },
   { name: 'sharp, random', options: { start: 'random' } },
   { name: 'sharp, kpp', options: { start: 'kpp' } },
-  { name: 'fast, random', options: { start: 'random', fast: true } },
+  { name: 'fast, random', options: { start: 'random', firstImprovement: true } },
   { name: 'nearest 50', options: { start: 'random', nearest: 50 } },
 ]
 
@@ -42,7 +42,7 @@ export async function sharpAgainstLloyd(setting: Setting, vectors: Matrix, k: nu
     sharp.push({ name, start: options.start, steps, cpu })
   }
   // Lloyd needs centres to begin with: a run without any is compared with random ones.
-  const rivalOf = (run: Run): Run => lloyd.get(run.start === 'none' ? 'random' : run.start)!
+  const rivalOf = (run: Run): Run => lloyd.get(run.start === 'random-labels' ? 'random' : run.start)!
   const rows = [
     ...Array.from(lloyd.values(), (run) => row(run, undefined)),
     ...sharp.map((run) => row(run, rivalOf(run))),

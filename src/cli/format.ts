@@ -78,10 +78,10 @@ export function flagName(name: string): string {
 
 const START_WORDS: Readonly<Record<StartName, string>> = {
   auto: 'centres chosen by greedy k-means++ on a sample, or by k-means|| for very many clusters',
-  none: 'a random label for every vector',
+  'random-labels': 'a random label for every vector',
   random: 'random vectors',
   kpp: 'centres chosen by greedy k-means++ on a sample',
-  parallel: 'centres chosen by k-means||',
+  'kpp-parallel': 'centres chosen by k-means||',
   tree: 'the cells of a partition tree',
   sample: 'a clustering of a sample',
   hkm: 'the leaves of a tree of small k-means',

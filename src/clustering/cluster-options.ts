@@ -27,8 +27,8 @@ export interface CommonOptions extends WorkOptions {
    */
   readonly method?: 'auto' | MethodName | OwnMethod | undefined
   /**
-   * Where the centres begin: `none` (a random label for each point), `random` points, `kpp` (greedy k-means++, on a sample of
-   * at least 16,384 points and 20 for each cluster), `parallel` (k-means||, the same idea in few passes over all points),
+   * Where the centres begin: `random-labels` (a random label for each point), `random` points, `kpp` (greedy k-means++, on a sample of
+   * at least 16,384 points and 20 for each cluster), `kpp-parallel` (k-means||, the same idea in few passes over all points),
    * `tree` (cells of a partition tree), `sample` (a clustering of a sample by the same method: up to 64 points for each
    * cluster and a quarter of all at most; for closures and closures-sharp a quarter of all, if that is large enough to begin
    * from a sample itself), `hkm` (leaves of a tree of small k-means), `bisecting` (the same, always in two), or

@@ -7,12 +7,12 @@ import type { Random } from '../core/random.ts'
 import { growHierarchy, type HierarchicalOptions, type Hierarchy } from '../trees/hierarchical.ts'
 import type { RunState } from './run-state.ts'
 
-type Shape = Pick<HierarchicalOptions, 'branching' | 'rounds' | 'inner' | 'queue'>
+type Shape = Pick<HierarchicalOptions, 'branching' | 'rounds' | 'splitMethod' | 'splitOrder'>
 
 /** As the paper of robust approximate k-means starts. */
 export const HKM_DEFAULTS = { branching: 10, nodeRounds: 5 } as const
 /** Two halves of a cluster have settled after few rounds. */
-export const BISECTING_DEFAULTS = { inner: 'lloyd', queue: 'size', nodeRounds: 10 } as const
+export const BISECTING_DEFAULTS = { splitMethod: 'lloyd', splitOrder: 'size', nodeRounds: 10 } as const
 
 /** The tree is grown from the points with weight. Where too few of them differ, it is grown from all, and weights are ignored. */
 export async function hierarchyStart(
@@ -49,11 +49,12 @@ function hkmShape({ settings }: RunState): Shape {
 }
 
 function bisectingShape({ settings }: RunState): Shape {
-  const { inner, queue, nodeRounds } = typeof settings.inner === 'string' ? settings : BISECTING_DEFAULTS
+  const { splitMethod, splitOrder, nodeRounds } =
+    typeof settings.splitMethod === 'string' ? settings : BISECTING_DEFAULTS
   return {
     branching: 2,
     rounds: Number(nodeRounds),
-    inner: inner as Shape['inner'],
-    queue: queue as Shape['queue'],
+    splitMethod: splitMethod as Shape['splitMethod'],
+    splitOrder: splitOrder as Shape['splitOrder'],
   }
 }

@@ -29,9 +29,9 @@ export interface MethodOptions {
    * closures, closures-sharp: most trees looked at in a round where they are adaptive; the newest first, then all in
    * turn. Default 3, which keeps rounds equally short.
    */
-  readonly visits?: number | undefined
+  readonly treesPerRound?: number | undefined
   /** closures, closures-sharp: add a tree when a round lowers the objective by less than this share. Default 0.01. */
-  readonly growth?: number | undefined
+  readonly treeThreshold?: number | undefined
   /**
    * akm, rakm, agm: what searches the centres: a k-means tree, or a forest of randomised k-d trees. Default `kmeans`.
    */
@@ -59,12 +59,12 @@ export interface MethodOptions {
   /** rakm: try one more centre each round, the same for all points (improvement 3). Default true. */
   readonly probe?: boolean | undefined
   /** bisecting: what splits a cluster in two, and refines. Default `lloyd`. */
-  readonly inner?: 'lloyd' | 'sharp' | undefined
+  readonly splitMethod?: 'lloyd' | 'sharp' | undefined
   /**
    * bisecting: split the largest cluster next, or the one that spreads most. Default `size`, for clusters of similar
    * size.
    */
-  readonly queue?: 'size' | 'spread' | undefined
+  readonly splitOrder?: 'size' | 'spread' | undefined
   /** bisecting: go on with all clusters at once when there are k. Default false, which keeps the tree to predict by. */
   readonly refine?: boolean | undefined
   /** hkm, bisecting: rounds at each node. Default 5 for hkm, 10 for bisecting. */
@@ -81,7 +81,7 @@ export interface MethodOptions {
    */
   readonly batch?: number | undefined
   /** sharp, closures-sharp: take the first move that pays instead of the best. Default false. */
-  readonly fast?: boolean | undefined
+  readonly firstImprovement?: boolean | undefined
   /** sharp: look only at this many clusters nearest to the own one. Default 0: at all. */
   readonly nearest?: number | undefined
   /** lvq: share of the way a centre goes towards a point; falls to 0 within 25 rounds. Default 0.01. */
@@ -125,11 +125,18 @@ export interface OptionOfMethod {
   /** Options of hkm. */
   readonly hkm: 'branching' | 'nodeRounds'
   /** Options of closures. */
-  readonly closures: 'leafSize' | 'trees' | 'neighborhoods' | 'visits' | 'growth'
+  readonly closures: 'leafSize' | 'trees' | 'neighborhoods' | 'treesPerRound' | 'treeThreshold'
   /** Options of closures-sharp. */
-  readonly 'closures-sharp': 'leafSize' | 'trees' | 'neighborhoods' | 'visits' | 'growth' | 'batch' | 'fast'
+  readonly 'closures-sharp':
+    | 'leafSize'
+    | 'trees'
+    | 'neighborhoods'
+    | 'treesPerRound'
+    | 'treeThreshold'
+    | 'batch'
+    | 'firstImprovement'
   /** Options of sharp. */
-  readonly sharp: 'batch' | 'fast' | 'nearest'
+  readonly sharp: 'batch' | 'firstImprovement' | 'nearest'
   /** Options of canopy. */
   readonly canopy: 'canopyRadius'
   /** Options of minibatch. */
@@ -154,7 +161,7 @@ export interface OptionOfMethod {
   /** Options of gmm. */
   readonly gmm: 'sigma' | 'floor' | 'prior'
   /** Options of bisecting. */
-  readonly bisecting: 'inner' | 'queue' | 'nodeRounds' | 'refine' | 'batch'
+  readonly bisecting: 'splitMethod' | 'splitOrder' | 'nodeRounds' | 'refine' | 'batch'
 }
 
 /** A value an option of a method can have. */

@@ -56,10 +56,10 @@ export interface ResolvedOptions extends PointWeights {
 /** All there are, for programs that offer a choice. */
 export const START_NAMES: readonly StartName[] = [
   'auto',
-  'none',
+  'random-labels',
   'random',
   'kpp',
-  'parallel',
+  'kpp-parallel',
   'tree',
   'sample',
   'hkm',

@@ -17,7 +17,7 @@ import { METHODS } from './presets.ts'
 export function checkResume(model: ClusterModel, source: VectorSource, resolved: ResolvedOptions): void {
   const { rows, cols, k, metric } = model.facts
   const wanted = { rows: source.rows, cols: source.cols, k: resolved.k, metric: resolved.metric }
-  if (METHODS[resolved.method].bytesPerPoint && model.sigmas === undefined) {
+  if (METHODS[resolved.method].mixture && model.sigmas === undefined) {
     throw badOption('resume', `a model of ${model.facts.method}`, `${resolved.method} goes on from mixtures alone.`)
   }
   for (const [name, value] of Object.entries({ rows, cols, k, metric })) {

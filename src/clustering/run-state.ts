@@ -247,6 +247,8 @@ export interface Method {
    * @internal
    */
   readonly bytesPerPoint?: (settings: Settings, stride: number) => number
+  /** True where clusters are the components of a mixture, with widths. Default: false. */
+  readonly mixture?: boolean
   /** False where weights make no sense. Default: true. */
   readonly weights?: boolean
   /** @internal Which centres a point looks at. */
@@ -256,7 +258,16 @@ export interface Method {
 }
 
 /** How centres, or labels, can begin. */
-export type StartName = 'auto' | 'none' | 'random' | 'kpp' | 'parallel' | 'tree' | 'sample' | 'hkm' | 'bisecting'
+export type StartName =
+  | 'auto'
+  | 'random-labels'
+  | 'random'
+  | 'kpp'
+  | 'kpp-parallel'
+  | 'tree'
+  | 'sample'
+  | 'hkm'
+  | 'bisecting'
 
 type RunSetting = Pick<
   RunState,

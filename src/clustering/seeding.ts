@@ -66,7 +66,7 @@ export async function chooseStart(state: RunState, options: StartOptions): Promi
   const { points, k } = state
   const { start, random, weights, onProgress } = options
   if (start === 'tree' && (await treeStart(state, random.next()))) return { labelled: true }
-  if (start === 'none') return { labels: randomLabels(points.rows, k, random, weights) }
+  if (start === 'random-labels') return { labels: randomLabels(points.rows, k, random, weights) }
   if (start === 'hkm' || start === 'bisecting') {
     const { labels, root } = await hierarchyStart(state, start, random, weights, onProgress)
     return { labels, tree: flattenLabels(root) }
@@ -76,7 +76,7 @@ export async function chooseStart(state: RunState, options: StartOptions): Promi
 
 async function chooseCenters(state: RunState, options: StartOptions): Promise<number[]> {
   if (options.start === 'random') return randomStart(state, options.random, options.weights)
-  if (options.start === 'parallel') return parallelStart(state, options)
+  if (options.start === 'kpp-parallel') return parallelStart(state, options)
   if (options.start === 'kpp') return plusPlusStart(state, greedyRows(state), options)
   const rows = affordableRows(state, options)
   return rows === undefined ? parallelStart(state, options) : plusPlusStart(state, rows, options)

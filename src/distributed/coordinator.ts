@@ -202,7 +202,7 @@ export class RemoteRun implements RemoteOwners {
   #mayForget(rebalancing: boolean): boolean {
     const { run } = this.#blob
     // Points of a mixture with lists remember more than labels.
-    const remembers = METHODS[run.method].bytesPerPoint !== undefined && run.settings.memory !== undefined
+    const remembers = METHODS[run.method].mixture && run.settings.memory !== undefined
     if (remembers || this.#centers === undefined) return false
     const last = this.#notes[this.#notes.length - 1]
     const bytes = this.#log.reduce((sum, each) => sum + Math.abs(each), 0)

@@ -17,11 +17,11 @@ import type { TreePart, TreePoints } from '../vectors/tree-points.ts'
 export interface GroupOptions {
   readonly rounds: number
   /** Lloyd (default), or moves of single points. */
-  readonly inner?: 'lloyd' | 'sharp' | undefined
+  readonly splitMethod?: 'lloyd' | 'sharp' | undefined
   /** What `measurePoints` says of the points, where it is known already. */
   readonly measured?: MeasuredPoints | undefined
   /** 'spread': distances to the children's centres are measured. */
-  readonly queue?: 'size' | 'spread' | undefined
+  readonly splitOrder?: 'size' | 'spread' | undefined
   /** Centres are brought to length one. */
   readonly unit?: boolean
   readonly control?: RunControl
@@ -62,7 +62,7 @@ export async function runGroups(
   points: TreePoints,
   given: Groups,
   random: Random,
-  { rounds, inner, queue, measured, unit = false, control }: GroupOptions,
+  { rounds, splitMethod, splitOrder, measured, unit = false, control }: GroupOptions,
 ): Promise<SplitGroups> {
   const { groups, width, start, places } = given
   const { cols, stride } = points
@@ -103,7 +103,7 @@ export async function runGroups(
         { points: vectors, centers, groups: table, width, places: at, labels },
         { signal: control?.signal },
       )
-    if (inner === 'sharp') {
+    if (splitMethod === 'sharp') {
       await round(lloyd)
       const clusters = createMovingClusters(device, scope, centers, {
         ...(measured ?? (await measurePoints(device, points))),
@@ -127,7 +127,7 @@ export async function runGroups(
     for (const { part, labels: own } of held) {
       labels.set(new Uint32Array(await device.read(own), 0, part.count), part.first)
     }
-    const distances = queue === 'spread' ? await measureOwn(device, points, centers, held) : undefined
+    const distances = splitOrder === 'spread' ? await measureOwn(device, points, centers, held) : undefined
     return { labels, centers: await readRows(device, centers), distances }
   } finally {
     scope.free()

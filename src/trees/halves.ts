@@ -81,7 +81,7 @@ async function halveByPoint(
   const found = await runGroups(device, points, { groups, width: 2, start, places }, random, {
     rounds,
     unit,
-    queue: 'spread',
+    splitOrder: 'spread',
     ...(control ? { control } : {}),
   })
   const { labels, centers, distances = new Float32Array(points.rows) } = found

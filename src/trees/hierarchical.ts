@@ -21,9 +21,9 @@ export interface HierarchicalOptions {
   /** Rounds at each node. */
   readonly rounds: number
   /** What splits a node. Default: Lloyd. */
-  readonly inner?: 'lloyd' | 'sharp' | undefined
+  readonly splitMethod?: 'lloyd' | 'sharp' | undefined
   /** Which leaf is split next: the largest (default), or the one with the largest mean squared distance to its centre. */
-  readonly queue?: 'size' | 'spread' | undefined
+  readonly splitOrder?: 'size' | 'spread' | undefined
   readonly random: Random
   readonly unit?: boolean
   /** The points to grow from. Default: all. */
@@ -63,7 +63,7 @@ export async function growHierarchy(
 ): Promise<Hierarchy> {
   const { k, random, control } = options
   // Once, not again for every wave of splits.
-  const measured = options.inner === 'sharp' ? await measurePoints(device, points) : undefined
+  const measured = options.splitMethod === 'sharp' ? await measurePoints(device, points) : undefined
   const order = options.among?.slice() ?? Uint32Array.from({ length: points.rows }, (_, i) => i)
   const growing = new LeafQueue()
   const root: TreeNode = { children: [], label: 0 }
@@ -82,7 +82,7 @@ export async function growHierarchy(
       for (const { from, to, spread, weight } of top.children as readonly Child[]) {
         const node: TreeNode = { children: [], label: 0 }
         top.node.children.push(node)
-        const rank = options.queue === 'spread' ? spread : weight
+        const rank = options.splitOrder === 'spread' ? spread : weight
         growing.push({ from, to, children: undefined, rank, node })
       }
       control?.onProgress?.((growing.size + done.length) / k)

@@ -49,7 +49,7 @@ export async function buildKMeansTree(
     const wide: number[] = []
     for (let node = level; node < end; node++) if (nodes[node].to - nodes[node].from > branching) wide.push(node)
     const spans = wide.map((node) => nodes[node])
-    const options = { rounds, control, queue: 'spread' } as const
+    const options = { rounds, control, splitOrder: 'spread' } as const
     const split = wide.length > 0 ? await splitGroups(device, points, items, spans, children, random, options) : []
     wide.forEach((node, i) => {
       // Equal centres stay together in a leaf, however many they are.

@@ -22,8 +22,8 @@ export function clusterCall({ device, vectors }: Fixtures, kind: keyof typeof AS
   const none = (name: string): [string, Place] => [name, 'none']
   const others = Object.fromEntries(
     [
-      'leafSize', 'trees', 'neighborhoods', 'visits', 'growth', 'index', 'checks', 'precision', 'branching', 'keep',
-      'reseed', 'probe', 'inner', 'queue', 'refine', 'nodeRounds', 'canopyRadius', 'batch', 'fast', 'nearest', 'rate',
+      'leafSize', 'trees', 'neighborhoods', 'treesPerRound', 'treeThreshold', 'index', 'checks', 'precision', 'branching', 'keep',
+      'reseed', 'probe', 'splitMethod', 'splitOrder', 'refine', 'nodeRounds', 'canopyRadius', 'batch', 'firstImprovement', 'nearest', 'rate',
       'criterion', 'prior', 'lambda', 'tau', 'memory', 'sigma', 'floor',
     ].map(none), // biome-ignore format: names only
   ) as OptionsOf<Required<library.MethodOptions>>
@@ -38,10 +38,10 @@ export function clusterCall({ device, vectors }: Fixtures, kind: keyof typeof AS
           ...(closures
             ? {
                 leafSize: { place: 'none', also: ['zero'] },
-                visits: 'none',
-                growth: 'share',
+                treesPerRound: 'none',
+                treeThreshold: 'share',
                 batch: { place: 'none', also: ['zero'] },
-                fast: 'flag',
+                firstImprovement: 'flag',
               }
             : {}),
           ...(asked.method === 'agm' ? { checks: { place: 'none', also: ['zero'] } } : {}),

@@ -106,12 +106,22 @@ describe('of many clusters', () => {
 test('tells the method, its options and the centres that were looked at', async () => {
   await writeNoise(path('noise.npy'), 3000, 16)
   const args = ['cluster', path('noise.npy'), '-k', '80', '--iterations', '8', '-q']
-  await runInside(...args, '--method', 'closures', '--growth', '0.5', '--start', 'random', '--out', path('closures'))
+  await runInside(
+    ...args,
+    '--method',
+    'closures',
+    '--tree-threshold',
+    '0.5',
+    '--start',
+    'random',
+    '--out',
+    path('closures'),
+  )
   const closures = await readFile(path('closures/report.html'), 'utf8')
   expect(closures).toContain('<h3>Centres looked at</h3>')
   expect(closures).toMatch(/<svg[^>]*aria-label="Line: centres looked at per point in each round"/)
   expect(closures).toMatch(/it looked at [\d.]+ of 80 centres per vector in the last round, [\d.]+ in the first/)
-  expect(closures).toMatch(/Method closures \(.*growth 0\.5.*\), from random vectors\./)
+  expect(closures).toMatch(/Method closures \(.*tree threshold 0\.5.*\), from random vectors\./)
   expect(page).toContain('Per point, the same in every round: all there are.')
   expect(closures).toContain('Per point; there are 80.')
   expect(page).toMatch(/Method lloyd \(chosen by auto: .*\), from centres chosen by greedy k-means\+\+/)

@@ -36,7 +36,7 @@ test('clusters, assigns and converts', async () => {
 })
 
 test('bisects by moves', async () => {
-  const args = ['-k', '4', '--metric', 'cosine', '--method', 'bisecting', '--inner', 'sharp']
+  const args = ['-k', '4', '--metric', 'cosine', '--method', 'bisecting', '--split-method', 'sharp']
   const truth = ['--truth', path('classes.csv'), '--json', '--out', path('bisected')]
   const made = result(await runInside('cluster', path('docs.npz'), ...args, ...truth))
   expect(made).toMatchObject({ rows: 200, method: 'bisecting', metric: 'cosine', nmi: 1 })

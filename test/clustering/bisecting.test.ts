@@ -48,11 +48,11 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       ['sharp', 'size'],
       ['sharp', 'spread'],
     ] as const)(
-      'by %s, queue by %s: k clusters with points, the distortion they have, and their tree',
-      async (inner, queue) => {
+      'by %s, in order of %s: k clusters with points, the distortion they have, and their tree',
+      async (splitMethod, splitOrder) => {
         const vectors = normal(400, 6, 1)
         for (const k of [1, 2, 7, 40]) {
-          const model = await run(vectors, { k, inner, queue })
+          const model = await run(vectors, { k, splitMethod, splitOrder })
           expect(model.sizes.every((size) => size > 0)).toBe(true)
           const exact = distortion(vectors, model.centers, model.labels)
           expect(Math.abs(model.distortion - exact)).toBeLessThanOrEqual(1e-5 * exact)
@@ -62,8 +62,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     )
 
     test('refining never raises the objective', async () => {
-      for (const inner of ['lloyd', 'sharp'] as const) {
-        const model = await run(normal(500, 5, 4), { k: 15, inner, refine: true, iterations: 10 })
+      for (const splitMethod of ['lloyd', 'sharp'] as const) {
+        const model = await run(normal(500, 5, 4), { k: 15, splitMethod, refine: true, iterations: 10 })
         let last = Number.POSITIVE_INFINITY
         for (const step of model.facts.iterations) {
           expect(step.distortion).toBeLessThanOrEqual(last * (1 + ROUNDING))
@@ -72,7 +72,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       }
     })
 
-    test('the queue decides what is split: the larger one, or the wider one', async () => {
+    test('the order of splits decides what is split: the larger one, or the wider one', async () => {
       const vectors = blobs(
         [
           [0, 0, 0],
@@ -81,8 +81,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         [200, 40],
         [1, 6],
       )
-      const bySize = await run(vectors, { k: 3, queue: 'size' })
-      const bySpread = await run(vectors, { k: 3, queue: 'spread' })
+      const bySize = await run(vectors, { k: 3, splitOrder: 'size' })
+      const bySpread = await run(vectors, { k: 3, splitOrder: 'spread' })
       const clustersIn = ({ labels }: ClusterModel, from: number, to: number): number =>
         new Set(labels.subarray(from, to)).size
       expect([clustersIn(bySize, 0, 200), clustersIn(bySize, 200, 240)]).toEqual([2, 1])
@@ -107,21 +107,21 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
 
     test('cosine, weights, duplicates, constant data, as many clusters as points, and several parts', async () => {
       const cloud = normal(300, 5, 6)
-      for (const inner of ['lloyd', 'sharp'] as const) {
-        const turned = await run(cloud, { k: 9, inner, metric: 'cosine', refine: true, iterations: 4 })
+      for (const splitMethod of ['lloyd', 'sharp'] as const) {
+        const turned = await run(cloud, { k: 9, splitMethod, metric: 'cosine', refine: true, iterations: 4 })
         for (let i = 0; i < 9; i++) {
           expect(Math.hypot(...turned.centers.data.subarray(i * 5, (i + 1) * 5))).toBeCloseTo(1, 4)
         }
         const weights = Float32Array.from({ length: 300 }, (_, i) => 1 + (i % 4))
-        expect((await run(cloud, { k: 9, inner, weights })).sizes.every((size) => size > 0)).toBe(true)
+        expect((await run(cloud, { k: 9, splitMethod, weights })).sizes.every((size) => size > 0)).toBe(true)
         const twice = matrix(Float32Array.from([...cloud.data.subarray(0, 100), ...cloud.data.subarray(0, 100)]), 40, 5)
-        expect((await run(twice, { k: 20, inner })).distortion).toBeCloseTo(0, 5)
-        expect((await run(matrix(new Float32Array(30).fill(2), 10, 3), { k: 1, inner })).distortion).toBe(0)
+        expect((await run(twice, { k: 20, splitMethod })).distortion).toBeCloseTo(0, 5)
+        expect((await run(matrix(new Float32Array(30).fill(2), 10, 3), { k: 1, splitMethod })).distortion).toBe(0)
       }
     })
 
     test('same seed, same bits', async () => {
-      const options = { k: 12, seed: 5, inner: 'sharp', refine: true, iterations: 3 } as const
+      const options = { k: 12, seed: 5, splitMethod: 'sharp', refine: true, iterations: 3 } as const
       const one = await run(normal(500, 9, 7), options)
       const other = await run(normal(500, 9, 7), options)
       expect(other.centers.data).toEqual(one.centers.data)
@@ -139,8 +139,8 @@ test('plain is above Lloyd, refined below plain, and moves end below means', asy
       lloyd: { k: 40, seed, method: 'lloyd', iterations: 60 },
       plain: { k: 40, seed },
       refined: { k: 40, seed, refine: true, iterations: 60 },
-      'plain #': { k: 40, seed, inner: 'sharp' },
-      'refined #': { k: 40, seed, inner: 'sharp', refine: true, iterations: 60 },
+      'plain #': { k: 40, seed, splitMethod: 'sharp' },
+      'refined #': { k: 40, seed, splitMethod: 'sharp', refine: true, iterations: 60 },
     }
     for (const [kind, options] of Object.entries(kinds)) {
       const run = { method: 'bisecting', tolerance: 0, device: 'cpu', ...options } as ClusterOptions

@@ -66,7 +66,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
 
     test('trees are added when progress slows, and all are there at once when static', async () => {
       const vectors = normal(1500, 8, 5)
-      const adaptive = await run(vectors, { k: 60, trees: 5, growth: 0.02, iterations: 12 })
+      const adaptive = await run(vectors, { k: 60, trees: 5, treeThreshold: 0.02, iterations: 12 })
       const looked = adaptive.facts.iterations.map((step) => step.candidates)
       expect(looked.at(-1)).toBeGreaterThan(looked[0] * 2)
       const fixed = await run(vectors, { k: 60, trees: 5, neighborhoods: 'static', iterations: 3 })
@@ -76,7 +76,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     })
 
     test('has converged only when every tree had its turn without a change', async () => {
-      const model = await run(normal(400, 4, 9), { k: 12, trees: 5, visits: 2, iterations: 300, tolerance: 0 })
+      const model = await run(normal(400, 4, 9), { k: 12, trees: 5, treesPerRound: 2, iterations: 300, tolerance: 0 })
       expect(model.facts.stopped).toBe('converged')
       const moved = model.facts.iterations.map((step) => step.moved)
       expect(moved.slice(-3)).toEqual([0, 0, 0])

@@ -33,7 +33,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES_IN_PAGES) {
         fc.integer({ min: 1, max: 300 }),
         fc.integer({ min: 1, max: 21 }),
         fc.integer({ min: 1, max: 30 }),
-        fc.constantFrom<'random' | 'kpp' | 'parallel'>('random', 'kpp', 'parallel'),
+        fc.constantFrom<'random' | 'kpp' | 'kpp-parallel'>('random', 'kpp', 'kpp-parallel'),
         fc.integer({ min: 0, max: 1000 }),
         async (rows, cols, wanted, start, seed) => {
           const vectors = normal(rows, cols, seed)
@@ -71,7 +71,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES_IN_PAGES) {
 
     test('finds blobs that lie apart', async () => {
       const { vectors, labels } = blobs({ rows: 900, cols: 16, clusters: 9, spread: 0.05, seed: 4, separated: true })
-      for (const start of ['kpp', 'parallel'] as const) {
+      for (const start of ['kpp', 'kpp-parallel'] as const) {
         const model = await run(vectors, { k: 9, start, restarts: 4, seed: 1 })
         expect(adjustedRandIndex(model.labels, labels)).toBeCloseTo(1, 10)
       }
@@ -208,12 +208,12 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES_IN_PAGES) {
 
     test('nothing is left on the device', async () => {
       const before = device.allocatedBytes
-      await run(normal(300, 5, 1), { k: 12, start: 'parallel', restarts: 2 })
+      await run(normal(300, 5, 1), { k: 12, start: 'kpp-parallel', restarts: 2 })
       await expect(run(normal(300, 5, 1), { k: 301 })).rejects.toThrow(/only 300 vectors/)
       // Threads keep their scratch from job to job.
       expect(device.allocatedBytes - before).toBeLessThan(4 * 2 ** 20)
       const again = device.allocatedBytes
-      await run(normal(300, 5, 1), { k: 12, start: 'parallel', restarts: 2 })
+      await run(normal(300, 5, 1), { k: 12, start: 'kpp-parallel', restarts: 2 })
       expect(device.allocatedBytes).toBe(again)
     })
   })

@@ -94,16 +94,24 @@ const OPTIONS: { readonly [Method in MethodName]: readonly OptionOfMethod[Method
   akm: ['index', 'trees', 'branching', 'checks', 'precision'],
   rakm: ['index', 'trees', 'branching', 'checks', 'precision', 'keep', 'reseed', 'probe'],
   hkm: ['branching', 'nodeRounds'],
-  closures: ['leafSize', 'trees', 'neighborhoods', 'visits', 'growth'],
-  'closures-sharp': ['leafSize', 'trees', 'neighborhoods', 'visits', 'growth', 'batch', 'fast'],
-  sharp: ['batch', 'fast', 'nearest'],
+  closures: ['leafSize', 'trees', 'neighborhoods', 'treesPerRound', 'treeThreshold'],
+  'closures-sharp': [
+    'leafSize',
+    'trees',
+    'neighborhoods',
+    'treesPerRound',
+    'treeThreshold',
+    'batch',
+    'firstImprovement',
+  ],
+  sharp: ['batch', 'firstImprovement', 'nearest'],
   canopy: ['canopyRadius'],
   minibatch: ['batch'],
   lvq: ['batch', 'rate'],
   egm: ['criterion', 'lambda', 'tau', 'sigma', 'floor', 'prior'],
   agm: ['criterion', 'lambda', 'tau', 'memory', 'checks', 'index', 'trees', 'branching', 'sigma', 'floor', 'prior'],
   gmm: ['sigma', 'floor', 'prior'],
-  bisecting: ['inner', 'queue', 'nodeRounds', 'refine', 'batch'],
+  bisecting: ['splitMethod', 'splitOrder', 'nodeRounds', 'refine', 'batch'],
 }
 
 test.each(Object.keys(METHODS) as MethodName[])('the types of the options fit the table of %s', (method) => {

@@ -94,7 +94,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       expect(await some).toBeLessThan(1.3 * (await all))
     })
 
-    test.each(['kpp', 'parallel', 'auto'] as const)(
+    test.each(['kpp', 'kpp-parallel', 'auto'] as const)(
       '%s finds all different points among many equal ones',
       async (start) => {
         const data = new Float32Array(900).map((_, i) => (i % 100 === 7 ? 1 + Math.floor(i / 100) : 0))
@@ -109,7 +109,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const vectors = normal(300, 3, 4)
       const weights = Float32Array.from({ length: 300 }, (_, i) => (i % 3 === 0 ? 0 : 1 + (i % 2)))
       const weighted = new Set(rowsOf(vectors.data, 3).filter((_, i) => weights[i] > 0))
-      for (const start of ['kpp', 'parallel'] as const) {
+      for (const start of ['kpp', 'kpp-parallel'] as const) {
         const rows = rowsOf(await startCenters(device, vectors, 30, { start, weights, seed: 2 }), 3)
         expect(rows.every((row) => weighted.has(row))).toBe(true)
         expect(new Set(rows).size).toBe(30)
@@ -193,7 +193,8 @@ test('any number of threads chooses the same points', async () => {
   for (const threads of [1, 2, 3]) {
     const device = await openDevice({ kind: 'cpu', threads })
     try {
-      for (const start of ['kpp', 'parallel'] as const) results.push(await startCenters(device, vectors, 80, { start }))
+      for (const start of ['kpp', 'kpp-parallel'] as const)
+        results.push(await startCenters(device, vectors, 80, { start }))
     } finally {
       await device.close()
     }
@@ -207,7 +208,7 @@ test('where greedy k-means++ would take too long, auto takes k-means||', async (
     // 10 candidates for each of 3,200 centres, against one round.
     const vectors = normal(4000, 64, 1)
     const auto = await startCenters(device, vectors, 3200, { start: 'auto', iterations: 1 })
-    expect(auto).toEqual(await startCenters(device, vectors, 3200, { start: 'parallel' }))
+    expect(auto).toEqual(await startCenters(device, vectors, 3200, { start: 'kpp-parallel' }))
     const few = await startCenters(device, vectors, 30, { start: 'auto', iterations: 1 })
     expect(few).toEqual(await startCenters(device, vectors, 30, { start: 'kpp' }))
   } finally {

@@ -18,7 +18,7 @@ import { CLUSTERING_DEVICES } from './devices.ts'
 
 type Variant = 'sharp' | 'closures-sharp'
 const METHODS = ['sharp', 'closures-sharp'] as const
-const STARTS = ['none', 'random', 'kpp'] as const
+const STARTS = ['random-labels', 'random', 'kpp'] as const
 
 function toUnit(vectors: Matrix): Matrix {
   const { rows, cols } = vectors
@@ -127,7 +127,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
           start: fc.constantFrom(...STARTS),
           metric: fc.constantFrom<'euclidean' | 'cosine'>('euclidean', 'cosine'),
           weighted: fc.boolean(),
-          fast: fc.boolean(),
+          firstImprovement: fc.boolean(),
           batch: fc.constantFrom(7, 50, 4096),
           seed: fc.integer({ min: 0, max: 1000 }),
         }),
@@ -147,8 +147,15 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     test('one vector after the other, it ends where no single move pays', async () => {
       const vectors = normal(70, 3, 2)
       const weights = Float32Array.from({ length: 70 }, (_, i) => (i % 5) / 2)
-      for (const options of [{}, { fast: true }, { metric: 'cosine' as const }, { weights }]) {
-        const model = await run(vectors, { k: 6, batch: 1, iterations: 60, seed: 3, start: 'none', ...options })
+      for (const options of [{}, { firstImprovement: true }, { metric: 'cosine' as const }, { weights }]) {
+        const model = await run(vectors, {
+          k: 6,
+          batch: 1,
+          iterations: 60,
+          seed: 3,
+          start: 'random-labels',
+          ...options,
+        })
         expect(model.facts.stopped).toBe('converged')
         expectNoMovePays(vectors, model, 'weights' in options ? weights : undefined)
       }

@@ -19,19 +19,19 @@ import { documents, inFull, meansOfRuns, watchMemory } from './documents.ts'
 const METRICS = ['cosine', 'euclidean'] as const
 
 const SHARP: readonly Partial<ClusterOptions>[] = [
-  { start: 'none' },
+  { start: 'random-labels' },
   { start: 'random' },
-  { start: 'kpp', fast: true },
-  { start: 'parallel', nearest: 3 },
+  { start: 'kpp', firstImprovement: true },
+  { start: 'kpp-parallel', nearest: 3 },
   { start: 'random', batch: 1 },
   { start: 'bisecting' },
 ]
 
 const BISECTING: readonly Partial<ClusterOptions>[] = [
-  { inner: 'lloyd', queue: 'size' },
-  { inner: 'lloyd', queue: 'spread', refine: true },
-  { inner: 'sharp', queue: 'size' },
-  { inner: 'sharp', queue: 'spread', refine: true },
+  { splitMethod: 'lloyd', splitOrder: 'size' },
+  { splitMethod: 'lloyd', splitOrder: 'spread', refine: true },
+  { splitMethod: 'sharp', splitOrder: 'size' },
+  { splitMethod: 'sharp', splitOrder: 'spread', refine: true },
 ]
 
 function expectFalling({ facts, sizes }: ClusterModel): void {
@@ -64,9 +64,9 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const dense = inFull(sparse)
       const asked: ClusterOptions[] = [
         { k: 6, method: 'sharp', start: meansOfRuns(dense, 6, 40) },
-        { k: 6, method: 'sharp', start: meansOfRuns(dense, 6, 40), nearest: 4, fast: true },
-        { k: 6, method: 'bisecting', start: 'bisecting', queue: 'size' },
-        { k: 6, method: 'bisecting', inner: 'sharp', queue: 'size' },
+        { k: 6, method: 'sharp', start: meansOfRuns(dense, 6, 40), nearest: 4, firstImprovement: true },
+        { k: 6, method: 'bisecting', start: 'bisecting', splitOrder: 'size' },
+        { k: 6, method: 'bisecting', splitMethod: 'sharp', splitOrder: 'size' },
       ]
       for (const options of asked) {
         const a = await run(sparse, { metric, ...options })
@@ -129,8 +129,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         40,
         300,
       )
-      for (const inner of ['lloyd', 'sharp'] as const) {
-        const model = await run(padded, { k: 5, method: 'bisecting', inner })
+      for (const splitMethod of ['lloyd', 'sharp'] as const) {
+        const model = await run(padded, { k: 5, method: 'bisecting', splitMethod })
         expect(model.distortion).toBe(0)
         expect([...model.sizes].sort((a, b) => a - b)).toEqual([1, 1, 1, 1, 36])
       }
@@ -149,8 +149,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         iterations: 2,
         start: 'auto',
       }
-      const inner: Partial<ClusterOptions> =
-        method === 'bisecting' ? { inner: 'sharp', queue: 'spread', refine: true } : {}
+      const more: Partial<ClusterOptions> =
+        method === 'bisecting' ? { splitMethod: 'sharp', splitOrder: 'spread', refine: true } : {}
       // Reading a row of a sparse source makes it dense: good for those that become centres, no others.
       let read = 0
       const source = sparseSource(sparse, 'documents')
@@ -161,7 +161,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
           return source.read(first, end)
         },
       }
-      await cluster(counted, { ...asked, ...inner })
+      await cluster(counted, { ...asked, ...more })
       expect(read).toBeLessThan(8 * k)
       // Of all clusters: centres, sums, sums by column, and panels of 8; as many again, at most, of those that split.
       const dense = 2 * (3 * k + 8) * cols * 4
@@ -181,7 +181,7 @@ describe('moves of sparse rows in parts', () => {
     const cut = await cluster(sparse, { ...options, method: 'bisecting', device: { ...device, ...small } })
     expect(cut.labels).toEqual(plain.labels)
     expectFalling(
-      await cluster(sparse, { ...options, method: 'bisecting', inner: 'sharp', device: { ...device, ...small } }),
+      await cluster(sparse, { ...options, method: 'bisecting', splitMethod: 'sharp', device: { ...device, ...small } }),
     )
   })
 })
@@ -189,7 +189,7 @@ describe('moves of sparse rows in parts', () => {
 test('sums that one binding cannot hold are an error with a cure', async () => {
   const device = await openDevice({ kind: 'webgpu', limits: { bindingBytes: 4096 } })
   try {
-    const asked: ClusterOptions = { k: 80, method: 'sharp', start: 'none', device }
+    const asked: ClusterOptions = { k: 80, method: 'sharp', start: 'random-labels', device }
     await expect(cluster(documents(200, 20, 8, 4, 3), asked)).rejects.toThrow(
       'Moving points among 80 clusters of 20 columns takes 7360 bytes in one piece and the device binds at most 4096: use fewer clusters, lloyd, or the CPU.',
     )

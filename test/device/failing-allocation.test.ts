@@ -80,7 +80,7 @@ describe('an allocation that fails', () => {
     expect(await walk(device, (on) => clustered(on, method))).toBeGreaterThan(5)
   })
 
-  test.each(['none', 'random', 'kpp', 'parallel', 'tree', 'hkm', 'bisecting'] as const)(
+  test.each(['random-labels', 'random', 'kpp', 'kpp-parallel', 'tree', 'hkm', 'bisecting'] as const)(
     'in the start %s',
     async (start) => {
       expect(await walk(device, (on) => clustered(on, 'lloyd', { start, weights, iterations: 1 }))).toBeGreaterThan(5)
@@ -93,7 +93,7 @@ describe('an allocation that fails', () => {
 
   test('moves beside points without weight', async () => {
     const some = weights.map((weight, i) => (i % 5 === 0 ? 0 : weight))
-    const options = { weights: some, trees: 4, leafSize: 4, growth: 1, iterations: 6, tolerance: 0 }
+    const options = { weights: some, trees: 4, leafSize: 4, treeThreshold: 1, iterations: 6, tolerance: 0 }
     expect(await walk(device, (on) => clustered(on, 'closures-sharp', options))).toBeGreaterThan(5)
   })
 

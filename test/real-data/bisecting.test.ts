@@ -8,8 +8,8 @@ const KINDS: Record<string, AnyClusterOptions> = {
   lloyd: { method: 'lloyd', start: 'random', iterations: 60 },
   plain: { method: 'bisecting' },
   refined: { method: 'bisecting', refine: true, iterations: 60 },
-  'plain #': { method: 'bisecting', inner: 'sharp' },
-  'refined #': { method: 'bisecting', inner: 'sharp', refine: true, iterations: 60 },
+  'plain #': { method: 'bisecting', splitMethod: 'sharp' },
+  'refined #': { method: 'bisecting', splitMethod: 'sharp', refine: true, iterations: 60 },
 }
 
 test('bisecting ends above Lloyd, refined below plain, by moves below by means', async () => {

@@ -52,12 +52,12 @@ const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
 const START_HELP: Readonly<Partial<Record<StartName, string>>> = {
   auto: 'what suits the method',
   kpp: 'greedy k-means++',
-  parallel: 'k-means||',
+  'kpp-parallel': 'k-means||',
   tree: 'cells of a partition tree',
   sample: 'a clustering of a sample: up to 64 vectors for each cluster, a quarter of all at most',
   hkm: 'leaves of a tree of small k-means',
   bisecting: 'clusters split in two until there are k',
-  none: 'a random label for every vector',
+  'random-labels': 'a random label for every vector',
 }
 
 export function addClusterOptions(command: Command): Command {

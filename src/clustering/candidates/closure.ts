@@ -2,7 +2,7 @@
  * Cluster closures (Wang et al., "Fast approximate k-means via cluster closures"): a point looks at
  * the labels now carried by its neighbours, the points that share a leaf with it in random partition
  * trees. Trees are built once; with `adaptive` neighbourhoods there is one at first, and another is
- * added whenever a round lowers the objective by less than the share `growth`.
+ * added whenever a round lowers the objective by less than the share `treeThreshold`.
  *
  * Two things differ from the paper. A tree sees the labels as the trees before it in the round left
  * them, so news travels several leaves in a round; the order of points still does not matter. And an
@@ -62,8 +62,8 @@ class ClosureSource implements CandidateSource {
   readonly #told = new Map<PointPart, Set<number>>()
   readonly #use: TreeUse
   readonly #most: number
-  readonly #growth: number
-  readonly #visits: number
+  readonly #treeThreshold: number
+  readonly #treesPerRound: number
   /** Runs before this one grew trees, and left clusters that are good by them. */
   readonly #shared: boolean
   /** Rounds of the runs before. */
@@ -83,9 +83,9 @@ class ClosureSource implements CandidateSource {
     this.#state = state
     this.#labels = new DomainLabels(state)
     this.#most = settings.trees as number
-    this.#growth = settings.growth as number
+    this.#treeThreshold = settings.treeThreshold as number
     const isStatic = settings.neighborhoods === 'static'
-    this.#visits = isStatic ? this.#most : Math.min(this.#most, settings.visits as number)
+    this.#treesPerRound = isStatic ? this.#most : Math.min(this.#most, settings.treesPerRound as number)
     this.#use = state.treeUse ?? { grown: 0, rounds: 0, clusters: state.k }
     const grown = Math.min(this.#most, this.#use.grown)
     this.#wanted = isStatic ? this.#most : Math.max(1, grown)
@@ -150,20 +150,20 @@ class ClosureSource implements CandidateSource {
     const fall = this.#last === undefined ? 1 : (this.#last - distortion) / this.#last
     this.#last = distortion
     if (this.#wanted < this.#most) {
-      if (!(fall >= this.#growth)) this.#wanted++
+      if (!(fall >= this.#treeThreshold)) this.#wanted++
       return this.#shared
     }
     this.#complete++
     this.#use.rounds = this.#before + this.#complete
     if (this.#shared) return true
     this.#quiet = moved === 0 ? this.#quiet + 1 : 0
-    return (moved === 0 ? this.#quiet : this.#complete) * this.#visits >= this.#most
+    return (moved === 0 ? this.#quiet : this.#complete) * this.#treesPerRound >= this.#most
   }
 
   /** Of `count` trees: the newest while trees are added, then all in turn. */
   #visited(count: number): number[] {
-    const from = (this.#before + this.#complete) * this.#visits
-    return Array.from({ length: Math.min(this.#visits, count) }, (_, i) => count - 1 - ((from + i) % count))
+    const from = (this.#before + this.#complete) * this.#treesPerRound
+    return Array.from({ length: Math.min(this.#treesPerRound, count) }, (_, i) => count - 1 - ((from + i) % count))
   }
 
   /** The trees that are looked at in this round; valid until another part is loaded. */
@@ -201,7 +201,7 @@ class ClosureSource implements CandidateSource {
     const { sample, points } = this.#state
     if (this.#adapted || sample === undefined || points.layout.separate) return
     this.#adapted = true
-    this.#wanted = Math.max(this.#wanted, Math.min(this.#most, this.#visits, TREES_AFTER_SAMPLE))
+    this.#wanted = Math.max(this.#wanted, Math.min(this.#most, this.#treesPerRound, TREES_AFTER_SAMPLE))
   }
 
   #workspaceFor(state: RunState): AssignLeavesWorkspace {

@@ -16,17 +16,17 @@ export const bisecting: Method = {
   summary: 'bisecting: clusters are split in two until there are k',
   options: [
     {
-      name: 'inner',
+      name: 'splitMethod',
       kind: 'choice',
       choices: ['lloyd', 'sharp'],
-      fallback: BISECTING_DEFAULTS.inner,
+      fallback: BISECTING_DEFAULTS.splitMethod,
       help: 'what splits a cluster in two, and refines',
     },
     {
-      name: 'queue',
+      name: 'splitOrder',
       kind: 'choice',
       choices: ['size', 'spread'],
-      fallback: BISECTING_DEFAULTS.queue,
+      fallback: BISECTING_DEFAULTS.splitOrder,
       help: 'split the largest cluster next, or the one whose vectors lie farthest from its centre on average',
     },
     {
@@ -45,7 +45,7 @@ export const bisecting: Method = {
   sparse: true,
   candidates: ({ settings }) => (settings.refine ? allCandidates() : ownCandidates()),
   update: (state) => {
-    const { inner, refine } = state.settings
-    return inner === 'sharp' && refine ? moveUpdate(state, { first: false }) : meanUpdate(state)
+    const { splitMethod, refine } = state.settings
+    return splitMethod === 'sharp' && refine ? moveUpdate(state, { first: false }) : meanUpdate(state)
   },
 }

@@ -15,7 +15,7 @@ export const CLOSURE_OPTIONS: readonly MethodOption[] = [
     help: 'adaptive adds a tree when progress slows, static takes all at once',
   },
   {
-    name: 'visits',
+    name: 'treesPerRound',
     kind: 'whole',
     fallback: 3,
     least: 1,
@@ -23,7 +23,7 @@ export const CLOSURE_OPTIONS: readonly MethodOption[] = [
     help: 'adaptive: most trees looked at in a round, the newest first, then all in turn',
   },
   {
-    name: 'growth',
+    name: 'treeThreshold',
     kind: 'real',
     fallback: 0.01,
     least: 0,

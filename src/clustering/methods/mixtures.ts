@@ -120,6 +120,7 @@ export const egm: Method = {
   summary: 'Gaussian mixture that finds how many clusters there are; every point looks at every one',
   options: [...count, ...widths],
   ...finding,
+  mixture: true,
   bytesPerPoint: mixturePointBytes,
   candidates: allCandidates,
   update: mixtureUpdate,
@@ -129,6 +130,7 @@ export const agm: Method = {
   summary: 'approximate Gaussian mixture: finds how many clusters there are; every point looks at a few of them',
   options: [...count, ...search, ...widths],
   ...finding,
+  mixture: true,
   bytesPerPoint: (settings, stride) => Math.max(mixturePointBytes(settings, stride), 4 * searchWidth(settings)),
   candidates: listCandidates,
   update: mixtureUpdate,
@@ -137,6 +139,7 @@ export const agm: Method = {
 export const gmm: Method = {
   summary: 'Gaussian mixture with spherical components: soft clusters, k of them',
   options: widths,
+  mixture: true,
   bytesPerPoint: mixturePointBytes,
   candidates: allCandidates,
   update: mixtureUpdate,

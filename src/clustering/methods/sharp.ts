@@ -22,7 +22,12 @@ export const BATCH_OPTION: MethodOption = {
 
 const MOVE_OPTIONS: readonly MethodOption[] = [
   BATCH_OPTION,
-  { name: 'fast', kind: 'switch', fallback: false, help: 'take the first move that pays instead of the best' },
+  {
+    name: 'firstImprovement',
+    kind: 'switch',
+    fallback: false,
+    help: 'take the first move that pays instead of the best',
+  },
 ]
 
 /** Moves make more of neighbours than means do: larger leaves than in the closures paper pay off. */
@@ -54,7 +59,7 @@ export const sharp: Method = {
     const nearest = state.settings.nearest as number
     return nearest > 0 ? nearestCandidates(state, nearest) : allCandidates()
   },
-  update: (state) => moveUpdate(state, { first: state.settings.fast as boolean }),
+  update: (state) => moveUpdate(state, { first: state.settings.firstImprovement as boolean }),
 }
 
 export const closuresSharp: Method = {
@@ -63,5 +68,5 @@ export const closuresSharp: Method = {
   start: 'tree',
   relocates: true,
   candidates: closureCandidates,
-  update: (state) => moveUpdate(state, { first: state.settings.fast as boolean }),
+  update: (state) => moveUpdate(state, { first: state.settings.firstImprovement as boolean }),
 }

@@ -226,10 +226,10 @@ export class Chain {
       const rounds = settled ? ALL_ROUNDS / 2 : ALL_ROUNDS
       return { iterations: Math.max(settled ? 1 : LEAST_ROUNDS, Math.floor(rounds / this.#steps)), settings }
     }
-    const visits = Math.max(settings.visits as number, settled ? 1 : VISITS_OF_MOVES)
+    const treesPerRound = Math.max(settings.treesPerRound as number, settled ? 1 : VISITS_OF_MOVES)
     return {
       iterations: Math.max(1, Math.floor(ALL_ROUNDS_OF_MOVES / this.#steps)),
-      settings: { ...settings, visits },
+      settings: { ...settings, treesPerRound },
     }
   }
 

@@ -128,7 +128,7 @@ async function measured(
   const groups = Uint32Array.from({ length: 2 * k }, (_, at) => (at % 2 === 0 ? at / 2 : 1))
   const control = { signal }
   const found = await runGroups(device, points.inParts(), { groups, width: 1, start, places }, random, {
-    ...{ rounds: 1, queue: 'spread', unit, control },
+    ...{ rounds: 1, splitOrder: 'spread', unit, control },
   })
   const distances = found.distances ?? new Float32Array(rows)
   const { weights, squares } = clusterMasses(places, distances, undefined, k)

@@ -82,10 +82,16 @@ describe.each([
     expect(await run(given, late)).toEqual(await run(given, devices.slice(0, 1)))
   })
 
-  test.each(onCpu ? (['random', 'kpp', 'parallel', 'hkm', 'bisecting', 'tree', 'none'] as const) : [])(
+  test.each(onCpu ? (['random', 'kpp', 'kpp-parallel', 'hkm', 'bisecting', 'tree', 'random-labels'] as const) : [])(
     'start %s',
     async (start) => {
-      const given: ClusterOptions = { method: start === 'none' ? 'sharp' : 'closures', k: 9, seed: 2, shards: 6, start }
+      const given: ClusterOptions = {
+        method: start === 'random-labels' ? 'sharp' : 'closures',
+        k: 9,
+        seed: 2,
+        shards: 6,
+        start,
+      }
       expect(await run(given, devices.slice(0, 3))).toEqual(await run(given, devices.slice(0, 1)))
     },
   )

@@ -34,13 +34,13 @@ export function cloud(seed = 1, rows = ROWS, cols = COLS): Matrix {
 
 /** Settings that make small data go through all of a method. */
 const SETTINGS: Partial<Record<MethodName, readonly Partial<ClusterOptions>[]>> = {
-  sharp: [{ batch: 32 }, { batch: 32, nearest: 3 }, { batch: 16, fast: true }],
+  sharp: [{ batch: 32 }, { batch: 32, nearest: 3 }, { batch: 16, firstImprovement: true }],
   'closures-sharp': [{ batch: 32, leafSize: 12, trees: 4 }],
   closures: [
     { leafSize: 12, trees: 4 },
     { leafSize: 12, trees: 3, neighborhoods: 'static' },
   ],
-  bisecting: [{}, { inner: 'sharp', refine: true, queue: 'spread', batch: 32 }],
+  bisecting: [{}, { splitMethod: 'sharp', refine: true, splitOrder: 'spread', batch: 32 }],
   minibatch: [{ batch: 32 }],
   lvq: [{ batch: 16 }],
   akm: [
@@ -87,7 +87,7 @@ export const EXCEPTIONS: Readonly<Record<Check, Partial<Record<MethodName, strin
     closures: 'trees draw points by number',
     minibatch: 'batches are drawn by number',
     lvq: 'batches are drawn by number',
-    bisecting: 'with inner sharp points move one after another',
+    bisecting: "with splitMethod 'sharp' points move one after another",
     canopy: 'canopies are found on a sample drawn by number',
     akm: 'checks are tuned on a sample drawn by number',
     rakm: 'checks are tuned on a sample drawn by number',

@@ -97,7 +97,7 @@ describe('weights', () => {
     const vectors = cloud(4, 160)
     const weights = Array.from({ length: 160 }, (_, i) => (i % 5 === 0 ? 0 : 1))
     // From random labels: no move of a point without weight gains anything, and still it must follow.
-    const random = method.endsWith('sharp') ? { start: 'none' as const } : {}
+    const random = method.endsWith('sharp') ? { start: 'random-labels' as const } : {}
     const asked = { ...options, ...random, ...(options.k ? { k: 8 } : {}), iterations: 30, weights, device }
     const model = await cluster(vectors, asked)
     const others = weights.map((weight) => 1 - weight)

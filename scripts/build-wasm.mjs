@@ -1,6 +1,6 @@
 /**
  * Compiles wasm/ four times (with and without relaxed SIMD, with and without shared memory) and
- * writes the results as text into one module, so that no bundler has to know about .wasm files.
+ * writes the results as text into a module each, so that no bundler has to know about .wasm files.
  *
  * A fifth build is for tests alone and goes to a module of its own, which nothing in src imports: it has
  * assertions, and checks every access to memory (wasm/checked.ts).
@@ -73,11 +73,9 @@ async function compile(name, flags, options = {}) {
   return (await readFile(`${root}/${out}`)).toString('base64')
 }
 
-async function write(file, modules) {
-  const code = modules.map(([name, text]) => `export const ${name} =\n  '${text}'\n`)
-  const types = modules.map(([name]) => `export declare const ${name}: string\n`)
-  await writeFile(`${root}/wasm/build/${file}.js`, code.join(''))
-  await writeFile(`${root}/wasm/build/${file}.d.ts`, types.join(''))
+async function write(name, text) {
+  await writeFile(`${root}/wasm/build/${name}.js`, `export const ${name} =\n  '${text}'\n`)
+  await writeFile(`${root}/wasm/build/${name}.d.ts`, `export declare const ${name}: string\n`)
 }
 
 /** Of all that the compiler gets, and of what it made. */
@@ -85,20 +83,18 @@ async function digestOfBuild() {
   const hash = createHash('sha256').update(asc.version)
   const sources = (await readdir(`${root}/wasm`, { recursive: true })).filter((name) => name.endsWith('.ts')).sort()
   const files = [...sources.map((name) => `wasm/${name}`), 'scripts/build-wasm.mjs', 'scripts/wasm-arguments.mjs']
-  for (const name of [...files, 'wasm/build/modules.js', 'wasm/build/checked.js']) {
+  const built = [...Object.keys(variants), 'checked'].map((name) => `wasm/build/${name}.js`)
+  for (const name of [...files, ...built]) {
     hash.update(name).update(await readFile(`${root}/${name}`).catch(() => ''))
   }
   return hash.digest('hex')
 }
 
 async function build() {
-  const modules = []
   for (const [name, flags] of Object.entries(variants)) {
-    modules.push([name, await compile(name, ['-O3', '--noAssert', ...flags])])
+    await write(name, await compile(name, ['-O3', '--noAssert', ...flags]))
   }
-  await write('modules', modules)
-  const checkedBuild = await compile('checked', ['-O2', ...relaxed, ...threads], { readFile: readChecked })
-  await write('checked', [['checked', checkedBuild]])
+  await write('checked', await compile('checked', ['-O2', ...relaxed, ...threads], { readFile: readChecked }))
 }
 
 await mkdir(`${root}/wasm/build`, { recursive: true })

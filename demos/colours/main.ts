@@ -1,5 +1,7 @@
 /** The colours page: a picture, a palette, and the rounds in between. */
+import type { Matrix } from '../../src/index.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
+import { clusteringCode, codePanel } from '../shell/code-panel.ts'
 import { element, put, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
@@ -8,9 +10,11 @@ import { pacedRun } from '../shell/paced-run.ts'
 import { openPage, type Page } from '../shell/page.ts'
 import { plural, showBytes } from '../shell/phrases.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
+import { toOklab } from './oklab.ts'
 import type { OpenedPicture } from './open-picture.ts'
 import { type PaletteFormat, paletteText, psnr } from './palette.ts'
-import type { ColourLook, ColourResult, ColourRound } from './quantize.ts'
+import { mostColours, opaquePixels } from './picture.ts'
+import { type ColourLook, type ColourResult, type ColourRound, colourOptions } from './quantize.ts'
 import { openStage } from './stage.ts'
 import { swatches } from './swatches.ts'
 
@@ -31,6 +35,8 @@ const copyButtons = [...document.querySelectorAll<HTMLButtonElement>('[data-copy
 
 const stage = openStage()
 const palette = swatches(element('palette'), (hex) => void copy(hex, hex))
+
+const code = codePanel(() => page, pixelsShown)
 
 let opened: OpenedPicture | undefined
 let colours: Uint8Array | undefined
@@ -86,6 +92,13 @@ for (const button of copyButtons) {
         `the palette (${button.textContent?.slice(5)})`,
       )
   })
+}
+
+/** The vectors that are clustered. */
+function pixelsShown(): Matrix | undefined {
+  if (!opened) return undefined
+  const { vectors } = opaquePixels(opened.picture)
+  return oklab.checked ? toOklab(vectors) : vectors
 }
 
 function take(file: File | undefined): void {
@@ -146,6 +159,9 @@ function start(page: Page): void {
   const chosen: MethodChoice = isMethodChoice(method.value) ? method.value : 'auto'
   const request = { k: k.valueAsNumber, method: chosen, seed: seed.valueAsNumber, perceptual: oklab.checked }
   writeQuery({ k: request.k, method: chosen, seed: request.seed, oklab: oklab.checked }, DEFAULTS)
+  const places = opened.transparent > 0 ? new Uint32Array(0) : undefined
+  const most = mostColours({ places, distinct: opened.distinct })
+  code.show(clusteringCode([colourOptions({ ...request, k: Math.min(request.k, most) })]))
   run?.stop()
   page.status('Choosing the first colours…')
   void follow(page, ++turn, request)
@@ -188,7 +204,7 @@ function busy(on: boolean): void {
   if (!on) return
   save.disabled = true
   file = undefined
-  put('png-size', '–')
+  for (const id of ['png-size', 'mse', 'psnr', 'rounds', 'round-time']) put(id, '–')
 }
 
 function showLook({ mse, palette: entries, counts, indices }: ColourLook): void {

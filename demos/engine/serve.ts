@@ -1,7 +1,7 @@
 /** The worker's side: one device, runs that take turns on it, and the CPU where the GPU fails. */
 import { CentroidalError, type Device, openDevice } from '../../src/index.ts'
 import type { DeviceRegister } from './lost-device.ts'
-import type { DeviceChoice, Failure, FromWorker, ToWorker } from './protocol.ts'
+import type { DeviceChoice, DeviceReport, Failure, FromWorker, ToWorker } from './protocol.ts'
 import { Allowance } from './rounds.ts'
 import type { Task } from './task.ts'
 
@@ -59,19 +59,21 @@ export class WorkerServer {
 
   async #openOrFallBack(choice: DeviceChoice): Promise<Device> {
     try {
-      return this.#report(await openDevice({ kind: choice }), undefined)
+      return this.#report(await openDevice({ kind: choice }))
     } catch (error) {
       if (choice === 'cpu') throw error
-      return this.#report(
-        await openDevice({ kind: 'cpu' }),
-        'There is no WebGPU adapter in this browser, so the CPU does the work.',
-      )
+      return this.#report(await openDevice({ kind: 'cpu' }), {
+        note: 'There is no WebGPU adapter in this browser, so the CPU does the work.',
+        reason: 'this browser has no WebGPU adapter',
+      })
     }
   }
 
-  #report(device: Device, note: string | undefined, replacesLost = false): Device {
+  /** `changes` is what the page should know that the device does not: it was opened in place of another. */
+  #report(device: Device, changes: Partial<DeviceReport> = {}): Device {
     const { kind, name, reason, software } = device.info
-    this.#post({ type: 'device', device: { kind, name, reason, software, note, replacesLost } }, [])
+    const report = { kind, name, reason, software, note: undefined, replacesLost: false, ...changes }
+    this.#post({ type: 'device', device: report }, [])
     return device
   }
 
@@ -114,7 +116,8 @@ export class WorkerServer {
     if (this.#device !== lost) return
     this.#device = (async () => {
       await (await lost).close().catch(() => {})
-      return this.#report(await openDevice({ kind: 'cpu' }), note, true)
+      const device = await openDevice({ kind: 'cpu' })
+      return this.#report(device, { note, reason: 'the GPU was lost', replacesLost: true })
     })()
     this.#device.catch((error) => this.#post({ type: 'error', run: undefined, failure: failureOf(error) }, []))
   }

@@ -1,31 +1,34 @@
-/** Everything the worker can be asked to do. A page that needs more adds a task here. */
-import { openPictureTask } from '../colours/open-picture.ts'
-import { colourTask } from '../colours/quantize.ts'
-import { explainClosuresTask, explainGridTask, explainMovesTask } from '../how/tasks.ts'
-import { measureTask } from '../measure/tasks.ts'
-import { raceVectorsTask } from '../race/tasks.ts'
-import { fileBytesTask, findNeighborsTask, learnCodesTask, mapTask, readVectorsTask } from '../words/tasks.ts'
-import { clusterTask } from './cluster-task.ts'
-import { leavesTask } from './leaves-task.ts'
-import { methodsTask } from './methods-task.ts'
+/**
+ * Everything the worker can be asked to do. A page that needs more adds a task here. Each is loaded when it is first asked for,
+ * so that a page loads only the parts of the library it uses.
+ */
 import type { Task } from './task.ts'
 
 export const TASKS = {
-  cluster: clusterTask,
-  leaves: leavesTask,
-  methods: methodsTask,
-  'open-picture': openPictureTask,
-  colours: colourTask,
-  'explain-closures': explainClosuresTask,
-  'explain-moves': explainMovesTask,
-  'explain-grid': explainGridTask,
-  measure: measureTask,
-  'race-vectors': raceVectorsTask,
-  'read-vectors': readVectorsTask,
-  'map-vectors': mapTask,
-  'learn-codes': learnCodesTask,
-  'find-neighbours': findNeighborsTask,
-  'file-bytes': fileBytesTask,
+  cluster: later(async () => (await import('./cluster-task.ts')).clusterTask),
+  leaves: later(async () => (await import('./leaves-task.ts')).leavesTask),
+  methods: later(async () => (await import('./methods-task.ts')).methodsTask),
+  'open-picture': later(async () => (await import('../colours/open-picture.ts')).openPictureTask),
+  colours: later(async () => (await import('../colours/quantize.ts')).colourTask),
+  'explain-closures': later(async () => (await import('../how/tasks.ts')).explainClosuresTask),
+  'explain-moves': later(async () => (await import('../how/tasks.ts')).explainMovesTask),
+  'explain-grid': later(async () => (await import('../how/grid-task.ts')).explainGridTask),
+  measure: later(async () => (await import('../measure/tasks.ts')).measureTask),
+  start: later(async () => (await import('../playground/tasks.ts')).startTask),
+  'race-vectors': later(async () => (await import('../race/tasks.ts')).raceVectorsTask),
+  'read-vectors': later(async () => (await import('../words/file-tasks.ts')).readVectorsTask),
+  'map-vectors': later(async () => (await import('../words/map-task.ts')).mapTask),
+  'learn-codes': later(async () => (await import('../words/tasks.ts')).learnCodesTask),
+  'find-neighbours': later(async () => (await import('../words/tasks.ts')).findNeighborsTask),
+  'file-bytes': later(async () => (await import('../words/file-tasks.ts')).fileBytesTask),
+}
+
+/** A task whose code is loaded when it begins. */
+function later<Input, Round, Result>(load: () => Promise<Task<Input, Round, Result>>): Task<Input, Round, Result> {
+  return async function* (input, context) {
+    const task = await load()
+    return yield* task(input, context)
+  }
 }
 
 type Tasks = typeof TASKS

@@ -1,8 +1,8 @@
 /** The grid of codewords of product quantization, and how Cartesian k-means turns it. */
 import { showNumber } from '../shell/dom.ts'
+import type { GridFacts, GridStep } from './grid-task.ts'
 import type { Scene } from './scene.ts'
 import { GRID_SETTING } from './settings.ts'
-import type { GridFacts, GridStep } from './tasks.ts'
 
 export interface GridScene extends Scene {
   readonly rounds: number

@@ -1,12 +1,13 @@
 /** The measuring page: starts the measurement, shows what is known so far, and gives it away as JSON or as a link. */
 import { type Run, RunFailure } from '../engine/engine.ts'
 import type { DeviceReport } from '../engine/protocol.ts'
-import { element, retire } from '../shell/dom.ts'
+import { element, put, retire } from '../shell/dom.ts'
 import { openPage } from '../shell/page.ts'
 import { readQuery } from '../shell/query.ts'
+import { CODE } from './code.ts'
 import { packText, unpackText } from './link.ts'
 import { parseReport, type Report } from './report.ts'
-import { showReport } from './tables.ts'
+import { clearReport, showReport } from './tables.ts'
 
 const QUERY = { rows: 0, k: 0, cols: 128, seconds: 45, only: '' }
 const LINK = '#result='
@@ -18,6 +19,7 @@ let report: Report | undefined
 let run: Run<Report> | undefined
 
 const page = await openPage({ onDevice: showDevice })
+put('code', CODE)
 
 start.addEventListener('click', () => void measure())
 stop.addEventListener('click', () => run?.stop())
@@ -48,6 +50,7 @@ async function showLinked(): Promise<void> {
 
 async function measure(): Promise<void> {
   page.warn('')
+  clear()
   start.disabled = false
   stop.disabled = false
   retire(start, stop)
@@ -78,11 +81,18 @@ async function measure(): Promise<void> {
     page.fail(error)
     progress.value = 0
     const stopped = error instanceof RunFailure && error.code === 'stopped'
-    page.status(stopped ? 'Stopped. What was measured so far is shown.' : '')
+    page.status(stopped ? `Stopped. ${report ? 'What was measured so far is shown.' : 'Nothing was measured.'}` : '')
   } finally {
     start.disabled = false
     retire(stop, start)
   }
+}
+
+/** What an earlier measurement or a link showed does not stand beside the status of this one. */
+function clear(): void {
+  report = undefined
+  clearReport()
+  for (const id of ['copy-json', 'copy-link']) element(id, HTMLButtonElement).disabled = true
 }
 
 function show(found: Report): void {

@@ -22,6 +22,12 @@ export function showReport(report: Report): void {
   )
 }
 
+export function clearReport(): void {
+  for (const id of ['cards', 'calls', 'kernels']) element(id).replaceChildren()
+  put('about', 'Nothing was measured yet.')
+  put('kernels-note', '')
+}
+
 function cardsOf({ peak, assignment }: Report): [label: string, value: string][] {
   const { gpu, cpu } = assignment
   const cards: [string, string | undefined][] = [

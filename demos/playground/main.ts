@@ -1,10 +1,13 @@
 /** The playground: points, one or two methods, and buttons that make them go. */
-import type { Matrix, MethodName } from '../../src/index.ts'
+import type { ClusterOptions, Matrix, MethodName } from '../../src/index.ts'
 import type { DeviceReport } from '../engine/protocol.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
+import { clusteringCode, codePanel } from '../shell/code-panel.ts'
 import { element, retire } from '../shell/dom.ts'
 import { lineChart } from '../shell/line-chart.ts'
 import { openPage, type Page } from '../shell/page.ts'
+import { tooManyClusters } from '../shell/phrases.ts'
+import { readQuery } from '../shell/query.ts'
 import { Drawing, listenForDrawing } from './drawing.ts'
 import { Lane } from './lane.ts'
 import { leafHulls } from './leaf-hulls.ts'
@@ -20,11 +23,18 @@ class Playground {
   readonly #page: Page
   readonly #lanes: Lane[] = []
   readonly #drawing = new Drawing()
-  readonly #chart = lineChart(element('chart'), {
-    xLabel: 'round',
-    yLabel: 'distortion',
-    title: 'Distortion by round',
-  })
+  readonly #charts = {
+    distortion: lineChart(element('chart'), { xLabel: 'round', yLabel: 'distortion', title: 'Distortion by round' }),
+    likelihood: lineChart(element('likelihood-chart'), {
+      xLabel: 'round',
+      yLabel: 'log-likelihood',
+      title: 'Log-likelihood by round',
+    }),
+  }
+  readonly #code = codePanel(
+    () => this.#page,
+    () => (this.#points.rows > 0 ? this.#points : undefined),
+  )
   #settings: controls.Settings
   #points: Matrix = { data: new Float32Array(0), rows: 0, cols: 2 }
   #ends: string[] = []
@@ -74,6 +84,7 @@ class Playground {
     this.#lanes[1].figure.hidden = beside === 'none'
     element('bench').classList.toggle('two', beside !== 'none')
     this.#ends = []
+    controls.disableIgnored(this.#settings)
     const names = [method, beside] as const
     this.#lanes.forEach((lane, i) => {
       lane.leave()
@@ -82,18 +93,36 @@ class Playground {
       const options = controls.clusterOptions(name, this.#settings, this.#points.rows)
       lane.pace = controls.PACES[this.#settings.pace]
       lane.reset({ points: this.#points, method: name, options })
-      lane.stage.setLayers(this.#settings)
+      lane.stage.setLayers({ ...this.#settings, leaves: this.#settings.leaves && controls.usesLeaves(name) })
       setDrawable(lane.room, shape === 'draw')
       this.#showEmpty(lane)
     })
+    this.#warnOfCount()
+    this.#code.show(clusteringCode(this.#jobs.map(({ options }) => options)))
     void this.#growLeaves()
     this.#showState()
   }
 
   run(): void {
+    if (this.#warnOfCount()) return
     for (const lane of this.#shown) lane.play()
     this.#page.announce(`Running ${this.#shown.map(({ method }) => method).join(' and ')}.`)
     this.#showState()
+  }
+
+  /** More clusters than points: said once, before anything runs. */
+  #warnOfCount(): boolean {
+    const { k } = this.#settings
+    const asks = this.#shown.some(({ method }) => method && !controls.FINDS_COUNT.includes(method))
+    const problem = asks && this.#points.rows > 0 ? tooManyClusters(k, this.#points.rows, 'point') : undefined
+    if (problem) this.#page.warn(problem)
+    return problem !== undefined
+  }
+
+  get #jobs(): { readonly options: ClusterOptions }[] {
+    const { method, beside } = this.#settings
+    const names = beside === 'none' ? [method] : [method, beside]
+    return names.map((name) => ({ options: controls.clusterOptions(name, this.#settings, this.#points.rows) }))
   }
 
   #listen(): void {
@@ -105,6 +134,7 @@ class Playground {
       this.#showState()
     })
     element('step').addEventListener('click', () => {
+      if (this.#warnOfCount()) return
       for (const lane of this.#shown) lane.step()
       this.#showState()
     })
@@ -123,7 +153,12 @@ class Playground {
     this.#settings = controls.settingsFromForm((sentence) => this.#page.warn(sentence))
     if (id === 'pace') for (const lane of this.#lanes) lane.pace = controls.PACES[this.#settings.pace]
     else if (['cells', 'lit', 'leaves', 'circles'].includes(id)) {
-      for (const lane of this.#lanes) lane.stage.setLayers(this.#settings)
+      for (const { stage, method } of this.#lanes) {
+        stage.setLayers({
+          ...this.#settings,
+          leaves: this.#settings.leaves && method !== undefined && controls.usesLeaves(method),
+        })
+      }
       if (id === 'leaves') void this.#growLeaves()
     } else {
       if (['method', 'beside'].includes(id)) this.#showAbout()
@@ -145,14 +180,14 @@ class Playground {
   /** One tree as the closure methods grow them, with larger leaves where there are many points. */
   async #growLeaves(): Promise<void> {
     const points = this.#points
-    if (!this.#settings.leaves || points.rows < 2) return
+    if (!this.#settings.leaves || points.rows < 2 || !this.#shown.some(usingLeaves)) return
     const leafSize = Math.max(LEAST_LEAF, Math.ceil(points.rows / MOST_LEAVES))
     try {
       const options = { leafSize, seed: this.#settings.seed }
       const [tree] = await this.#page.engine.start('leaves', { vectors: points, options }).result
       if (points !== this.#points) return
       const hulls = leafHulls(points.data as Float32Array, tree)
-      for (const { stage } of this.#shown) stage.setLeaves(hulls)
+      for (const { stage } of this.#shown.filter(usingLeaves)) stage.setLeaves(hulls)
       this.#page.status(`${hulls.length} leaves of a partition tree, at most ${leafSize} points each.`)
     } catch (error) {
       this.#page.fail(error)
@@ -183,9 +218,24 @@ class Playground {
     if (empty || ended || busy) retire(step, busy ? run : reset)
     if (empty || ended) retire(run, reset)
     element('clear').hidden = this.#settings.shape !== 'draw'
-    element('n', HTMLInputElement).disabled = this.#settings.shape === 'draw'
     this.#page.status(this.#ends.join(' '))
-    this.#chart.draw(shown.map(({ method, curve }, i) => ({ name: method, colour: CURVE_COLOURS[i], points: curve })))
+    this.#drawCurves()
+  }
+
+  /** Mixtures raise the likelihood, the others lower the distortion: a chart for each that is shown. */
+  #drawCurves(): void {
+    const curves = this.#shown.map(({ method, curve }, i) => ({
+      method,
+      name: method ?? '',
+      colour: CURVE_COLOURS[i],
+      points: curve,
+    }))
+    const mixtures = curves.filter(({ method }) => method && controls.isMixture(method))
+    const others = curves.filter((one) => !mixtures.includes(one))
+    element('distortion-part').hidden = others.length === 0
+    element('likelihood-part').hidden = mixtures.length === 0
+    this.#charts.distortion.draw(others)
+    this.#charts.likelihood.draw(mixtures)
   }
 
   /** What the chosen methods do, in their own words. */
@@ -207,6 +257,10 @@ class Playground {
     })
     element('about').replaceChildren(...parts)
   }
+}
+
+function usingLeaves({ method }: Lane): boolean {
+  return method !== undefined && controls.usesLeaves(method)
 }
 
 /** A stage is a picture, or a place to draw in that keys reach. */
@@ -242,6 +296,8 @@ const page = await openPage({
     // A run that was lost begins again by itself; after another device was picked, nothing has run yet. Who was quick
     // enough to start a run before the first device was open keeps it.
     if (!first && !device.replacesLost) playground.restart()
+    // Points move as soon as the page is there; a link can ask it to wait.
+    if (first && readQuery({ run: true }).run) playground.run()
     first = false
   },
 })

@@ -28,6 +28,15 @@ export const PLAYGROUND_METHODS = [
 export const FINDS_COUNT: readonly MethodName[] = ['agm', 'egm']
 export const FIRST_COMPONENTS = 50
 
+const MIXTURES: readonly MethodName[] = ['gmm', 'egm', 'agm']
+/** Points move one after another, and centres follow at once: there are no two phases. */
+const MOVING: readonly MethodName[] = ['sharp', 'closures-sharp', 'minibatch', 'lvq']
+const WITH_LEAVES: readonly MethodName[] = ['closures', 'closures-sharp']
+
+export const isMixture = (method: MethodName): boolean => MIXTURES.includes(method)
+export const movesAtOnce = (method: MethodName): boolean => MOVING.includes(method)
+export const usesLeaves = (method: MethodName): boolean => WITH_LEAVES.includes(method)
+
 export const PACES = { slow: 900, steady: 280, full: 0 } as const
 
 export interface Settings {
@@ -103,6 +112,22 @@ export function settingsFromForm(complain: (sentence: string) => void): Settings
   }
   writeQuery(read, DEFAULTS)
   return read as unknown as Settings
+}
+
+/** Controls that no shown method looks at are disabled. */
+export function disableIgnored({ method, beside, shape }: Settings): void {
+  const shown = beside === 'none' ? [method] : [method, beside]
+  const uses: Readonly<Record<string, (method: MethodName) => boolean>> = {
+    k: (one) => !FINDS_COUNT.includes(one),
+    start: (one) => !FINDS_COUNT.includes(one) && startFor(one, 'random') === 'random',
+    cells: (one) => !isMixture(one),
+    circles: isMixture,
+    leaves: usesLeaves,
+    n: () => shape !== 'draw',
+  }
+  for (const [id, used] of Object.entries(uses)) {
+    ;(element(id) as HTMLInputElement | HTMLSelectElement).disabled = !shown.some(used)
+  }
 }
 
 /** What the library is asked for. */

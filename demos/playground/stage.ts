@@ -1,8 +1,8 @@
 /** One square with points, and what a method makes of them: cells below the points, centres and circles above. */
 import { clusterColours, cssColour, packedColours, prefersDark } from '../shell/cluster-colours.ts'
+import { CellPictures } from './cell-pictures.ts'
 import { firstIdentities, followIdentities } from './identities.ts'
 import { PointLayer } from './point-layer.ts'
-import { voronoiCells } from './voronoi.ts'
 
 export interface Layers {
   readonly cells: boolean
@@ -11,9 +11,9 @@ export interface Layers {
   readonly circles: boolean
 }
 
-/** Labels and centres after a round. */
+/** Labels and centres after a round, or centres alone at the start. */
 export interface Look {
-  readonly labels: Uint32Array
+  readonly labels: Uint32Array | undefined
   readonly centers: Float32Array
   readonly sigmas: Float32Array | undefined
 }
@@ -35,6 +35,7 @@ export class Stage {
   readonly #below: CanvasRenderingContext2D
   readonly #above: CanvasRenderingContext2D
   readonly #pointLayer: PointLayer
+  readonly #cells = new CellPictures()
   #points: Float32Array = new Float32Array(0)
   #scene: Scene | undefined
   #leaves: readonly number[][] = []
@@ -102,7 +103,7 @@ export class Stage {
     if (this.#pointsChanged) this.#paintPoints(scene)
     this.#pointsChanged = false
     const centers = scene && between(scene.origins, scene.centers, share)
-    this.#drawBelow(scene, centers)
+    this.#drawBelow(scene, share)
     this.#drawAbove(scene, centers, share)
     this.drawing += 0.2 * (performance.now() - began - this.drawing)
   }
@@ -125,24 +126,32 @@ export class Stage {
   #paintPoints(scene: Scene | undefined): void {
     const dark = prefersDark()
     const plain = Uint8Array.of(128, 130, 136)
-    const packed = packedColours(scene ? this.#colours : plain)
-    const colours = scene ? Uint32Array.from(scene.identities, (identity) => packed[identity]) : packed
+    const packed = packedColours(scene?.labels ? this.#colours : plain)
+    const colours = scene?.labels ? Uint32Array.from(scene.identities, (identity) => packed[identity]) : packed
     const lit = this.#layers.lit ? scene?.lit : undefined
     this.#pointLayer.paint(scene?.labels, colours, lit, dark ? 0xffffffff : 0xff000000)
   }
 
-  #drawBelow(scene: Scene | undefined, centers: Float32Array | undefined): void {
+  /** Cells of the centres before and after, which give way to one another while the centres move. */
+  #drawBelow(scene: Scene | undefined, share: number): void {
     const context = this.#below
     context.clearRect(0, 0, this.#side, this.#side)
     // The clusters of mixtures are no cells of the nearest centre.
-    if (!scene || !centers || !this.#layers.cells || scene.sigmas) return
-    context.globalAlpha = prefersDark() ? 0.28 : 0.2
-    voronoiCells(centers).forEach((cell, i) => {
-      context.fillStyle = cssColour(this.#colours, scene.identities[i])
-      this.#outline(context, cell)
-      context.fill()
-    })
+    if (!scene || !this.#layers.cells || scene.sigmas) return
+    const strength = prefersDark() ? 0.28 : 0.2
+    for (const [centers, weight] of [
+      [scene.origins, 1 - share],
+      [scene.centers, share],
+    ] as const) {
+      if (weight === 0) continue
+      context.globalAlpha = strength * weight
+      context.drawImage(this.#cells.picture(centers, this.#side, this.#colourNames(scene)), 0, 0)
+    }
     context.globalAlpha = 1
+  }
+
+  #colourNames(scene: Scene): string[] {
+    return Array.from(scene.identities, (identity) => cssColour(this.#colours, identity))
   }
 
   #drawAbove(scene: Scene | undefined, centers: Float32Array | undefined, share: number): void {
@@ -154,11 +163,18 @@ export class Stage {
     if (this.#layers.circles) this.#drawCircles(context, scene, centers, share)
     context.lineWidth = 2 * ratio
     context.strokeStyle = prefersDark() ? '#000' : '#fff'
-    const radius = (centers.length > 400 ? 3 : 6) * ratio
+    const many = centers.length > 400
+    const radius = (many ? 3 : 6) * ratio
     for (let i = 0; i < centers.length / 2; i++) {
       context.fillStyle = cssColour(this.#colours, scene.identities[i])
+      const [x, y] = [centers[2 * i] * this.#side, centers[2 * i + 1] * this.#side]
+      if (many) {
+        // Hundreds of outlined circles would take most of a frame.
+        context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius)
+        continue
+      }
       context.beginPath()
-      context.arc(centers[2 * i] * this.#side, centers[2 * i + 1] * this.#side, radius, 0, 2 * Math.PI)
+      context.arc(x, y, radius, 0, 2 * Math.PI)
       context.fill()
       context.stroke()
     }
@@ -204,11 +220,6 @@ export class Stage {
     context.arc(x * this.#side, y * this.#side, 2 * width * this.#side, 0, 2 * Math.PI)
   }
 
-  #outline(context: CanvasRenderingContext2D, corners: readonly number[]): void {
-    context.beginPath()
-    this.#trace(context, corners)
-  }
-
   #trace(context: CanvasRenderingContext2D, corners: readonly number[]): void {
     for (let i = 0; i < corners.length; i += 2) {
       const [x, y] = [corners[i] * this.#side, corners[i + 1] * this.#side]
@@ -236,10 +247,7 @@ function nextScene(before: Scene | undefined, look: Look): Scene {
   const from = Array.from(identities, (identity) => index.get(identity) as number)
   const origins = Float32Array.from(centers, (_, i) => before.centers[2 * from[i >> 1] + (i & 1)])
   const old = before.sigmas
-  const lit = new Uint8Array(labels.length)
-  for (let i = 0; i < labels.length; i++) {
-    lit[i] = identities[labels[i]] === before.identities[before.labels[i]] ? 0 : 1
-  }
+  const lit = changedPoints(identities, labels, before)
   const stayed = new Set(from)
   const gone = old
     ? Array.from(old, (width, j) => [before.centers[2 * j], before.centers[2 * j + 1], width] as const)
@@ -252,6 +260,17 @@ function nextScene(before: Scene | undefined, look: Look): Scene {
     lit,
     gone: gone.filter((_, j) => !stayed.has(j)),
   }
+}
+
+/** Undefined for a first round: there all points get a label. */
+function changedPoints(
+  identities: Uint32Array,
+  labels: Uint32Array | undefined,
+  before: Scene,
+): Uint8Array | undefined {
+  const earlier = before.labels
+  if (!labels || !earlier) return undefined
+  return Uint8Array.from(labels, (label, i) => (identities[label] === before.identities[earlier[i]] ? 0 : 1))
 }
 
 function between(from: Float32Array, to: Float32Array, share: number): Float32Array {

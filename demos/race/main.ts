@@ -4,10 +4,12 @@ import type { ClusterInput } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import type { DeviceReport } from '../engine/protocol.ts'
 import { clusterColours, cssColour } from '../shell/cluster-colours.ts'
+import { clusteringCode, codePanel } from '../shell/code-panel.ts'
 import { element, retire, showNumber } from '../shell/dom.ts'
 import { type LineChart, lineChart } from '../shell/line-chart.ts'
 import { fitField } from '../shell/number-field.ts'
 import { openPage, type Page } from '../shell/page.ts'
+import { tooManyClusters } from '../shell/phrases.ts'
 import { Racer } from './racer.ts'
 import { raceOptions, type Settings, settingsFromAddress, settingsFromForm, showSettings } from './settings.ts'
 import { verdict } from './verdict.ts'
@@ -18,7 +20,7 @@ class Race {
   readonly #page: Page
   #racers: Racer[] = []
   #settings: Settings
-  #chart: LineChart
+  readonly #chart: LineChart
   #run: Run<unknown> | undefined
   /** Counts races, so that one that was left knows. */
   #race = 0
@@ -26,6 +28,12 @@ class Race {
   /** Methods are known, and a device is open. */
   readonly #ready: Promise<void>
   #drawn = false
+  /** What went wrong in this race; the same sentence stands once for all methods. */
+  readonly #failures = new Set<string>()
+  readonly #code = codePanel(
+    () => this.#page,
+    () => this.#makeVectors().result,
+  )
 
   constructor(page: Page, settings: Settings) {
     this.#page = page
@@ -46,6 +54,7 @@ class Race {
     })
     element('rows').replaceChildren(...this.#racers.map(({ row }) => row))
     this.#draw()
+    this.#showCode()
   }
 
   /** Sizes that nobody asked for are those that suit the device. */
@@ -53,6 +62,7 @@ class Race {
     const n = this.#settings.n || fitField('n', suitedN)
     this.#settings = { ...this.#settings, n, k: this.#settings.k || Math.max(1, Math.min(suitedK, Math.floor(n / 10))) }
     showSettings(this.#settings)
+    this.#showCode()
   }
 
   async start(): Promise<void> {
@@ -60,14 +70,16 @@ class Race {
     const race = ++this.#race
     this.#setGoing(true)
     this.#page.warn('')
+    this.#failures.clear()
     try {
       await this.#ready
       for (const racer of this.#racers) racer.reset()
       this.#judge()
       this.#draw()
-      if (!this.#racers.some(({ takesPart }) => takesPart)) {
+      const problem = this.#problem()
+      if (problem) {
         this.#page.status('')
-        this.#page.warn('No method takes part: tick one or more in the table.')
+        this.#page.warn(problem)
         return
       }
       this.#page.status('Making the vectors…')
@@ -77,7 +89,9 @@ class Race {
       }
       if (race === this.#race) this.#finish()
     } catch (error) {
-      if (race === this.#race) this.#page.fail(error)
+      if (race !== this.#race) return
+      this.#page.fail(error)
+      this.#page.status(error instanceof RunFailure && error.code === 'stopped' ? 'The race was stopped.' : '')
     } finally {
       if (race === this.#race) this.#setGoing(false)
     }
@@ -95,12 +109,27 @@ class Race {
     this.stop()
   }
 
+  /** Why the race cannot start, in a sentence. */
+  #problem(): string | undefined {
+    if (!this.#racers.some(({ takesPart }) => takesPart)) return 'No method takes part: tick one or more in the table.'
+    return tooManyClusters(this.#settings.k, this.#settings.n)
+  }
+
   async #vectors(): Promise<Matrix> {
-    const { data, n, seed } = this.#settings
-    const root = new URL('../', location.href).href
-    const run = this.#page.engine.start('race-vectors', { data, n, seed, root })
+    const run = this.#makeVectors()
     this.#run = run
     return run.result
+  }
+
+  #makeVectors(): Run<Matrix> {
+    const { data, n, seed } = this.#settings
+    const root = new URL('../', location.href).href
+    return this.#page.engine.start('race-vectors', { data, n, seed, root })
+  }
+
+  #showCode(): void {
+    const taking = this.#racers.filter(({ takesPart }) => takesPart)
+    this.#code.show(clusteringCode(taking.map(({ facts }) => raceOptions(facts, this.#settings))))
   }
 
   async #runOne(racer: Racer, vectors: Matrix, race: number): Promise<void> {
@@ -133,7 +162,11 @@ class Race {
     } catch (error) {
       if (race !== this.#race) return
       if (error instanceof RunFailure && error.code === 'stopped') racer.say('waiting', 'stopped')
-      else racer.say('waiting', error instanceof Error ? error.message : String(error))
+      else {
+        racer.say('waiting', 'not possible')
+        this.#failures.add(error instanceof Error ? error.message : String(error))
+        this.#page.warn([...this.#failures].join(' '))
+      }
     }
   }
 
@@ -202,13 +235,14 @@ class Race {
     const every = taking.length === this.#racers.length
     const methods = every ? 'all' : taking.map(({ facts }) => facts.name).join(',')
     this.#settings = settingsFromForm(methods, (sentence) => this.#page.warn(sentence))
-    if (id === 'axis') this.#chart = this.#makeChart()
+    if (id === 'axis') this.#chart.rescale(this.#settings.axis)
     else {
       this.leave()
       for (const racer of this.#racers) racer.reset()
       this.#judge()
       this.#page.status('')
     }
+    this.#showCode()
     this.#draw()
   }
 

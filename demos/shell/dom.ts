@@ -18,17 +18,6 @@ export function retire(button: HTMLButtonElement, next: HTMLButtonElement): void
   button.disabled = true
 }
 
-export function svg<Name extends keyof SVGElementTagNameMap>(
-  name: Name,
-  attributes: Readonly<Record<string, string | number>> = {},
-  text = '',
-): SVGElementTagNameMap[Name] {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
-  made.textContent = text
-  return made
-}
-
 /** 1,234 or 0.00123: as many digits as help. */
 export function showNumber(value: number): string {
   if (!Number.isFinite(value)) return '–'

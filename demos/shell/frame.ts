@@ -39,6 +39,8 @@ export function frame(html: string, path: string): string {
     .replace('<!-- head -->', head(root, folder, html))
     .replace('<!-- header -->', header(folder, root))
     .replace('<!-- footer -->', footer())
+    .replace('<!-- code -->', codePanel(''))
+    .replace('<!-- code with vectors -->', codePanel(SAVE_VECTORS))
     .replace('<!-- pages -->', pageList(root))
     .replace('<!-- headline figure -->', figure)
     .replace('<!-- headline -->', about)
@@ -103,6 +105,16 @@ function footer(): string {
   return `<footer class="bottom">
       <p>Everything runs in this page: nothing you load leaves it. centroidal <span id="version">${version}</span>, MIT licence.</p>
     </footer>`
+}
+
+const SAVE_VECTORS = '<p class="buttons"><button type="button" id="save-vectors">Save the vectors (.npy)</button></p>'
+
+function codePanel(below: string): string {
+  return `<details class="panel" id="code-panel">
+        <summary>The same in TypeScript</summary>
+        <pre class="code"><code id="code"></code></pre>
+        ${below}
+      </details>`
 }
 
 function pageList(root: string): string {

@@ -78,7 +78,7 @@ function openPicker(page: Page): void {
   page.engine.open(select.value as DeviceChoice)
 }
 
-function showDevice({ kind, name, reason }: DeviceReport): void {
+function showDevice({ kind, name, reason, replacesLost }: DeviceReport): void {
   put('device-name', name)
   put('device-reason', `Why: ${reason}.`)
   put(
@@ -88,6 +88,8 @@ function showDevice({ kind, name, reason }: DeviceReport): void {
       : 'The page is not cross-origin isolated: the CPU device has one thread.',
   )
   element('device').dataset.kind = kind
+  // The picker shows what is in use, so that the GPU can be picked again.
+  if (replacesLost) element('device-choice', HTMLSelectElement).value = 'cpu'
   element('device-lose', HTMLButtonElement).disabled = kind !== 'webgpu'
 }
 

@@ -13,6 +13,11 @@ export function plural(count: number, noun: string): string {
   return `${showNumber(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** What is wrong with a number of clusters, in a sentence; undefined if nothing is. */
+export function tooManyClusters(k: number, rows: number, noun = 'vector'): string | undefined {
+  return k > rows ? `Only ${plural(rows, noun)}: choose k up to ${showNumber(rows)}.` : undefined
+}
+
 /** Whether something that began then takes so long that people want to hear how far it is. */
 export function slow(began: number): boolean {
   return performance.now() - began > 500

@@ -4,6 +4,7 @@ import { loadDigits } from '../data/digits.ts'
 import type { ClusterLook, ClusterResult, ClusterRound } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
+import { clusteringCode, codePanel } from '../shell/code-panel.ts'
 import { element, put, retire, showNumber } from '../shell/dom.ts'
 import { download } from '../shell/download.ts'
 import { takeFiles } from '../shell/files.ts'
@@ -11,15 +12,15 @@ import { lineChart } from '../shell/line-chart.ts'
 import { fillMethods, findsCount, isMethodChoice, type MethodChoice, stopReason } from '../shell/method-choices.ts'
 import { pacedRun } from '../shell/paced-run.ts'
 import { openPage, type Page } from '../shell/page.ts'
-import { plural } from '../shell/phrases.ts'
+import { plural, tooManyClusters } from '../shell/phrases.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
 import { type Clusters, clustersPanel } from './clusters-panel.ts'
 import { codesPanel } from './codes-panel.ts'
 import { type Dataset, dataset, withVectors } from './dataset.ts'
+import type { VectorMap } from './map-task.ts'
 import { MapView } from './map-view.ts'
 import { sizesOf } from './members.ts'
 import { parseNames } from './names.ts'
-import type { VectorMap } from './tasks.ts'
 
 const DEFAULTS = { k: 40, method: 'auto', seed: 1, rounds: 50, unit: false }
 
@@ -55,6 +56,11 @@ const codes = codesPanel(
   () => {
     element('save-codes', HTMLButtonElement).disabled = codes?.codes === undefined
   },
+)
+
+const codeLines = codePanel(
+  () => page,
+  () => data?.vectors,
 )
 
 readControls()
@@ -180,7 +186,17 @@ async function start(page: Page): Promise<void> {
   // Methods that find the number of clusters begin with the number asked for and end with fewer.
   const size = findsCount(chosen) ? { start: count } : { k: count }
   const options = { ...size, method: chosen, seed: seed.valueAsNumber, iterations: rounds }
+  codeLines.show(clusteringCode([options]))
   run?.stop()
+  clearFigures()
+  const problem = tooManyClusters(count, data.vectors.rows)
+  if (problem) {
+    page.warn(problem)
+    page.status('Nothing was clustered.')
+    progress.value = 0
+    busy(false)
+    return
+  }
   page.status('Choosing the first centres…')
   progress.removeAttribute('value')
   busy(true)
@@ -218,6 +234,12 @@ function follow(page: Page, mine: number, held: Dataset, options: object, rounds
     },
   )
   return run.result
+}
+
+/** Figures of an earlier run do not stand beside the status of this one. */
+function clearFigures(): void {
+  for (const id of ['distortion', 'rounds', 'candidates', 'round-time', 'purity', 'nmi']) put(id, '–')
+  chart.draw([])
 }
 
 function busy(on: boolean): void {

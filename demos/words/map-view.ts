@@ -1,8 +1,8 @@
 /** The map: points lightly behind, centres in front, as large as their clusters. Drawn on a canvas. */
 import type { Matrix } from '../../src/index.ts'
 import { clusterColours, cssColour, prefersDark } from '../shell/cluster-colours.ts'
+import type { VectorMap } from './map-task.ts'
 import { placesOf } from './plane.ts'
-import type { VectorMap } from './tasks.ts'
 import { thumbnail } from './thumbnails.ts'
 
 export interface MapScene {

@@ -3,10 +3,10 @@ import type { Page } from 'playwright'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shapePoints } from '../../demos/front/shapes.ts'
 import { Closures } from '../../demos/how/candidates.ts'
+import { slantedPoints } from '../../demos/how/grid-task.ts'
 import { Moves } from '../../demos/how/moves.ts'
 import { CLOSURE_SETTING, GRID_ROUNDS, GRID_SETTING, MOVE_SETTING } from '../../demos/how/settings.ts'
 import { STEPS } from '../../demos/how/steps.ts'
-import { slantedPoints } from '../../demos/how/tasks.ts'
 import {
   cluster,
   type Device,

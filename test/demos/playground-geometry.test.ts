@@ -41,9 +41,9 @@ describe('cells', () => {
     }
   })
 
-  test('centres in one place share a cell', () => {
+  test('of centres in one place one has the cell', () => {
     const cells = voronoiCells(Float32Array.of(0.25, 0.5, 0.25, 0.5, 0.75, 0.5))
-    expect(cells.map(area)).toEqual([0.5, 0.5, 0.5])
+    expect(cells.map(area).sort()).toEqual([0, 0.5, 0.5])
   })
 })
 

@@ -45,7 +45,9 @@ test('all methods of the library take part, and end where they end in Node', asy
   }
   const least = [...finals].reduce((best, next) => (next[1] < best[1] ? next : best))
   expect(status).toContain(`Lowest distortion: ${least[0]}, ${showNumber(least[1])}`)
-  expect(await page.locator('#chart path').count()).toBe(names.length)
+  expect((await page.locator('#chart .uplot').getAttribute('data-curves'))?.split(',').sort()).toEqual(
+    [...names].sort(),
+  )
   expect(complaints).toEqual([])
 })
 
@@ -59,7 +61,7 @@ describe('as it opens', () => {
     await textOf(page, '#device-name', /WebAssembly, 2 threads|WebAssembly, \d+ threads/)
     expect(await page.inputValue('#n')).toBe('50000')
     expect(await page.inputValue('#k')).toBe('3000')
-    expect(await page.locator('#rows input:checked').count()).toBe(2)
+    await expect.poll(() => page.locator('#rows input:checked').count()).toBe(2)
     await page.evaluate(() => {
       const found: number[] = []
       Object.assign(globalThis, { longTasks: found })
@@ -160,6 +162,8 @@ describe('while it runs', () => {
     await page.getByRole('button', { name: 'Take the GPU away' }).click()
     await textOf(page, '#warning', /The GPU went away while it worked/)
     await textOf(page, '#device-name', /WebAssembly/)
+    expect(await textOf(page, '#device-reason')).toBe('Why: the GPU was lost.')
+    expect(await page.inputValue('#device-choice')).toBe('cpu')
     await textOf(page, '#status', /The race is over/)
     for (const name of methods) {
       const model = await cluster(makeVectors('blobs', 400, 1), optionsOf(name, 8))
@@ -182,10 +186,11 @@ test('a race without methods says what is missing', async () => {
   expect(await page.locator('#warning').isVisible()).toBe(false)
 })
 
-test('what a method refuses stands in its row, and the others run', async () => {
+test('more clusters than vectors: said once, and no method begins', async () => {
   const { page } = await site.visit(`${PAGE}?device=cpu&data=blobs&n=60&k=80&rounds=2&methods=lloyd,hkm`)
   await page.getByRole('button', { name: 'Start the race' }).click()
-  await textOf(page, 'tr[data-method="lloyd"] .state', /Option k is 80: there are only 60 vectors/)
+  await textOf(page, '#warning', /^Only 60 vectors: choose k up to 60\.$/)
+  expect(await page.locator('#rows .state', { hasText: /vectors|not possible/ }).count()).toBe(0)
   await page.fill('#k', '6')
   await page.locator('#k').blur()
   await page.getByRole('button', { name: 'Start the race' }).click()

@@ -1,12 +1,19 @@
 /** The kernels, compiled once per process: devices that are opened later take the same module. */
 import { platform } from '#platform'
-import { relaxedShared, relaxedSingle, simdShared, simdSingle } from '../../../wasm/build/modules.js'
 import { CentroidalError } from '../../core/errors.ts'
 
 export interface CompiledKernels {
   readonly module: WebAssembly.Module
   /** Whether it is the build with relaxed SIMD. */
   readonly relaxed: boolean
+}
+
+/** Each build is a module of its own: bundlers that split code load the one that is used. */
+const BUILDS = {
+  relaxedShared: async () => (await import('../../../wasm/build/relaxedShared.js')).relaxedShared,
+  relaxedSingle: async () => (await import('../../../wasm/build/relaxedSingle.js')).relaxedSingle,
+  simdShared: async () => (await import('../../../wasm/build/simdShared.js')).simdShared,
+  simdSingle: async () => (await import('../../../wasm/build/simdSingle.js')).simdSingle,
 }
 
 /** By build. A build that failed to compile is not kept. */
@@ -32,10 +39,10 @@ async function compileChecked(checked: string): Promise<CompiledKernels> {
 async function compile(shared: boolean, wantRelaxed: boolean): Promise<CompiledKernels> {
   if (wantRelaxed) {
     await platform.enableRelaxedSimd()
-    const bytes = decode(shared ? relaxedShared : relaxedSingle)
+    const bytes = decode(await BUILDS[shared ? 'relaxedShared' : 'relaxedSingle']())
     if (WebAssembly.validate(bytes)) return { module: await WebAssembly.compile(bytes), relaxed: true }
   }
-  const bytes = decode(shared ? simdShared : simdSingle)
+  const bytes = decode(await BUILDS[shared ? 'simdShared' : 'simdSingle']())
   if (!WebAssembly.validate(bytes)) {
     throw new CentroidalError(
       'no-device',

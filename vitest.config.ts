@@ -83,7 +83,7 @@ const quickSharing = [
   'test/clustering/{count-search,leaf-order,lloyd,method-choice,mixture-bic,options,partial,purge}.test.ts',
   'test/clustering/contract/weights.test.ts',
 ]
-const quickAlone = ['test/device/{declared-shader,forms,heap,pacer,plan,pool}.test.ts', 'test/structure/rooms.test.ts']
+const quickAlone = ['test/device/{forms,heap,pacer,plan,pool}.test.ts', 'test/structure/rooms.test.ts']
 
 /** Pages of the built site, which is built once for all of them. */
 const ofDemos = ['test/demos/**/*.test.ts']

@@ -12,13 +12,10 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { DENSE_TYPES, shaderForms } from '../src/device/shader-forms.ts'
-import { applyFields } from './apply-moves.ts'
 import { LEAST_GAIN, prices } from './prices.ts'
 import { NONE } from './snippets.ts'
 
-const APPLY_THREADS = 256
+export const APPLY_THREADS = 256
 /** Threads that share the columns of a move. */
 const LANES = 8
 const TEAMS = APPLY_THREADS / LANES
@@ -27,19 +24,8 @@ const SLOTS = 1024
 const READS = 4
 const WORDS = (READS * APPLY_THREADS) / 32
 
-export const applyMovesTiled = shaderForms(DENSE_TYPES, (type: ElementType) => {
-  const { params, buffers } = applyFields(type)
-  return declareShader({
-    name: `apply-moves-tiled-${type}`,
-    params: {
-      /** Of the batch among the places that were collected. */
-      firstPlace: 'u32',
-      ...params,
-    },
-    buffers,
-    workgroup: APPLY_THREADS,
-    body: () => wgsl`
-${prices}
+export const applyMovesTiles = (type: ElementType): string => wgsl`
+${prices(type)}
 
 ${NONE}
 
@@ -133,8 +119,8 @@ fn applyMove(local: u32, number: u32) {
     mine += vec4f(dot(a, a), dot(b, b), dot(part, part), 0.0);
   }
   let measured = addUp(mine, local);
-  let stay = priceToStay(measured.x, measured.z, massHere.x, weight, params.unit);
-  let join = priceToJoin(measured.y, measured.z, massThere.x, weight, params.unit);
+  let stay = priceToStay(measured.x, measured.z, massHere, weight, params.unit);
+  let join = priceToJoin(measured.y, measured.z, massThere, weight, params.unit);
   // Prices of unit vectors are differences of lengths: their errors are shares of the weight.
   let pays = allowed && stay - join > ${LEAST_GAIN} * select(stay, weight, params.unit == 1u);
   var leftHere = massHere.x - weight;
@@ -217,6 +203,4 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
   }
 }
-`,
-  })
-})
+`

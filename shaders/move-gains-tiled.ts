@@ -1,6 +1,6 @@
 /**
- * move-gains for GPUs. `collectGroups` (one workgroup per group) writes for each place of the batch its point and where its
- * candidates are, and the group's distinct labels; `moveGainsTiled` (one workgroup per 16 points of a group) measures points
+ * move-gains for GPUs. `collectGroupsBody` (one workgroup per group) writes for each place of the batch its point and where its
+ * candidates are, and the group's distinct labels; `moveGainsTiles` (one workgroup per 16 points of a group) measures points
  * and candidates in tiles (leaf-tiles.ts), so that each point's row is read once for every 16 or 32 candidates.
  *
  * A point's place is the number of its group in the batch times the size of the largest group, plus its position in the
@@ -8,18 +8,12 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { declareShader } from '../src/device/declared-shader.ts'
-import { shaderForms } from '../src/device/shader-forms.ts'
-import { LEAF_THREADS, pairTiles, TILE_ROWS } from './leaf-tiles.ts'
-import { AMONG, COLLECT_FIELDS, gainsFields, TURN_FACTOR } from './move-gains.ts'
+import { pairTiles, TILE_ROWS } from './leaf-tiles.ts'
+import { AMONG, TURN_FACTOR } from './move-gains.ts'
 import { prices } from './prices.ts'
 import { NONE, threadBuiltins } from './snippets.ts'
 
-export const collectGroups = declareShader({
-  name: 'move-gains-collect-groups',
-  ...COLLECT_FIELDS,
-  workgroup: LEAF_THREADS,
-  body: () => wgsl`
+export const collectGroupsBody = (): string => wgsl`
 ${NONE}
 
 var<workgroup> chunk: array<u32, WORKGROUP>;  // labels of the members looked at now
@@ -33,7 +27,7 @@ fn collectLabels(local: u32, begin: u32, size: u32, place: u32) -> u32 {
   for (var first = 0u; first < size; first += WORKGROUP) {
     let listed = first + local < size;
     var label = NONE;
-    if (listed) { label = labels[members[begin + first + local]]; }
+    if (listed) { label = domainLabels[members[begin + first + local]]; }
     chunk[local] = label;
     workgroupBarrier();
     var fresh = listed;
@@ -86,34 +80,13 @@ fn main(${threadBuiltins}) {
     looked[group] = count * total;
   }
 }
-`,
-})
+`
 
-export const moveGainsTiled = shaderForms(
-  [
-    ['f32', 1],
-    ['f32', 2],
-    ['u8', 1],
-  ],
-  (type: ElementType, tiles: 1 | 2) => {
-    const block = TILE_ROWS * tiles
-    const { params, buffers } = gainsFields(type)
-    return declareShader({
-      name: `move-gains-tiled-${type}-${tiles}`,
-      params: {
-        /** Of this pass in the batch. */
-        firstGroup: 'u32',
-        groups: 'u32',
-        largest: 'u32',
-        /** Of the batch among the places that were collected. */
-        firstPlace: 'u32',
-        ...params,
-      },
-      buffers,
-      workgroup: LEAF_THREADS,
-      body: () => wgsl`
+export const moveGainsTiles = (type: ElementType, tiles: 1 | 2): string => {
+  const block = TILE_ROWS * tiles
+  return wgsl`
 ${pairTiles({ tiles, own: true })}
-${prices}
+${prices(type)}
 
 // The best move a thread has found: its price, cluster, and turn in the order of candidates.
 struct Choice { price: f32, cluster: u32, turn: u32 }
@@ -130,17 +103,17 @@ fn isBetter(a: Choice, b: Choice) -> bool {
 fn main(${threadBuiltins}) {
   let tilesOfGroup = (params.largest + ${TILE_ROWS - 1}u) / ${TILE_ROWS}u;
   let number = workgroup.y * groups.x + workgroup.x;
-  if (number >= params.groups * tilesOfGroup) { return; }
+  if (number >= params.count * tilesOfGroup) { return; }
   let p = local % ${TILE_ROWS}u;
   let g = (local / ${TILE_ROWS}u) % 4u;
-  let groupPlace = (params.firstGroup + number / tilesOfGroup) * params.largest;
+  let groupPlace = (params.first + number / tilesOfGroup) * params.largest;
   let inGroup = (number % tilesOfGroup) * ${TILE_ROWS}u + p;
   var entry = vec4u(NONE);
   if (inGroup < params.largest) { entry = batch[params.firstPlace + groupPlace + inGroup]; }
   let point = entry.x;
   var own = NONE;
   var weight = 1.0;
-  var here = vec2f();
+  var here: Cluster;
   if (point != NONE) {
     own = labels[point];
     here = clusters[own];
@@ -182,7 +155,7 @@ fn main(${threadBuiltins}) {
       var total = vec2f();
       for (var i = 0u; i < 4u; i++) { total += ownParts[p + ${TILE_ROWS}u * i]; }
       squares = total.y;
-      stay = priceToStay(total.x, squares, here.x, weight, params.unit);
+      stay = priceToStay(total.x, squares, here, weight, params.unit);
       best.price = stay;
     }
     for (var i = 0u; i < ${4 * tiles}u; i++) {
@@ -194,7 +167,7 @@ fn main(${threadBuiltins}) {
       let distance = pairs.tile0[i % 4u];
 #endif
       if (measured && candidate != NONE && candidate != own) {
-        let price = priceToJoin(distance, squares, clusters[candidate].x, weight, params.unit);
+        let price = priceToJoin(distance, squares, clusters[candidate], weight, params.unit);
         let at = first + slot;
         let turn = select(at + count - begin, at - begin, at >= begin);
         let choice = Choice(price, candidate, turn);
@@ -214,7 +187,5 @@ fn main(${threadBuiltins}) {
     proposals[groupPlace + inGroup] = best.cluster;
   }
 }
-`,
-    })
-  },
-)
+`
+}

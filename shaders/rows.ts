@@ -3,14 +3,10 @@
  * `distanceTo(row, center)` takes `VECTORS` as points, and works for all types.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { reads } from '../src/device/fields.ts'
 import type { RowType } from '../src/kernels/rows.ts'
 
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
 export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
-
-/** Sparse rows in shaders without dense centres: values, then offsets and columns. With them goes `columnsAt`. */
-export const SPARSE_BUFFERS = { x: reads('f32'), offsets: reads('u32') } as const
 
 /** The squared distance of a row to a centre, by differences. */
 export const rowDistance = (type: RowType): string => wgsl`

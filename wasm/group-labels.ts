@@ -43,3 +43,9 @@ export function placesInside(members: usize, from: u32, to: u32, near: u32, held
 export function rowAt(members: usize, from: u32, place: u32, near: u32): u32 {
   return load<u32>(members + ((<usize>(from + place)) << 2)) - near
 }
+
+/** A candidate of a group, by its turn: they begin with number `turn`. Without a list, all clusters are candidates. */
+export function candidateAt(list: usize, j: u32, turn: u32, count: u32): u32 {
+  const place = j + turn < count ? j + turn : j + turn - count
+  return list ? load<u32>(list + ((<usize>place) << 2)) : place
+}

@@ -2,7 +2,6 @@
  * Every WGSL kernel, in the forms that hardware GPUs run: those that src/kernels declares (`declareKernel`). Runs in pages too.
  */
 import type { Shader, ShaderFeatures } from '../../src/device/contract.ts'
-import type { ShaderForms } from '../../src/device/shader-forms.ts'
 import type { Kernel as DeclaredKernel } from '../../src/kernels/declared-kernel.ts'
 
 export interface Kernel {
@@ -18,25 +17,14 @@ export interface Kernel {
 /** What files export, by their names. */
 export type ShaderModules = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-const isShader = (value: unknown): value is Shader =>
-  typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'function'
-
 const isKernel = (value: unknown): value is DeclaredKernel =>
   typeof value === 'object' && value !== null && 'shaders' in value && 'pass' in value
 
-const hasForms = (value: unknown): value is ShaderForms<unknown[]> => typeof value === 'function' && 'forms' in value
-
 export function kernelsOf(modules: ShaderModules, features: ShaderFeatures): Kernel[] {
   return Object.entries(modules).flatMap(([file, exports]) =>
-    Object.values(exports).flatMap((value) => {
-      if (isKernel(value)) {
-        return value.shaders.flatMap((shader) => entriesOf(file, shader, features, shader.products))
-      }
-      if (isShader(value)) return entriesOf(file, value, features)
-      if (!hasForms(value)) return []
-      const { forms, products } = value
-      return forms.flatMap((args) => entriesOf(file, value(...args), features, products))
-    }),
+    Object.values(exports).flatMap((value) =>
+      isKernel(value) ? value.shaders.flatMap((shader) => entriesOf(file, shader, features, shader.products)) : [],
+    ),
   )
 }
 

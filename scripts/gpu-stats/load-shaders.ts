@@ -2,13 +2,10 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ShaderModules } from './kernels.ts'
 
-/** Everything that the files of src/kernels and shaders/ export, by the name of the file, which is the same for both. */
+/** Everything that the files of src/kernels export, by the name of the file. */
 export async function loadShaders(): Promise<ShaderModules> {
   const modules: Record<string, Record<string, unknown>> = {}
   for (const file of filesOf('../../src/kernels')) modules[file] = { ...(await import(`../../src/kernels/${file}.ts`)) }
-  for (const file of filesOf('../../shaders')) {
-    modules[file] = { ...modules[file], ...(await import(`../../shaders/${file}.ts`)) }
-  }
   return modules
 }
 

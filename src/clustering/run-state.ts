@@ -1,7 +1,7 @@
 /** What a run works on, and the two contracts a method is made of: where candidates come from, and what is done with them. */
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { assignWorkspaceBytes } from '../kernels/assign.ts'
-import type { PointGroups } from '../kernels/move-gains.ts'
+import type { PointGroups } from '../kernels/move-batch.ts'
 import { allocateRows, type DeviceRows, firstRows, readRows, writeRows } from '../kernels/rows.ts'
 import type { Mixture } from '../models/mixture.ts'
 import type { SampleFacts } from '../models/model.ts'

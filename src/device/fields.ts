@@ -1,6 +1,6 @@
 /**
  * The types of what kernels are given. A kernel declares each parameter and buffer once, by name, and both sides follow from
- * that: the bindings and parameters of a shader (`declared-shader.ts`), the arguments of a WebAssembly function
+ * that: the bindings and parameters of a shader (`src/kernels/kernel-shader.ts`), the arguments of a WebAssembly function
  * (`src/kernels/declared-function.ts`).
  */
 import type { BufferPart, DeviceBuffer } from './contract.ts'
@@ -47,17 +47,9 @@ export function mayRead(element: Element): BufferField<true> {
   return { element, access: 'read', optional: true }
 }
 
-/** A buffer that a WebAssembly function writes if there is one. Shaders have `onlyIf` for that: WebGPU has no empty binding. */
+/** A buffer that a WebAssembly function writes if there is one. Shaders have `inForms` for that: WebGPU has no empty binding. */
 export function mayWrite(element: Element): BufferField<true> {
   return { element, access: 'write', optional: true }
-}
-
-/** A buffer that this variant of a shader does not have: it takes no binding, and what is given for it is ignored. */
-export const UNUSED: BufferField<true> = { element: 'u32', access: 'read', optional: true }
-
-/** A buffer that only some variants of a shader have. Callers may leave it out; a variant that has it requires it. */
-export function onlyIf(has: boolean, field: BufferField): BufferField<true> {
-  return has ? (field as BufferField<true>) : UNUSED
 }
 
 /** The first elements of a buffer, as many as the kernel touches. */

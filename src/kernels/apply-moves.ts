@@ -1,10 +1,12 @@
 /**
  * apply-moves: what `move-gains` proposed for a batch, one move after the other. Each is measured again
  * against sums and sizes as they now stand and dropped unless it still pays, so the objective cannot
- * get worse, and no cluster loses its last point. Cost: about 12 d operations a proposed move.
+ * get worse, and no cluster loses its last point. Cost: about 12 d operations a proposed move, or 8 for each entry of a sparse
+ * row.
  */
-import { applyMovesShader, prepareMovesShader } from '../../shaders/apply-moves.ts'
-import { applyMovesTiled } from '../../shaders/apply-moves-tiled.ts'
+import { applyMovesBody } from '../../shaders/apply-moves.ts'
+import { APPLY_THREADS, applyMovesTiles } from '../../shaders/apply-moves-tiled.ts'
+import type { ElementType } from '../core/matrix.ts'
 import {
   BufferScope,
   type ComputePass,
@@ -15,86 +17,121 @@ import {
   type GpuTarget,
   type RunControl,
 } from '../device/contract.ts'
-import { elements, reads, writes } from '../device/fields.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
-import { APPLY_FIELDS, applyValues, gpuWorkspace, type MoveSchedule } from './move-fields.ts'
+import { elements, mayRead, mayWrite, reads, writes } from '../device/fields.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { compiledOf, DENSE_VECTORS, READ_ROWS } from './kernel-fields.ts'
 import {
-  collectPass,
+  BATCH_FIELDS,
+  batchValues,
   createMoveWorkspace,
-  isTiled,
+  GROUP_FIELDS,
+  gpuWorkspace,
   type MoveBatch,
+  type MoveSchedule,
+  orderOf,
+} from './move-batch.ts'
+import { collectPass, gainsPasses, isTiled, moveGainsJobs, moveGainsPasses } from './move-gains.ts'
+import {
+  clusterFields,
+  clusterValues,
   type MovingClusters,
-  moveGainsJobs,
-  moveGainsPasses,
-  tiledGainsPasses,
-} from './move-gains.ts'
-import { applySparseJob, applySparsePass, prepareSparseJob, prepareSparsePasses } from './moves-sparse.ts'
-import { quantizedFields, quantizedValues } from './quantized-centers.ts'
-import { type DeviceRows, denseType } from './rows.ts'
+  shaderClusterFields,
+  shaderClusterValues,
+} from './moving-clusters.ts'
+import { quantizedFields } from './quantized-centers.ts'
+import { type DeviceRows, meanEntries } from './rows.ts'
 
-export const applyMovesFunction = declareFunction('applyMoves', {
-  args: {
-    ...APPLY_FIELDS,
-    points: DENSE_VECTORS,
-    centers: writes('f32'),
-    /** [k][2]: mass and number of points. */
-    clusters: writes('f32'),
-    ...quantizedFields(writes),
+/** Threads that apply one move after the other: for 128 columns, or the entries of a sparse row. */
+const SERIAL_THREADS = 32
+/** For sparse rows on software adapters, where barriers among many threads are slow. */
+const FEW_THREADS = 4
+/** Of both: moves depend on each other, so that one workgroup or thread applies them all, or puts them in order. */
+const ONE_ITEM = { items: () => 1, grain: 1 } as const
+/** What wasm/moving-clusters.ts describes clusters with. */
+const DESCRIBED = { described: () => 24 } as const
+
+/** Of the batch, for functions. */
+const ORDERED_FIELDS = { ...GROUP_FIELDS, order: reads('u32'), groups: 'u32' } as const
+
+export const applyMovesKernel = declareKernel('apply-moves', {
+  args: { ...BATCH_FIELDS, labels: writes('u32'), proposals: reads('u32') },
+  gpu: {
+    args: {
+      threads: compiledOf<typeof APPLY_THREADS | typeof SERIAL_THREADS | typeof FEW_THREADS>(),
+      ...shaderClusterFields(writes, 'f32'),
+      batch: reads('vec4u'),
+      places: 'u32',
+      /** Of the batch among the places that were collected. */
+      firstPlace: 'u32',
+    },
+    // Only dense rows are moved several at a time.
+    body: ({ points, threads }) =>
+      threads === APPLY_THREADS ? applyMovesTiles(points as ElementType) : applyMovesBody(points),
+    workgroup: ({ threads }) => threads,
+    grid: () => ({ groups: 1 }),
+    operations: ({ points, places }) => places * (points.type === 'csr' ? meanEntries(points) : points.stride),
+    forms: [
+      { points: 'f32', threads: SERIAL_THREADS },
+      { points: 'u8', threads: SERIAL_THREADS },
+      { points: 'csr', threads: SERIAL_THREADS },
+      { points: 'f32', threads: APPLY_THREADS },
+      { points: 'u8', threads: APPLY_THREADS },
+    ],
+  },
+  cpu: {
+    entry: 'applyMoves',
+    args: { ...ORDERED_FIELDS, ...clusterFields(mayWrite) },
+    scratch: DESCRIBED,
+    ...ONE_ITEM,
   },
 })
 
-export const scheduleMovesFunction = declareFunction('scheduleMoves', {
+/** The moves of a batch in order, with their turns at clusters. */
+export const scheduleMovesKernel = declareKernel('schedule-moves', {
   args: {
-    members: APPLY_FIELDS.members,
-    offsets: APPLY_FIELDS.offsets,
-    order: APPLY_FIELDS.order,
-    largest: APPLY_FIELDS.largest,
-    groups: APPLY_FIELDS.groups,
-    domainFrom: APPLY_FIELDS.domainFrom,
-    proposals: APPLY_FIELDS.proposals,
+    ...ORDERED_FIELDS,
+    proposals: reads('u32'),
     labels: reads('u32'),
     moves: writes('u32'),
     turns: writes('u32'),
     touched: writes('u32'),
   },
+  cpu: { entry: 'scheduleMoves', ...ONE_ITEM },
 })
 
-export const applyScheduledFunction = declareFunction('applyScheduled', {
+/** Moves of a leaf or two, which change the same clusters. */
+const MOVES_AT_ONCE = 16
+
+export const applyScheduledKernel = declareKernel('apply-scheduled', {
   args: {
     points: DENSE_VECTORS,
-    weights: APPLY_FIELDS.weights,
-    unit: APPLY_FIELDS.unit,
+    weights: mayRead('f32'),
+    unit: 'bool',
     labels: writes('u32'),
     centers: writes('f32'),
-    /** [k][2]: mass and number of points. */
     clusters: writes('f32'),
     moves: reads('u32'),
     turns: writes('u32'),
+    places: 'host',
   },
-  scratch: { touched: () => 4 },
+  items: ({ places }) => places,
+  cpu: { entry: 'applyScheduled', scratch: { ...DESCRIBED, touched: () => 4 }, grain: MOVES_AT_ONCE },
 })
 
-export const refreshCentersFunction = declareFunction('refreshCenters', {
+const CENTERS_AT_ONCE = 64
+
+export const refreshCentersKernel = declareKernel('refresh-centers', {
   args: {
-    stride: 'u32',
-    centers: reads('f32'),
+    centers: READ_ROWS,
+    stride: 'stride',
     moves: reads('u32'),
     touched: reads('u32'),
-    ...quantizedFields(writes),
+    ...quantizedFields(mayWrite, mayRead),
+    /** Most clusters that are touched. */
+    most: 'host',
   },
-})
-
-export const prepareMovesFunction = declareFunction('prepareMoves', {
-  args: {
-    sums: reads('f32'),
-    totals: reads('f32'),
-    counts: reads('u32'),
-    stride: 'u32',
-    unit: 'bool',
-    centers: reads('f32'),
-    clusters: writes('f32'),
-    ...quantizedFields(writes),
-  },
+  items: ({ most }) => most,
+  cpu: { entry: 'refreshCenters', grain: CENTERS_AT_ONCE },
 })
 
 /**
@@ -152,7 +189,7 @@ function* collectedBatches(gpu: GpuTarget, batches: readonly MoveBatch[]): Gener
   yield collectPass(gpu, batches[0], run)
   for (const batch of batches) {
     const firstPlace = (batch.firstGroup - run.firstGroup) * batch.groups.largest
-    yield* tiledGainsPasses(gpu, batch, firstPlace)
+    yield* gainsPasses(gpu, batch, firstPlace)
     yield applyMovesPass(gpu, batch, firstPlace)
   }
 }
@@ -227,104 +264,49 @@ function placeOf(batch: Uint32Array, point: number): Uint32Array {
 
 /** `firstPlace`: of the batch among the places that were collected. */
 function applyMovesPass(gpu: GpuTarget, batch: MoveBatch, firstPlace = 0): ComputePass {
-  if (batch.points.type === 'csr') return applySparsePass(gpu, batch)
-  const { points, weights, labels, clusters, groups, count, workspace } = batch
-  const places = count * groups.largest
-  const type = denseType(points)
-  const args = {
-    x: points.buffer,
-    centers: clusters.centers.buffer,
-    clusters: clusters.masses,
-    batch: gpuWorkspace(workspace).batch,
-    proposals: workspace.proposals,
-    labels,
-    weights,
-    places,
-    quads: points.stride / 4,
-    unit: clusters.unit,
-  }
-  const options = { groups: [1], operations: places * points.stride } as const
-  if (isTiled(gpu, batch)) return applyMovesTiled(type).pass(gpu, { ...args, firstPlace }, options)
-  return applyMovesShader(type).pass(gpu, args, options)
+  const sparse = batch.points.type === 'csr'
+  return applyMovesKernel.pass(gpu, {
+    ...batchValues(batch),
+    ...shaderClusterValues(batch.clusters),
+    threads: isTiled(gpu, batch) ? APPLY_THREADS : sparse && !gpu.tiled ? FEW_THREADS : SERIAL_THREADS,
+    batch: gpuWorkspace(batch.workspace).batch,
+    places: batch.count * batch.groups.largest,
+    firstPlace,
+  })
 }
 
 function* applyMovesJobs(memory: CpuMemory, batch: MoveBatch): Generator<CpuJob> {
-  if (batch.points.type === 'csr') return yield applySparseJob(memory, batch)
   const { schedule } = batch.workspace
   if (schedule) return yield* applyScheduledJobs(memory, batch, schedule)
-  yield applyMovesFunction.job(memory, { ...applyValues(batch), ...clusterValues(batch.clusters) }, ONE_ITEM)
+  yield applyMovesKernel.job(memory, { ...orderedValues(batch), ...clusterValues(batch.clusters) })
 }
-
-/** Moves depend on each other: one thread applies them all, or puts them in order. */
-const ONE_ITEM = { items: 1, grain: 1 }
-/** Moves of a leaf or two, which change the same clusters. */
-const MOVES_AT_ONCE = 16
-const CENTERS_AT_ONCE = 64
 
 function* applyScheduledJobs(memory: CpuMemory, batch: MoveBatch, schedule: MoveSchedule): Generator<CpuJob> {
-  const { points, weights, unit, labels, ...others } = applyValues(batch)
-  const moves = elements(schedule.moves)
-  const turns = elements(schedule.turns)
-  const touched = elements(schedule.touched)
-  const { centers, clusters: masses, ...quantized } = clusterValues(batch.clusters)
-  yield scheduleMovesFunction.job(memory, { ...others, labels, moves, turns, touched }, ONE_ITEM)
-  yield applyScheduledFunction.job(
-    memory,
-    { points, weights, unit, labels, centers, clusters: masses, moves, turns },
-    { items: batch.count * batch.groups.largest, grain: MOVES_AT_ONCE },
-  )
-  yield refreshCentersFunction.job(
-    memory,
-    { stride: points.stride, centers, moves, touched, ...quantized },
-    { items: schedule.touched.bytes / 4, grain: CENTERS_AT_ONCE },
-  )
-}
-
-function clusterValues({ centers, masses, quantized }: MovingClusters) {
-  return {
+  const { count, groups, clusters } = batch
+  const { centers, masses } = clusters
+  const places = count * groups.largest
+  const values = {
+    ...orderedValues(batch),
+    moves: elements(schedule.moves),
+    turns: elements(schedule.turns),
+    touched: elements(schedule.touched),
+  }
+  yield scheduleMovesKernel.job(memory, values)
+  yield applyScheduledKernel.job(memory, {
+    ...values,
     centers: elements(centers.buffer, centers.rows * centers.stride),
     clusters: elements(masses, centers.rows * 2),
-    ...quantizedValues(quantized, centers),
-  }
-}
-
-export interface PrepareMovesArgs {
-  /** As `accumulate` leaves them; the centres are already the means of these. */
-  readonly sums: DeviceBuffer
-  readonly totals: DeviceBuffer
-  readonly counts: DeviceBuffer
-  readonly clusters: MovingClusters
-}
-
-/** Masses and sizes anew: what many moves may have rounded away does not add up over rounds. */
-export function prepareMoves(device: Device, args: PrepareMovesArgs): Promise<void> {
-  const { sums, totals, counts, clusters } = args
-  const { centers, masses, unit } = clusters
-  const { rows: k, stride } = centers
-  return device.run({
-    name: 'prepare-moves',
-    *webgpu(gpu) {
-      if (clusters.sparse) return yield* prepareSparsePasses(gpu, args)
-      yield prepareMovesShader.pass(
-        gpu,
-        { sums, totals, counts, clusters: masses, k, quads: stride / 4, unit },
-        { items: k, operations: k * stride * 2 },
-      )
-    },
-    *cpu(memory) {
-      if (clusters.sparse) return yield prepareSparseJob(memory, args)
-      yield prepareMovesFunction.job(
-        memory,
-        {
-          sums: elements(sums, k * stride),
-          totals: elements(totals, k),
-          counts: elements(counts, k),
-          stride,
-          unit,
-          ...clusterValues(clusters),
-        },
-        { items: k, grain: Math.max(1, Math.round(1e5 / stride)) },
-      )
-    },
+    places,
   })
+  yield refreshCentersKernel.job(memory, {
+    ...values,
+    ...clusterValues(clusters),
+    centers,
+    stride: centers.stride,
+    most: schedule.touched.bytes / 4,
+  })
+}
+
+function orderedValues(batch: MoveBatch) {
+  return { ...batchValues(batch), order: orderOf(batch), groups: batch.count }
 }

@@ -108,7 +108,7 @@ export const assignLeavesKernel = declareKernel('assign-leaves', {
   },
   cpu: {
     entry: 'assignLeaves',
-    args: { offsets, domainLabels: DOMAIN_FIELDS.domainLabels, looked, ...quantizedFields(reads) },
+    args: { offsets, domainLabels: DOMAIN_FIELDS.domainLabels, looked, ...quantizedFields(reads, reads) },
     scratch: {
       /** Labels of a leaf. */
       candidates: ({ largest }) => largest * 4,

@@ -2,169 +2,150 @@
  * move-gains: k-means# (k-means: a revisit). For every point of a batch, the cluster in which it would
  * lower the objective most, as sums and sizes stand now; `apply-moves` then does what still pays.
  *
- * Points come in groups that share their candidates. members: u32 [n], points group by group; offsets:
- * u32 [groups + 1]; a batch is a run of `order`, which lists the groups. Cost: 3 d operations a pair.
+ * Cost: 3 d operations a pair; of sparse rows, 2 operations for each entry and candidate.
  * With `around` members may be rows that this device does not hold: nothing is proposed for those.
  */
-import { centerTiles, TILE_ROWS } from '../../shaders/leaf-tiles.ts'
-import { collectMoves, moveGainsShader } from '../../shaders/move-gains.ts'
-import { collectGroups, moveGainsTiled } from '../../shaders/move-gains-tiled.ts'
+import { centerTiles, LEAF_THREADS, TILE_ROWS } from '../../shaders/leaf-tiles.ts'
+import { collectMovesBody, moveGainsBody } from '../../shaders/move-gains.ts'
+import { collectGroupsBody, moveGainsTiles } from '../../shaders/move-gains-tiled.ts'
 import { THREADS } from '../../shaders/snippets.ts'
-import type {
-  BufferScope,
-  ComputePass,
-  CpuJob,
-  CpuMemory,
-  Device,
-  DeviceBuffer,
-  GpuTarget,
-} from '../device/contract.ts'
-import { elements, reads } from '../device/fields.ts'
-import { type Around, domainOf, shareOf } from './around.ts'
-import { DENSE_VECTORS, declareFunction } from './declared-function.ts'
+import type { ElementType } from '../core/matrix.ts'
+import type { ComputePass, CpuJob, CpuMemory, GpuTarget } from '../device/contract.ts'
+import { mayRead, reads, writes } from '../device/fields.ts'
+import { domainOf, shareOf } from './around.ts'
+import { declareKernel } from './declared-kernel.ts'
+import { compiled, compiledOf } from './kernel-fields.ts'
 import {
-  createMoveSchedule,
-  GAINS_FIELDS,
-  gainsValues,
+  AMONG_FIELDS,
+  BATCH_FIELDS,
+  batchValues,
+  GROUP_FIELDS,
   gpuWorkspace,
-  type MoveSchedule,
-  modeOf,
+  listsOf,
+  type MoveBatch,
   moveConstants,
-  widthOf,
-} from './move-fields.ts'
-import { createMovingSums, type MovingSums, sparseGainsJob, sparseGainsPasses } from './moves-sparse.ts'
-import { QUANTIZED_LENGTH, quantizedFields, quantizedLayout, quantizedValues } from './quantized-centers.ts'
-import { rowPasses } from './row-passes.ts'
-import { type DeviceRows, denseType, type RowType } from './rows.ts'
+  orderOf,
+} from './move-batch.ts'
+import { clusterFields, clusterValues, shaderClusterFields, shaderClusterValues } from './moving-clusters.ts'
+import { type DeviceRows, meanEntries } from './rows.ts'
 
-export const moveGainsFunction = declareFunction('moveGains', {
+/** Points and candidates of a run of groups, for shaders. */
+export const collectMovesKernel = declareKernel('move-gains-collect', {
   args: {
-    ...GAINS_FIELDS,
-    points: DENSE_VECTORS,
-    centers: reads('f32'),
-    /** [k][2]: mass and number of points. */
-    clusters: reads('f32'),
-    ...quantizedFields(reads),
+    /** One workgroup per group, or one thread. */
+    byGroup: compiled(true, false),
+    firstGroup: 'u32',
+    groups: 'u32',
+    ...GROUP_FIELDS,
+    ...AMONG_FIELDS,
+    /** Groups in the order of batches. */
+    order: reads('u32'),
+    /** For each place: point, first candidate, number of candidates, slot of the first of four. */
+    batch: writes('vec4u'),
+    /** Distinct labels of each group. */
+    candidates: writes('u32'),
   },
-  scratch: {
-    /** Four points as integers. */
-    rows: ({ points }) => 4 * Math.ceil(points.stride / 8) * 16,
-    /** Dot products of four points with two centres. */
-    dots: () => 32,
-    /** Six numbers of each of four points. */
-    lanes: () => 96,
-    /** Distinct labels of a group. */
-    found: ({ among, largest }) => (among === moveConstants.get('AMONG_LABELS') ? largest * 4 : 0),
-    /** What each candidate asks of four points. */
-    prices: ({ width }) => width * 16,
-    /** Members of a group that are points of this device. */
-    places: ({ largest }) => largest * 4,
+  gpu: {
+    body: ({ byGroup }) => (byGroup ? collectGroupsBody() : collectMovesBody()),
+    workgroup: ({ byGroup }) => (byGroup ? LEAF_THREADS : THREADS),
+    grid: ({ byGroup, groups }) => (byGroup ? { groups } : groups),
+    operations: ({ groups, largest }) => groups * largest * largest,
   },
 })
 
-/** Which clusters the points of a group look at: those of its points, all, or a list a group. */
-export type Among = 'labels' | 'all' | { readonly lists: DeviceBuffer; readonly width: number }
-
-export interface PointGroups {
-  readonly members: DeviceBuffer
-  readonly offsets: DeviceBuffer
-  readonly groups: number
-  /** Points of the largest group. */
-  readonly largest: number
-  readonly among: Among
-  /** What the groups are made of, where that is more than the points. */
-  readonly around?: Around | undefined
-}
-
-/** Clusters as moves see and change them. */
-export interface MovingClusters {
-  readonly centers: DeviceRows
-  /** f32 [k][2]: weight (or, of unit vectors, length of the sum) and number of points. */
-  readonly masses: DeviceBuffer
-  /** CPU only: scales, centres as integers, their starting values. */
-  readonly quantized: DeviceBuffer
-  /** Of sparse rows, whose centres stay while points move. */
-  readonly sparse?: MovingSums
-  /** Vectors and centres have length one. */
-  readonly unit: boolean
-}
-
-export interface MoveBatch {
+interface Shape {
   readonly points: DeviceRows
-  readonly weights?: DeviceBuffer | undefined
-  readonly labels: DeviceBuffer
-  readonly clusters: MovingClusters
-  readonly groups: PointGroups
-  /** u32 [groups] */
-  readonly order: DeviceBuffer
-  readonly firstGroup: number
-  readonly count: number
-  /** Take the first move that pays instead of the best. */
-  readonly first: boolean
-  readonly workspace: MoveWorkspace
+  readonly width: number
+  readonly largest: number
+  /** Of the members that are points of this device. */
+  readonly share: number
 }
 
-export interface MoveWorkspace {
-  /** u32 [groups of a batch][largest], 0xffffffff for a point that stays or is not held here. */
-  readonly proposals: DeviceBuffer
-  /** u32 [groups]: pairs of a point and a cluster that were looked at. */
-  readonly looked: DeviceBuffer
-  /** CPU only, for batches whose moves are worth sharing among threads. */
-  readonly schedule?: MoveSchedule
-  /** WebGPU only. */
-  readonly gpu?: { readonly batch: DeviceBuffer; readonly candidates: DeviceBuffer }
-}
+/** Fewest groups worth a dispatch. */
+const GROUPS_AT_LEAST = 64
 
-/** From here on the moves of a batch are shared among threads: meeting takes longer than applying a few. */
-const SCHEDULED_PLACES = 1024
+export const moveGainsKernel = declareKernel('move-gains', {
+  args: {
+    ...BATCH_FIELDS,
+    among: AMONG_FIELDS.among,
+    /** Take the first move that pays instead of the best. */
+    firstGain: 'bool',
+    largest: GROUP_FIELDS.largest,
+    labels: reads('u32'),
+    /** [groups of the batch][largest], 0xffffffff for a point that stays. */
+    proposals: writes('u32'),
+    groups: 'host',
+    share: 'host',
+  },
+  gpu: {
+    args: {
+      /** Of candidates, where a workgroup measures 16 points of a group; 0: one thread a point. */
+      tiles: compiledOf<0 | 1 | 2>(0, 1, 2),
+      width: 'host',
+      ...shaderClusterFields(reads, 'vec4f'),
+      batch: reads('vec4u'),
+      lists: reads('u32'),
+      /** Of the batch among the places that were collected. */
+      firstPlace: 'u32',
+    },
+    // Sparse rows are not measured in tiles.
+    body: ({ points, tiles }) => (tiles === 0 ? moveGainsBody(points) : moveGainsTiles(points as ElementType, tiles)),
+    workgroup: ({ tiles }) => (tiles === 0 ? THREADS : LEAF_THREADS),
+    cut: {
+      // Places, or groups where they are measured in tiles.
+      params: ['first', 'count'],
+      items: ({ tiles, groups, largest }) => (tiles === 0 ? groups * largest : groups),
+      operations: (args) => (args.tiles === 0 ? 1 : args.largest) * (1 + args.share * operationsOfPoint(args)),
+      atLeast: ({ tiles }) => (tiles === 0 ? THREADS : GROUPS_AT_LEAST),
+    },
+    grid: ({ tiles, count, largest }) => (tiles === 0 ? count : { groups: count * Math.ceil(largest / TILE_ROWS) }),
+    forms: [
+      { points: 'f32', tiles: 0 },
+      { points: 'u8', tiles: 0 },
+      { points: 'csr', tiles: 0 },
+      { points: 'f32', tiles: 1 },
+      { points: 'f32', tiles: 2 },
+      { points: 'u8', tiles: 1 },
+    ],
+  },
+  cpu: {
+    entry: 'moveGains',
+    args: {
+      ...GROUP_FIELDS,
+      ...AMONG_FIELDS,
+      /** The groups of the batch. */
+      order: reads('u32'),
+      lists: mayRead('u32'),
+      ...clusterFields(mayRead),
+    },
+    scratch: {
+      /** What wasm/moving-clusters.ts describes clusters with. */
+      described: () => 24,
+      /** Four points as integers. */
+      rows: ({ points }) => (points.type === 'csr' ? 0 : 4 * Math.ceil(points.stride / 8) * 16),
+      /** Dot products of four points with two centres, or of a sparse row with a block of clusters. */
+      dots: ({ points }) => (points.type === 'csr' ? moveConstants.get('MOVE_BLOCK') * 4 : 32),
+      /** Six numbers of each of four points. */
+      lanes: () => 96,
+      /** Distinct labels of a group. */
+      found: ({ among, largest }) => (among === moveConstants.get('AMONG_LABELS') ? largest * 4 : 0),
+      /** What each candidate asks of four points. */
+      prices: ({ points, width }) => (points.type === 'csr' ? 0 : width * 16),
+      /** Members of a group that are points of this device. */
+      places: ({ largest }) => largest * 4,
+    },
+    items: ({ groups }) => groups,
+    grain: ({ points, largest, share, width }, groups) => {
+      const sparse = points.type === 'csr'
+      const perMember = sparse ? (width + 1) * meanEntries(points) : width * points.stride
+      const perGroup = largest * (1 + share * perMember)
+      return Math.max(1, Math.min(Math.ceil(groups / 8), Math.round((sparse ? 5e5 : 1e6) / perGroup)))
+    },
+  },
+})
 
-/**
- * Room for so many groups in all, and batches of up to `places` points, absent ones of smaller groups included. With room to
- * collect `collected` places, batches that follow each other are collected in one pass. `clusters`: those to which the moves
- * are applied, if they are.
- */
-export function createMoveWorkspace(
-  device: Device,
-  scope: BufferScope,
-  clusters: MovingClusters | undefined,
-  groups: number,
-  places: number,
-  collected = places,
-): MoveWorkspace {
-  const proposals = scope.allocate(places * 4, 'proposed moves')
-  const looked = scope.allocate(groups * 4, 'pairs looked at')
-  if (device.info.kind === 'cpu') {
-    const scheduled = places >= SCHEDULED_PLACES && clusters !== undefined && clusters.sparse === undefined
-    return {
-      proposals,
-      looked,
-      ...(scheduled && { schedule: createMoveSchedule(device, scope, places, clusters.centers.rows) }),
-    }
-  }
-  const room = collected * 16 <= device.info.limits.bindingBytes ? collected : places
-  const batch = scope.allocate(room * 16, 'points of a batch')
-  return { proposals, looked, gpu: { batch, candidates: scope.allocate(room * 4, 'candidates of a batch') } }
-}
-
-/** For points of a type; `longest`: length of the longest point, which no centre exceeds. */
-export function createMovingClusters(
-  device: Device,
-  scope: BufferScope,
-  centers: DeviceRows,
-  options: { readonly type: RowType; readonly unit: boolean; readonly longest: number },
-): MovingClusters {
-  const { type, unit } = options
-  const longest = unit ? 1.001 : options.longest * 1.001
-  const masses = scope.allocate(centers.rows * 8, 'masses of clusters')
-  if (type === 'csr')
-    return { centers, masses, quantized: masses, unit, sparse: createMovingSums(device, scope, centers) }
-  const quantized = scope.allocate(quantizedLayout(centers).bytes, 'centres as integers')
-  const scale = longest > 0 ? QUANTIZED_LENGTH / longest : 1
-  // Bytes are whole numbers already.
-  const pointScale = type === 'u8' && longest < QUANTIZED_LENGTH ? 1 : scale
-  const worst = 0.5 * Math.sqrt(centers.stride)
-  device.write(quantized, Float32Array.of(scale, pointScale, worst, QUANTIZED_LENGTH + worst))
-  return { centers, masses, quantized, unit }
+function operationsOfPoint({ points, width }: Shape): number {
+  return points.type === 'csr' ? 2 * (width + 4) * meanEntries(points) : 3 * (width + 1) * points.stride
 }
 
 /** Groups whose points and candidates are collected for the GPU: a run of `order`. */
@@ -181,109 +162,46 @@ export function isTiled(gpu: GpuTarget, { points }: MoveBatch): boolean {
 /** The passes of one batch, to be run among others. */
 export function* moveGainsPasses(gpu: GpuTarget, batch: MoveBatch): Generator<ComputePass> {
   yield collectPass(gpu, batch, batch)
-  if (isTiled(gpu, batch)) return yield* tiledGainsPasses(gpu, batch, 0)
-  const { points, labels, clusters, groups, count } = batch
-  const { largest, among } = groups
-  const width = widthOf(among, clusters.centers.rows, largest)
-  if (points.type === 'csr') return yield* sparseGainsPasses(gpu, batch, width)
-  const domain = domainOf(points, labels, groups.around)
-  const shader = moveGainsShader(denseType(points))
-  const bindings = gainsBindings(batch)
-  yield* rowPasses(gpu, {
-    rows: count * largest,
-    perRow: 1 + shareOf(points, domain) * 3 * (width + 1) * points.stride,
-    atLeast: THREADS,
-    pass: (first, places) => shader.pass(gpu, { ...bindings, first, places }, { items: places }),
-  })
+  yield* gainsPasses(gpu, batch)
 }
 
 /** Points and candidates of a run of groups, which may be those of several batches: labels of a group then must not change in between. */
 export function collectPass(gpu: GpuTarget, batch: MoveBatch, { firstGroup, count }: GroupRun): ComputePass {
-  const { points, labels, clusters, groups, order, workspace } = batch
-  const { members, offsets, largest, among } = groups
-  const domain = domainOf(points, labels, groups.around)
-  const tiled = isTiled(gpu, batch)
-  const { batch: places, candidates } = gpuWorkspace(workspace)
-  return (tiled ? collectGroups : collectMoves).pass(
-    gpu,
-    {
-      firstGroup,
-      groups: count,
-      largest,
-      among: modeOf(among),
-      width: widthOf(among, clusters.centers.rows, 0),
-      domainFrom: domain.from,
-      held: points.rows,
-      members,
-      offsets,
-      order,
-      labels: domain.labels,
-      batch: places,
-      candidates,
-      looked: workspace.looked,
-    },
-    { items: count, perGroup: tiled ? 1 : THREADS, operations: count * largest * largest },
-  )
-}
-
-/** Fewest groups worth a dispatch. */
-const GROUPS_AT_LEAST = 64
-
-/** Proposals of a batch whose first place is `firstPlace` of those that were collected. */
-export function* tiledGainsPasses(gpu: GpuTarget, batch: MoveBatch, firstPlace: number): Generator<ComputePass> {
-  const { points, labels, clusters, groups, count } = batch
-  const { largest, among } = groups
-  const domain = domainOf(points, labels, groups.around)
-  const width = widthOf(among, clusters.centers.rows, largest)
-  const shader = moveGainsTiled(denseType(points), centerTiles(width))
-  const bindings = gainsBindings(batch)
-  yield* rowPasses(gpu, {
-    rows: count,
-    perRow: largest * (1 + shareOf(points, domain) * 3 * (width + 1) * points.stride),
-    atLeast: GROUPS_AT_LEAST,
-    pass: (firstGroup, rows) =>
-      shader.pass(
-        gpu,
-        { ...bindings, firstGroup, groups: rows, largest, firstPlace },
-        { items: rows * Math.ceil(largest / TILE_ROWS), perGroup: 1 },
-      ),
+  return collectMovesKernel.pass(gpu, {
+    ...batchValues(batch),
+    ...gpuWorkspace(batch.workspace),
+    byGroup: isTiled(gpu, batch),
+    firstGroup,
+    groups: count,
+    order: batch.order,
   })
 }
 
-/** What both forms of the measuring pass are given. */
-function gainsBindings({ points, weights, labels, clusters, groups: { among }, first, workspace }: MoveBatch) {
-  const { batch, candidates } = gpuWorkspace(workspace)
-  return {
-    x: points.buffer,
-    centers: clusters.centers.buffer,
-    clusters: clusters.masses,
-    batch,
-    lists: typeof among === 'object' ? among.lists : candidates,
-    labels,
-    weights,
-    proposals: workspace.proposals,
-    quads: points.stride / 4,
-    among: modeOf(among),
-    unit: clusters.unit,
-    firstGain: first,
-  }
+/** Proposals of a batch whose first place is `firstPlace` of those that were collected. */
+export function* gainsPasses(gpu: GpuTarget, batch: MoveBatch, firstPlace = 0): Generator<ComputePass> {
+  const { batch: places, candidates } = gpuWorkspace(batch.workspace)
+  const values = gainsValues(batch)
+  yield* moveGainsKernel.passes(gpu, {
+    ...values,
+    ...shaderClusterValues(batch.clusters),
+    tiles: isTiled(gpu, batch) ? centerTiles(values.width) : 0,
+    batch: places,
+    lists: listsOf(batch) ?? candidates,
+    firstPlace,
+  })
 }
 
 export function* moveGainsJobs(memory: CpuMemory, batch: MoveBatch): Generator<CpuJob> {
-  const { points, labels, clusters, groups, count } = batch
-  if (points.type === 'csr') return yield sparseGainsJob(memory, batch)
-  const { centers, masses, quantized } = clusters
-  const values = gainsValues(batch)
+  yield moveGainsKernel.job(memory, {
+    ...gainsValues(batch),
+    ...clusterValues(batch.clusters),
+    order: orderOf(batch),
+    lists: listsOf(batch),
+  })
+}
+
+function gainsValues(batch: MoveBatch) {
+  const { points, labels, groups, count, first } = batch
   const share = shareOf(points, domainOf(points, labels, groups.around))
-  const perGroup = groups.largest * (1 + share * values.width * points.stride)
-  yield moveGainsFunction.job(
-    memory,
-    {
-      ...values,
-      centers: elements(centers.buffer, centers.rows * centers.stride),
-      clusters: elements(masses, centers.rows * 2),
-      ...quantizedValues(quantized, centers),
-    },
-    { items: count, grain: Math.max(1, Math.min(Math.ceil(count / 8), Math.round(1e6 / perGroup))) },
-  )
+  return { ...batchValues(batch), firstGain: first, groups: count, share }
 }

@@ -3,7 +3,7 @@ import { type Random, shuffle } from '../core/random.ts'
 import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '../device/contract.ts'
 import { moveBatches, proposeMoves } from './apply-moves.ts'
 import { assign, assignWorkspaceBytes } from './assign.ts'
-import { createMoveWorkspace, type MoveBatch, type MoveWorkspace } from './move-gains.ts'
+import { createMoveWorkspace, type MoveBatch, type MoveWorkspace } from './move-batch.ts'
 import { allocateRows, type DeviceRows, type RowType } from './rows.ts'
 
 /** Batches between two looks at progress and signal. */

@@ -1,6 +1,6 @@
 /** Centres as 16-bit integers on the CPU device: where things stand in the buffer that holds them (wasm/quantized-rows.ts). */
 import { type BufferPart, type CpuJob, type CpuMemory, type DeviceBuffer, slice } from '../device/contract.ts'
-import { elements, mayRead, reads, writes } from '../device/fields.ts'
+import { type BufferField, type Element, elements, mayRead, reads, writes } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { READ_ROWS } from './kernel-fields.ts'
@@ -28,10 +28,13 @@ export function quantizedLayout({ rows, stride }: { readonly rows: number; reado
 }
 
 /** Arguments of WebAssembly functions that read or write centres as integers. */
-export function quantizedFields(access: typeof reads | typeof writes) {
+export function quantizedFields<O extends boolean>(
+  access: (element: Element) => BufferField<O>,
+  ofHeader: (element: Element) => BufferField<O>,
+) {
   return {
     /** Scales of centres and points, worst error of a centre, longest centre. */
-    header: reads('f32'),
+    header: ofHeader('f32'),
     quantized: access('i16'),
     /** -|c|^2 / 2 in the scale of the centres. */
     starts: access('f32'),
@@ -57,7 +60,7 @@ export const quantizeCentersKernel = declareKernel('quantize-centers', {
   args: {
     centers: READ_ROWS,
     stride: 'stride',
-    ...quantizedFields(writes),
+    ...quantizedFields(writes, reads),
     errors: writes('f32'),
     /** Every centre once: the order in which they are written. */
     order: mayRead('u32'),

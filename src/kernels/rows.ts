@@ -182,9 +182,3 @@ export function meanEntries(rows: DeviceRows): number {
 export function distanceOperations(rows: DeviceRows): number {
   return rows.type === 'csr' ? 5 * meanEntries(rows) : 3 * rows.stride
 }
-
-/** What shaders with `SPARSE_BUFFERS` (shaders/rows.ts) are given for sparse rows. */
-export function sparseBindings(rows: DeviceRows) {
-  const { places, columnsAt } = sparsePlaces(rows)
-  return { x: rows.buffer, offsets: places, columnsAt }
-}

@@ -1,15 +1,10 @@
 /** Runs the kernels of k-means# on the buffers of one case. */
 
 import { expect } from 'vitest'
-import { moveBatches, prepareMoves } from '../../src/kernels/apply-moves.ts'
-import { createMoveSchedule } from '../../src/kernels/move-fields.ts'
-import {
-  createMovingClusters,
-  type MoveBatch,
-  moveGainsJobs,
-  moveGainsPasses,
-  type PointGroups,
-} from '../../src/kernels/move-gains.ts'
+import { moveBatches } from '../../src/kernels/apply-moves.ts'
+import { createMoveSchedule, type MoveBatch, type PointGroups } from '../../src/kernels/move-batch.ts'
+import { moveGainsJobs, moveGainsPasses } from '../../src/kernels/move-gains.ts'
+import { createMovingClusters, prepareMoves } from '../../src/kernels/moving-clusters.ts'
 import { type DeviceRows, paddedCols, padRows } from '../../src/kernels/rows.ts'
 import { type CaseBuffers, type OpenedDevice, type Output, unpadded } from './devices.ts'
 import { candidatesOf, largestGroup, type MoveCase, MoveOracle, NONE } from './moves.ts'

@@ -3,8 +3,9 @@
 import { describe, expect, test } from 'vitest'
 import type { SparseMatrix } from '../../src/core/sparse.ts'
 import { accumulate, createAccumulateWorkspace } from '../../src/kernels/accumulate.ts'
-import { moveBatches, prepareMoves } from '../../src/kernels/apply-moves.ts'
-import { createMoveWorkspace, createMovingClusters } from '../../src/kernels/move-gains.ts'
+import { moveBatches } from '../../src/kernels/apply-moves.ts'
+import { createMoveWorkspace } from '../../src/kernels/move-batch.ts'
+import { createMovingClusters, prepareMoves } from '../../src/kernels/moving-clusters.ts'
 import { fc } from '../properties.ts'
 import { expectClose, expectSame, sumBound } from '../tolerance.ts'
 import { type OpenedDevice, onEveryDevice } from './devices.ts'
@@ -84,7 +85,7 @@ function run(opened: OpenedDevice, given: Case, window?: Window): Promise<Result
       batches.push({ proposals, labels: after })
     }
     const looked = new Uint32Array(await device.read(moving.looked), 0, groups)
-    const { lanes, sums: columns } = clusters.sparse as NonNullable<typeof clusters.sparse>
+    const { stride: lanes, sums: columns } = clusters.sparse as NonNullable<typeof clusters.sparse>
     const inColumns = new Float32Array(await device.read(columns))
     const inRows = Float32Array.from(
       { length: k * x.dense.cols },
@@ -98,7 +99,7 @@ function run(opened: OpenedDevice, given: Case, window?: Window): Promise<Result
       looked,
       sums: inRows,
       masses: onCpu ? pairs.filter((_, i) => i % 2 === 0 && i < 2 * k) : row(0),
-      sizes: onCpu ? pairs.filter((_, i) => i % 2 === 1 && i < 2 * k) : row(2),
+      sizes: onCpu ? pairs.filter((_, i) => i % 2 === 1 && i < 2 * k) : row(1),
     }
   })
 }

@@ -11,6 +11,7 @@ import { FAMILIES } from '../../scripts/gpu-stats/families.ts'
 import { type Kernel, kernelsOf } from '../../scripts/gpu-stats/kernels.ts'
 import { loadShaders } from '../../scripts/gpu-stats/load-shaders.ts'
 import { missedTargets, type Row, rowOf, type Target, tableOf } from '../../scripts/gpu-stats/report.ts'
+import { declareKernel } from '../../src/kernels/declared-kernel.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { NESTED, SUM_OF_SQUARES } from './radv-output.ts'
 
@@ -20,38 +21,31 @@ const path = temporaryFolder()
 
 /** Beginnings of declarations whose shaders kernelsOf would not find. */
 function makers(text: string): string[] {
-  const calls = [...text.matchAll(/\b(declareShader|declareKernel)\(/g)].map(({ index }) =>
-    text.slice(0, index + 'declareShader('.length),
+  const calls = [...text.matchAll(/\bdeclareKernel\(/g)].map(({ index }) =>
+    text.slice(0, index + 'declareKernel('.length),
   )
   const declared = calls.map((before) =>
     before.split('\n').findLast((line) => /^(export |const |function )/.test(line)),
   )
-  return declared
-    .map((line) => line ?? '')
-    .filter((line) => !/^export const \w+ = (declareKernel|declareShader|shaderForms)\(/.test(line))
+  return declared.map((line) => line ?? '').filter((line) => !/^export const \w+ = declareKernel\(/.test(line))
 }
 
 describe('kernels', async () => {
   const modules = await loadShaders()
   const features = { subgroups: true, f16: true }
 
-  test('what makes a shader is exported and states the forms of it', () => {
-    expect(
-      makers('export const a = declareShader({\nexport const b = shaderForms([], () =>\n  declareShader({'),
-    ).toEqual([])
-    expect(makers('export const c = (type) =>\n  declareShader({')).toEqual(['export const c = (type) =>'])
-    const files = ['shaders', 'src/kernels'].flatMap((folder) =>
-      readdirSync(join(ROOT, folder)).map((file) => join(ROOT, folder, file)),
-    )
-    for (const file of files.filter((name) => !/\.d\.ts$|declared-kernel\.ts$/.test(name))) {
-      expect(makers(readFileSync(file, 'utf8')), file).toEqual([])
+  test('what makes a shader is exported', () => {
+    expect(makers('export const a = declareKernel({\n')).toEqual([])
+    expect(makers('export const c = (type) =>\n  declareKernel({')).toEqual(['export const c = (type) =>'])
+    for (const file of readdirSync(join(ROOT, 'src/kernels')).filter((name) => name !== 'declared-kernel.ts')) {
+      expect(makers(readFileSync(join(ROOT, 'src/kernels', file), 'utf8')), file).toEqual([])
     }
   })
 
   test('a new shader is compiled without being listed', () => {
-    const code = () =>
+    const body = () =>
       '@compute @workgroup_size(64)\nfn first() {}\n// @compute fn no() {}\n@compute @workgroup_size(1) fn second() {}'
-    const kernels = kernelsOf({ extra: { shader: { name: 'extra', code } } }, features)
+    const kernels = kernelsOf({ extra: { kernel: declareKernel('extra', { args: {}, gpu: { body } }) } }, features)
     expect(kernels.map(({ file, name, entry }) => [file, name, entry])).toEqual([
       ['extra', 'extra:first', 'first'],
       ['extra', 'extra:second', 'second'],

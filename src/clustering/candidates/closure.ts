@@ -21,7 +21,7 @@ import {
   prepareLeafCenters,
 } from '../../kernels/assign-leaves.ts'
 import { assignLists } from '../../kernels/assign-lists.ts'
-import type { PointGroups } from '../../kernels/move-gains.ts'
+import type { PointGroups } from '../../kernels/move-batch.ts'
 import type { DeviceRows } from '../../kernels/rows.ts'
 import { type PartitionTree, type SharedTree, sharedTree } from '../../trees/partition-tree.ts'
 import type { PointPart } from '../../vectors/point-part.ts'

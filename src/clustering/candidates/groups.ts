@@ -1,6 +1,6 @@
 /** Groups made on the host, anew each round: their memory is used again. */
 import type { DeviceBuffer } from '../../device/contract.ts'
-import type { Among, PointGroups } from '../../kernels/move-gains.ts'
+import type { Among, PointGroups } from '../../kernels/move-batch.ts'
 import type { RunState } from '../run-state.ts'
 
 export interface GroupBuffers {

@@ -1,14 +1,13 @@
 /** Clusters as moves see them: kept aside, put back, and carried from one device to another. */
 import { CentroidalError } from '../../core/errors.ts'
 import type { BufferScope, Device, DeviceBuffer } from '../../device/contract.ts'
-import { prepareMoves } from '../../kernels/apply-moves.ts'
-import type { MovingClusters } from '../../kernels/move-gains.ts'
+import { type MovingClusters, prepareMoves } from '../../kernels/moving-clusters.ts'
 import type { RunState } from '../run-state.ts'
 
 /** All memory that applying a move changes. */
 function changingBuffers({ centers, masses, quantized, sparse }: MovingClusters): DeviceBuffer[] {
   if (sparse) return [masses, sparse.sums, sparse.squares]
-  return [centers.buffer, masses, quantized]
+  return [centers.buffer, masses, ...(quantized ? [quantized] : [])]
 }
 
 /** A copy on the same device, except of the centres of dense points. */

@@ -20,7 +20,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ShaderFeatures } from '../src/device/contract.ts'
-import { settling, UNSURE } from './assign-snippets.ts'
+import { settling, UNSURE } from './assign-pieces.ts'
 import { FARTHEST, LOWEST, NONE, threadBuiltins, threadNumber } from './snippets.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 

@@ -11,7 +11,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { ShaderFeatures } from '../src/device/contract.ts'
-import { bestScore, settling, UNSURE } from './assign-snippets.ts'
+import { bestScore, settling, UNSURE } from './assign-pieces.ts'
 import { threadBuiltins, threadNumber } from './snippets.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 

@@ -10,7 +10,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import { distanceList, privateLists } from './assign-many.ts'
-import { bestScore, preferFour } from './assign-snippets.ts'
+import { bestScore, preferFour } from './assign-pieces.ts'
 import { squareSum } from './center-squares.ts'
 import { bestHeap, heapAccess } from './row-heaps.ts'
 import { ROUNDING } from './rows.ts'

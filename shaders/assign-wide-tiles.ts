@@ -8,7 +8,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import type { ShaderFeatures } from '../src/device/contract.ts'
-import { bestScore, settling } from './assign-snippets.ts'
+import { bestScore, settling } from './assign-pieces.ts'
 import { COMPONENTS, unroll } from './unroll.ts'
 
 /** Points and centres of a tile, and the threads that work on it. */

@@ -1,7 +1,7 @@
 /** How the hardware forms of assign divide the workspace and the centres. Pure. */
 
+import { UNSURE } from '../../shaders/assign-pieces.ts'
 import { SCALAR } from '../../shaders/assign-scalar.ts'
-import { UNSURE } from '../../shaders/assign-snippets.ts'
 
 /** Workgroups that fill a large GPU. With fewer, centres are divided among several workgroups. */
 const ENOUGH_GROUPS = 1024

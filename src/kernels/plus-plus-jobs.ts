@@ -34,6 +34,8 @@ export interface RunPart extends PlusPlusPart {
 }
 
 export interface Run {
+  /** About how many numbers a step reads. */
+  readonly stepNumbers: number
   /** Steps so small that threads would take longer to meet than to work: one of them does them all. */
   readonly small: boolean
   readonly parts: readonly RunPart[]

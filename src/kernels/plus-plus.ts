@@ -17,6 +17,7 @@ import {
   type DeviceBuffer,
   type GpuTarget,
   type RunControl,
+  type Work,
 } from '../device/contract.ts'
 import { NO_LABEL } from './assign-lists.ts'
 import { cpuJobs, type PlusPlusPart, type Run, type RunPart } from './plus-plus-jobs.ts'
@@ -35,6 +36,8 @@ export interface PlusPlusArgs {
 const BATCH = 64
 /** Numbers that one thread reads in about a tenth of a millisecond. */
 const SMALL_STEP = 2 ** 20
+/** Steps that read fewer numbers than this in all are done on the calling thread: handing them to another takes as long. */
+const AT_ONCE_NUMBERS = 2 ** 22
 
 /** As many as scikit-learn tries. */
 export function plusPlusTrials(k: number): number {
@@ -61,20 +64,19 @@ export async function plusPlus(device: Device, args: PlusPlusArgs, control: RunC
     const run = prepare(device, scope, args)
     for (let from = 0; from < run.count; from += BATCH) {
       const to = Math.min(run.count, from + BATCH)
-      await device.run(
-        {
-          name: 'plus-plus',
-          *webgpu(gpu) {
-            if (from === 0) for (const part of run.parts) yield* measurePasses(gpu, run, part, 0)
-            for (let step = from; step < to; step++) yield* stepPasses(gpu, run, step)
-            yield choosePass(gpu, run, to, 0)
-          },
-          *cpu(memory) {
-            yield* cpuJobs(memory, run, from, to)
-          },
+      const work: Work = {
+        name: 'plus-plus',
+        *webgpu(gpu) {
+          if (from === 0) for (const part of run.parts) yield* measurePasses(gpu, run, part, 0)
+          for (let step = from; step < to; step++) yield* stepPasses(gpu, run, step)
+          yield choosePass(gpu, run, to, 0)
         },
-        { signal: control.signal },
-      )
+        *cpu(memory) {
+          yield* cpuJobs(memory, run, from, to)
+        },
+      }
+      const short = run.small && (to - from) * run.stepNumbers <= AT_ONCE_NUMBERS
+      if (!(short && device.runAtOnce?.(work))) await device.run(work, { signal: control.signal })
       const [last] = new Uint32Array(await device.read({ buffer: run.chosen, offset: (to - 1) * 4, bytes: 4 }))
       control.signal?.throwIfAborted()
       control.onProgress?.(to / run.count)
@@ -114,8 +116,10 @@ function prepare(device: Device, scope: BufferScope, { parts, trials, uniforms }
   const count = uniforms.length / trials
   const lanes = Math.ceil(trials / 4) * 4
   const chosen = scope.upload(new Uint32Array(count).fill(NO_LABEL), 'chosen points')
+  const stepNumbers = firstRow * trials * columnsRead(own[0].points)
   return {
-    small: own.length === 1 && firstRow * trials * columnsRead(own[0].points) <= SMALL_STEP,
+    stepNumbers,
+    small: own.length === 1 && stepNumbers <= SMALL_STEP,
     parts: own,
     blocks: firstBlock,
     trials,

@@ -8,7 +8,8 @@
  *     bic                     [--ks 10,20,50,100,200,500,1000] [--bic-rows 20000] [--peer-seconds 300]
  *     cost                    [--cost-rows 0] [--before ../older]
  *
- * Each part is a section with tables of its own, kept as bench/results/defaults-<part>.json:
+ * Each part is a section with tables of its own, kept as bench/results/defaults-<part>.json, with --device webgpu as
+ * defaults-<part>-webgpu.json:
  * - starts: how good the clusters are that methods end with, against KMeans.
  * - count: whether agm and egm find the number of modes of separated mixtures.
  * - bic: the BIC of the mixtures that agm and egm find on real vectors, against gmm and GaussianMixture over k.
@@ -95,7 +96,9 @@ const setting: Setting = {
 try {
   for (const part of parts) {
     const results = await SECTIONS[part](setting)
-    keepResults(`defaults-${part}`, { device: device.info.name, threads, ...results })
+    const { kind, name } = device.info
+    const suffix = kind === 'webgpu' ? '-webgpu' : ''
+    keepResults(`defaults-${part}${suffix}`, { device: name, threads, ...results })
   }
 } finally {
   await device.close()

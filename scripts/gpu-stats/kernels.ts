@@ -22,10 +22,15 @@ const isKernel = (value: unknown): value is DeclaredKernel =>
 
 export function kernelsOf(modules: ShaderModules, features: ShaderFeatures): Kernel[] {
   return Object.entries(modules).flatMap(([file, exports]) =>
-    Object.values(exports).flatMap((value) =>
-      isKernel(value) ? value.shaders.flatMap((shader) => entriesOf(file, shader, features, shader.products)) : [],
+    declaredIn(exports).flatMap(({ shaders }) =>
+      shaders.flatMap((shader) => entriesOf(file, shader, features, shader.products)),
     ),
   )
+}
+
+/** The kernels among what a file exports. */
+export function declaredIn(exports: Readonly<Record<string, unknown>>): DeclaredKernel[] {
+  return Object.values(exports).filter(isKernel)
 }
 
 /** One kernel for every entry point of a shader. */

@@ -170,7 +170,7 @@ async function* stepsWithCount(
     }
     if (best === undefined) {
       options.signal?.throwIfAborted()
-      throw new CentroidalError('bad-option', 'The run ended before its first round.')
+      throw new CentroidalError('bad-option', 'The run ended before its first round: allow at least one round.')
     }
     return best
   } finally {

@@ -197,7 +197,7 @@ export function resolveSettings(method: string, options: readonly MethodOption[]
     // Options that others depend on come before them.
     if (when && settings[when.option] !== when.is) {
       if (value === undefined) continue
-      throw badOption(name, value, `${method} takes it only with ${when.option} '${when.is}'.`)
+      throw badOption(name, value, `${method} uses it only with ${when.option} '${when.is}'.`)
     }
     settings[name] = value === undefined ? option.fallback : checkSetting(method, option, value)
   }

@@ -161,7 +161,7 @@ export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?:
   const called = own?.name ?? name
   checkNames(options, name, called)
   if (options.weights && METHODS[name].weights === false)
-    throw badOption('weights', options.weights, `${name} takes none.`)
+    throw badOption('weights', options.weights, `method ${name} does not support weights; leave them out.`)
   const { seed, iterations, tolerance, seconds, restarts, metric, empty } = {
     ...CLUSTER_DEFAULTS,
     ...(options as Given<AnyClusterOptions>),
@@ -192,12 +192,12 @@ export function resolveOptions(options: AnyClusterOptions, shape: Shape, speed?:
 
 /** Functions stay in this process, and those that choose candidates know the numbers of the rows. */
 function requireFittingOwn({ name, candidates }: OwnMethod, { on, start }: AnyClusterOptions): void {
-  if (on) throw badOption('method', name, 'a method of your own cannot run on other machines; leave out the option on.')
+  if (on) throw badOption('method', name, 'a custom method cannot run on other machines; leave out option on.')
   if (typeof candidates === 'function' && start === 'sample') {
     throw badOption(
       'start',
       start,
-      `${name} chooses candidates by row, and a sample has other rows; give another start.`,
+      `the candidates of ${name} depend on row numbers, which differ in a sample; give another start.`,
     )
   }
 }
@@ -207,14 +207,14 @@ export function requireSparseOptions(source: VectorSource, { method, start }: Re
   if (source.sparse === undefined) return
   if (!METHODS[method].sparse) {
     const names = (Object.keys(METHODS) as MethodName[]).filter((name) => METHODS[name].sparse)
-    const takers = names.length > 1 ? `these do: ${names.join(', ')}` : `${names[0]} does`
-    throw badOption('method', method, `it does not take sparse rows, and ${source.name} is sparse; ${takers}.`)
+    const takers = `give ${names.join(', ')}`
+    throw badOption('method', method, `it requires dense rows, and ${source.name} is sparse; ${takers}.`)
   }
   if (start === 'tree') {
     throw badOption(
       'start',
       start,
-      `it does not take sparse rows, and ${source.name} is sparse; give random, kpp or parallel.`,
+      `it requires dense rows, and ${source.name} is sparse; give random, kpp or parallel.`,
     )
   }
 }
@@ -236,7 +236,11 @@ function checkCount(k: AnyClusterOptions['k'], rows: number): number {
 function firstCount(options: AnyClusterOptions, method: MethodName, rows: number): number {
   const { k, start, resume } = options
   if (k !== undefined) {
-    throw badOption('k', k, `${method} finds the number of clusters: leave k out, start says how many it begins with.`)
+    throw badOption(
+      'k',
+      k,
+      `${method} finds the number of clusters itself; leave k out. Option start sets how many it begins with.`,
+    )
   }
   if (resume) return resume.facts.k
   if (isMatrix(start)) return start.rows
@@ -249,7 +253,7 @@ function firstCount(options: AnyClusterOptions, method: MethodName, rows: number
   throw badOption(
     'start',
     start,
-    `${method} begins with all, with a number of vectors from 1 to ${rows}, or with centres.`,
+    `for ${method}, give 'all', a number of initial clusters from 1 to ${rows}, or a matrix of centres.`,
   )
 }
 
@@ -260,13 +264,12 @@ function checkNames(options: AnyClusterOptions, method: MethodName, called: stri
     const takes = (of: MethodName): boolean => METHODS[of].options.some((option) => option.name === name)
     if (takes(method)) continue
     const owners = (Object.keys(METHODS) as MethodName[]).filter(takes)
-    const verb = owners.length > 1 ? 'do' : 'does'
-    throw badOption(name, value, `${called} does not take it, ${owners.join(', ')} ${verb}.`)
+    throw badOption(name, value, `${called} does not support this option; it belongs to ${owners.join(', ')}.`)
   }
 }
 
 function checkStart(start: StartChoice, k: number, cols: number, finds: boolean): ResolvedStart {
-  // What else these take was looked at when components were counted.
+  // Other values were checked by firstCount.
   if (finds && !isMatrix(start)) return start as ResolvedStart
   if (typeof start === 'string') return choice<StartName | 'all'>(START_NAMES)(start, 'option start')
   if (!isMatrix(start)) throw badOption('start', start, `give ${START_NAMES.join(', ')}, or a matrix of centres.`)
@@ -276,14 +279,14 @@ function checkStart(start: StartChoice, k: number, cols: number, finds: boolean)
     throw badOption(
       'start',
       `a matrix of ${start.rows} x ${start.cols}`,
-      `give ${most} of ${cols} columns: one row for each centre to start from.`,
+      `give ${most} of ${cols} columns, one for each initial centre.`,
     )
   }
   start.data.forEach((value, i) => {
     if (!Number.isFinite(value)) {
       throw new CentroidalError(
         'bad-data',
-        `Row ${Math.floor(i / cols)} of the centres to start from holds ${show(value)}: all must be finite.`,
+        `Row ${Math.floor(i / cols)} of the initial centres holds ${show(value)}: all must be finite.`,
       )
     }
   })

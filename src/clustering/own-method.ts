@@ -88,7 +88,7 @@ function ownName(value: unknown, thing: string): string {
     throw badArgument(thing, value, 'give a name of at most 40 small letters and hyphens.')
   }
   if (value === 'auto' || Object.hasOwn(METHODS, value)) {
-    throw badArgument(thing, value, 'there is such a method; give another name.')
+    throw badArgument(thing, value, 'this is the name of a built-in method; give another name.')
   }
   return value
 }

@@ -18,7 +18,11 @@ export function checkResume(model: ClusterModel, source: VectorSource, resolved:
   const { rows, cols, k, metric } = model.facts
   const wanted = { rows: source.rows, cols: source.cols, k: resolved.k, metric: resolved.metric }
   if (METHODS[resolved.method].mixture && model.sigmas === undefined) {
-    throw badOption('resume', `a model of ${model.facts.method}`, `${resolved.method} goes on from mixtures alone.`)
+    throw badOption(
+      'resume',
+      `a model of ${model.facts.method}`,
+      `${resolved.method} can only resume from a mixture; give a model of the same method.`,
+    )
   }
   for (const [name, value] of Object.entries({ rows, cols, k, metric })) {
     const asked = wanted[name as keyof typeof wanted]
@@ -47,7 +51,7 @@ export function sameMethod(
 /** The restart a run goes on with; a model that is not a checkpoint is the result of all restarts, and only goes on itself. */
 export function restartsLeft({ resumeState, facts }: ClusterModel, restarts: number): { first: number; end: number } {
   if (resumeState?.restart !== undefined && !(Number.isInteger(resumeState.restart) && resumeState.restart >= 0)) {
-    throw badOption('resume', `a checkpoint of restart ${resumeState.restart}`, 'make the model again.')
+    throw badOption('resume', `a checkpoint of restart ${resumeState.restart}`, 'create the model again.')
   }
   const first = resumeState?.restart ?? facts.iterations[facts.iterations.length - 1]?.restart ?? 0
   return { first, end: resumeState?.restart === undefined ? first + 1 : Math.max(restarts, first + 1) }
@@ -78,7 +82,7 @@ export function exactMixture({ resumeState, facts }: ClusterModel): Mixture | un
   if (!fits || !weights.every((weight) => weight >= 0 && weight <= 1) || !variances.every((variance) => variance > 0)) {
     throw new CentroidalError(
       'bad-data',
-      'The weights and variances in the model to resume are not those of a mixture: make the model again.',
+      'The weights and variances in the model to resume are invalid for a mixture: create the model again.',
     )
   }
   return { weights: weights.slice(), variances: variances.slice() }
@@ -118,7 +122,7 @@ export function bestBefore({ resumeState, facts: checked, state: { frame } }: Cl
   if (!fits || !labels.every((label) => label < k)) {
     throw new CentroidalError(
       'bad-data',
-      'The best restart in the model to resume is incomplete: make the model again.',
+      'The best restart in the model to resume is incomplete: create the model again.',
     )
   }
   const inner = centers as Float32Array

@@ -80,7 +80,7 @@ export async function* runOnce(
   const saved = from?.resumeState?.arrays.most?.[0]
   const most = saved ?? method.mostClusters?.(resolved.settings, points.rows, k) ?? k
   if (saved !== undefined && !(saved >= k && saved <= points.rows)) {
-    throw badOption('resume', `a model with room for ${saved} clusters`, 'make the model again.')
+    throw badOption('resume', `a model with room for ${saved} clusters`, 'create the model again.')
   }
   const control = {
     signal: options.signal,

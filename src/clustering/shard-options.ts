@@ -17,7 +17,7 @@ export function deviceChoices(value: unknown, thing: string): NonNullable<AnyClu
   const list = value.map((each, i) => deviceChoice(each, `${thing}[${i}]`))
   list.forEach((each, i) => {
     if (typeof each === 'object' && list.indexOf(each) < i) {
-      throw badArgument(`${thing}[${i}]`, 'a device that is in the list already', 'give every device once.')
+      throw badArgument(`${thing}[${i}]`, 'a device that is already in the list', 'give each device once.')
     }
   })
   return list
@@ -33,7 +33,7 @@ export function checkShards(value: unknown, thing: string): ShardChoice {
 
 export function checkMachines(value: unknown, thing: string): Machines {
   if (typeof (value as Machines | undefined)?.begin === 'function') return value as Machines
-  throw badArgument(thing, value, 'give what connect() returned.')
+  throw badArgument(thing, value, 'give the result of connect().')
 }
 
 /** What other machines cannot do yet is refused before anything begins. */
@@ -42,13 +42,17 @@ export function requireDivisible(
   shards: readonly number[] | undefined,
 ): void {
   if (shards === undefined) {
-    throw badOption('on', 'other machines', 'they work on shards: give what openShards() returned instead of vectors.')
+    throw badOption(
+      'on',
+      'other machines',
+      'they read shards themselves; instead of vectors, give the result of openShards().',
+    )
   }
   if (devices !== undefined)
-    throw badOption('devices', devices, 'with the option on, every worker opens its own device.')
+    throw badOption('devices', devices, 'with option on, every worker opens its own device; leave it out.')
   if (weights !== undefined)
-    throw badOption('weights', weights, 'other machines do not take weights yet: leave it out.')
-  if (k === 'auto') throw badOption('k', k, 'with the option on, give a number, or the method egm or agm.')
+    throw badOption('weights', weights, 'weights are not supported on other machines; leave it out.')
+  if (k === 'auto') throw badOption('k', k, 'with option on, give a number, or method egm or agm.')
 }
 
 /** A run that is resumed keeps its shards. */
@@ -57,10 +61,11 @@ export function shardChoice(
   given: readonly number[] | undefined,
 ): ShardChoice | undefined {
   if (given !== undefined) {
-    if (shards !== undefined) throw badOption('shards', shards, 'the vectors come in shards already: leave it out.')
+    if (shards !== undefined)
+      throw badOption('shards', shards, 'the vectors are already divided into shards; leave it out.')
     const earlier = resume?.facts.options.shards
     if (resume && JSON.stringify(earlier) !== JSON.stringify(given)) {
-      throw badOption('resume', 'a model of other shards', 'resume with the manifest it was made of.')
+      throw badOption('resume', 'a model of other shards', 'resume with the manifest it was created from.')
     }
     return given
   }

@@ -36,7 +36,12 @@ function bringToLengthOne(values: Float64Array, cols: number, thing: string): vo
   for (let from = 0; from < values.length; from += cols) {
     const row = values.subarray(from, from + cols)
     const length = Math.hypot(...row)
-    if (length === 0) throw badArgument(`a row of ${thing}`, 0, 'by cosine, return centres other than zero.')
+    if (length === 0)
+      throw badArgument(
+        `the length of a row of ${thing}`,
+        0,
+        'with metric cosine, all centres must have a length above 0.',
+      )
     for (let j = 0; j < cols; j++) row[j] /= length
   }
 }

@@ -234,7 +234,7 @@ export function badData(message: string): CentroidalError {
 export function checkShape(rows: unknown, cols: unknown, what: string): void {
   if (isSize(rows, 0) && isSize(cols, 1)) return
   throw badData(
-    `Invalid ${what} shape: ${show(rows)} x ${show(cols)}. Give whole numbers, at least one column and at most ${LARGEST_SIZE} of each.`,
+    `Invalid ${what} shape: ${show(rows)} x ${show(cols)}. Give whole numbers of at most ${LARGEST_SIZE}, and at least one column.`,
   )
 }
 

@@ -58,7 +58,7 @@ export function allocated(rows: number, cols: number, name: string): Float32Arra
   } catch (cause) {
     throw new CentroidalError(
       'out-of-memory',
-      `${capital(name)} has ${rows} x ${cols} numbers, more than can be allocated: give fewer rows, or a source.`,
+      `${capital(name)} has ${rows} x ${cols} numbers, more than can be allocated: give fewer rows, or a source that reads them in parts.`,
       { cause },
     )
   }

@@ -24,7 +24,7 @@ export function checkedSource(given: VectorSource, thing: string): VectorSource 
   checkShape(rows, cols, `source (${thing})`)
   const type = choice<ElementType>(['f32', 'u8'])(given.type, `the type of ${thing}`)
   if (close !== undefined && typeof close !== 'function') {
-    throw badData(`The close of ${thing} is ${show(close)}: give a function or leave it out.`)
+    throw badData(`Method close of ${thing} is ${show(close)}: give a function or leave it out.`)
   }
   return trustedSource({
     rows,
@@ -66,7 +66,7 @@ function checkedSparse(sparse: unknown, rows: number, cols: number, name: string
 
 function checkedReadInto(given: VectorSource, name: string): NonNullable<VectorSource['readInto']> {
   if (typeof given.readInto !== 'function') {
-    throw badData(`The readInto of ${name} is ${show(given.readInto)}: give a function or leave it out.`)
+    throw badData(`Method readInto of ${name} is ${show(given.readInto)}: give a function or leave it out.`)
   }
   return async (start, into) => {
     await attempt(async () => given.readInto?.(start, into), name, start, start + into.length / given.cols)
@@ -75,7 +75,7 @@ function checkedReadInto(given: VectorSource, name: string): NonNullable<VectorS
 
 function checkedRead64(given: VectorSource, name: string): NonNullable<VectorSource['read64']> {
   if (typeof given.read64 !== 'function') {
-    throw badData(`The read64 of ${name} is ${show(given.read64)}: give a function or leave it out.`)
+    throw badData(`Method read64 of ${name} is ${show(given.read64)}: give a function or leave it out.`)
   }
   return async (start, end) => {
     const data = await attempt(() => given.read64!(start, end), name, start, end)

@@ -173,7 +173,7 @@ function checkMatrixShape(data: unknown, fits: boolean, rows: number, cols: numb
   }
   const { length } = data as VectorData
   if (length === rows * cols) return
-  throw badData(`${length} numbers do not make ${rows} rows of ${cols} columns (${rows * cols} needed).`)
+  throw badData(`${length} numbers do not match ${rows} rows of ${cols} columns: give ${rows * cols} numbers.`)
 }
 
 function isWideData(value: unknown): value is Float64Array | readonly number[] {

@@ -27,7 +27,7 @@ export function sampleRows(rows: number, count: number, seed: number): Uint32Arr
   whole(1)(rows, 'the number of vectors')
   whole(1)(count, 'the size of the sample')
   whole(0)(seed, 'the seed')
-  if (rows > 2 ** 32) throw badArgument('the number of vectors', rows, 'at most 2^32 can be sampled.')
+  if (rows > 2 ** 32) throw badArgument('the number of vectors', rows, 'give at most 2^32 to draw a sample from.')
   if (count >= rows) return Uint32Array.from({ length: rows }, (_, i) => i)
   return Uint32Array.from(sampleDistinct(stream(seed, 'sample of shards'), rows, count)).sort()
 }

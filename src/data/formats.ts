@@ -77,18 +77,21 @@ export function formatOf(location: string | URL | Blob, use: 'vectors' | 'labels
   if (name === undefined) {
     throw new CentroidalError(
       'bad-file',
-      `A Blob without a name does not tell its format: give a File whose name ends in one of ${extensions}.`,
+      `The format of a Blob without a name is unknown: give a File whose name ends in one of ${extensions}.`,
     )
   }
   const found = byExtension(usable, name)
   if (found) return found
   const sparse = byExtension(SPARSE_FORMATS, name)
   if (sparse && use === 'vectors') {
-    throw new CentroidalError('bad-file', `${JSON.stringify(name)}: a ${sparse.extension} file holds no dense rows.`)
+    throw new CentroidalError(
+      'bad-file',
+      `${JSON.stringify(name)}: a ${sparse.extension} file cannot contain dense rows; use .npy.`,
+    )
   }
   throw new CentroidalError(
     'bad-file',
-    `${JSON.stringify(name)} cannot be written: ${use} are written as ${extensions}, each also with .gz.`,
+    `${JSON.stringify(name)} cannot be written: the formats for ${use} are ${extensions}, each also with .gz.`,
   )
 }
 

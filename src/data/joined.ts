@@ -10,7 +10,7 @@ export function joinSources(sources: readonly VectorSource[]): VectorSource {
   if (other) {
     throw new CentroidalError(
       'bad-file',
-      `${JSON.stringify(other.name)} has ${other.cols} columns and ${JSON.stringify(first.name)} ${first.cols}: files that are read together need the same number.`,
+      `${JSON.stringify(other.name)} has ${other.cols} columns and ${JSON.stringify(first.name)} ${first.cols}: files that are read together must have the same number of columns.`,
     )
   }
   const name = `${first.name} and ${sources.length - 1} more`
@@ -33,7 +33,7 @@ export function joinSources(sources: readonly VectorSource[]): VectorSource {
   if (sparse.length > 0) {
     throw new CentroidalError(
       'bad-file',
-      `${JSON.stringify(sparse[0].name)} is sparse and others are dense: files that are read together must be of one kind.`,
+      `${JSON.stringify(sparse[0].name)} is sparse and others are dense: files that are read together must be all sparse or all dense.`,
     )
   }
   const starts = [0]

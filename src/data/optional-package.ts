@@ -26,7 +26,7 @@ export async function readBy<T>(name: string, format: string, read: () => Promis
       .slice(0, 200)
     throw new CentroidalError(
       'bad-file',
-      `${JSON.stringify(name)} cannot be read as ${format} (${JSON.stringify(reason)}): it was cut, damaged, or is another format. Copy or save it again.`,
+      `${JSON.stringify(name)} cannot be read as ${format} (${JSON.stringify(reason)}): it is truncated, damaged, or in another format. Copy or save it again.`,
       { cause: error },
     )
   }

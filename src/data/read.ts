@@ -78,7 +78,7 @@ async function filesOf(given: FileLocation | readonly FileLocation[]): Promise<F
     if (readable.length === 0) {
       throw new CentroidalError(
         'bad-file',
-        `${JSON.stringify(one)} stands for no file of vectors: those end in ${readableFormats()}.`,
+        `${JSON.stringify(one)} matches no file of vectors: give files that end in ${readableFormats()}.`,
       )
     }
     files.push(...readable)
@@ -122,7 +122,7 @@ export async function readVectors(
   }
   throw new CentroidalError(
     'bad-file',
-    `${JSON.stringify(source.name)} holds sparse rows, dense ones are needed here: read them with readSparse or openVectors.`,
+    `${JSON.stringify(source.name)} contains sparse rows, but dense rows are required here: read them with readSparse or openVectors.`,
   )
 }
 
@@ -142,7 +142,7 @@ export async function readSparse(location: FileLocation): Promise<SparseMatrix> 
   const { contents, name } = await openContents(location, {})
   if (isTable(contents)) await contents.close()
   else if (!isMatrix(contents)) return contents
-  throw new CentroidalError('bad-file', `${JSON.stringify(name)} holds dense rows: read it with readVectors.`)
+  throw new CentroidalError('bad-file', `${JSON.stringify(name)} contains dense rows: read it with readVectors.`)
 }
 
 /**
@@ -161,7 +161,10 @@ export async function readSparse(location: FileLocation): Promise<SparseMatrix> 
 export async function readIntegers(location: FileLocation, options: ReadOptions = {}): Promise<Integers> {
   const { contents, name } = await openContents(location, readOptions('readIntegers', options))
   if (!isTable(contents)) {
-    throw new CentroidalError('bad-file', `${JSON.stringify(name)} holds no whole numbers: give a .npy or .ivecs file.`)
+    throw new CentroidalError(
+      'bad-file',
+      `${JSON.stringify(name)} does not contain whole numbers: give a .npy or .ivecs file.`,
+    )
   }
   const table = contents
   try {

@@ -89,7 +89,7 @@ function find(location: FileLocation, { format, dataset }: ReadOptions): Found {
   if (name === undefined) {
     throw new CentroidalError(
       'bad-file',
-      `A Blob without a name does not tell its format: give a File whose name ends in one of ${readableFormats()}, or the option format.`,
+      `The format of a Blob without a name is unknown: give a File whose name ends in one of ${readableFormats()}, or the option format.`,
     )
   }
   // A path may hold ? and #; an address may have a query after its name. The plain reading goes first.
@@ -107,7 +107,7 @@ function find(location: FileLocation, { format, dataset }: ReadOptions): Found {
 function unknownFormat(name: string): CentroidalError {
   return new CentroidalError(
     'bad-file',
-    `${JSON.stringify(name)} has no extension of a format that is read here. Those are ${readableFormats()}. If it is one of them under another name, give the option format.`,
+    `${JSON.stringify(name)} has no extension of a supported format: ${readableFormats()}. If the file is in one of these formats, give the option format.`,
   )
 }
 
@@ -126,7 +126,7 @@ export async function openContents(
     if (kept) return { contents: withColumns(contents, options.columns), name: source.name }
     throw new CentroidalError(
       'bad-option',
-      `Option columns does not apply to ${JSON.stringify(source.name)}, which is read whole.`,
+      `Option columns does not apply to ${JSON.stringify(source.name)}, whose format has no columns to choose; leave it out.`,
     )
   } catch (error) {
     await source.close()
@@ -139,7 +139,7 @@ export async function openTableBytes(bytes: ByteSource): Promise<Table> {
   const { reader, packed, dataset } = find(bytes.name, {})
   const contents = packed ? undefined : await reader.open(bytes, { dataset })
   if (contents !== undefined && isTable(contents)) return contents
-  throw new CentroidalError('bad-file', `${JSON.stringify(bytes.name)} cannot be read in pieces: convert it to .npy.`)
+  throw new CentroidalError('bad-file', `${JSON.stringify(bytes.name)} cannot be read in parts: convert it to .npy.`)
 }
 
 export function isTable(contents: Contents): contents is Table {

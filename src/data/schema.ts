@@ -13,7 +13,7 @@ export type Checked<S> = S extends Schema<infer T> ? T : never
 export const SAVE_AGAIN = ': save the folder again.'
 
 export function wrongValue(at: string, value: unknown, needed: string): CentroidalError {
-  return new CentroidalError('bad-file', `${at} is ${show(value)}, where ${needed} is needed${SAVE_AGAIN}`)
+  return new CentroidalError('bad-file', `${at} is ${show(value)}, where ${needed} is expected${SAVE_AGAIN}`)
 }
 
 export function whole(least: number, most = Number.MAX_SAFE_INTEGER): Schema<number> {

@@ -74,7 +74,7 @@ export function blobs(options: BlobsOptions): Blobs {
     separated = false,
   } = optionsOf('blobs', options, CHECKS, required)
   if (rows * cols > MOST_NUMBERS) {
-    throw badOption('rows', rows, `${rows} x ${cols} are too many numbers; give at most ${MOST_NUMBERS} in all.`)
+    throw badOption('rows', rows, `${rows} x ${cols} numbers are too many; give at most ${MOST_NUMBERS} in all.`)
   }
   if (clusters > rows) throw badOption('clusters', clusters, `give at most as many as rows, ${rows}.`)
   try {

@@ -58,7 +58,7 @@ export function allocate<T extends StoredType>(type: T, length: number, name: st
     const gigabytes = ((length * bytesPerValue(type)) / 2 ** 30).toFixed(1)
     throw new CentroidalError(
       'out-of-memory',
-      `${JSON.stringify(name)} needs ${gigabytes} GiB in one piece, more than can be had: read it in pieces with openVectors.`,
+      `${JSON.stringify(name)} needs ${gigabytes} GiB of contiguous memory, more than is available: read it in parts with openVectors.`,
       { cause: error },
     )
   }

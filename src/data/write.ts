@@ -145,7 +145,7 @@ async function stageSparse(
   if (sparse === undefined) {
     throw new CentroidalError(
       'bad-data',
-      `${JSON.stringify(location)} would hold sparse rows, and ${name} has dense ones: write them as .npy.`,
+      `${JSON.stringify(location)} is a file of sparse rows, and ${name} has dense rows: write them as .npy.`,
     )
   }
   const sink = await openSink(location, open)
@@ -200,7 +200,7 @@ export async function writeNeighbors(location: string, labels: Uint32Array, cols
   if (labels.length % cols !== 0) {
     throw new CentroidalError(
       'bad-data',
-      `There are ${labels.length} neighbours, which do not make lists of ${cols}: give a multiple of it.`,
+      `There are ${labels.length} neighbours, which is not a multiple of the list length ${cols}: give ${cols} for each query.`,
     )
   }
   const format = formatOf(location, 'labels')

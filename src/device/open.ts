@@ -121,7 +121,7 @@ async function open(given: DeviceOptions, threads: { readonly grows?: boolean } 
   if (kind === 'webgpu') {
     throw new CentroidalError('no-device', `No WebGPU adapter: ${whyNot}. Install a GPU driver, or use the CPU device.`)
   }
-  return openCpu(`auto takes the CPU device because ${whyNot}`)
+  return openCpu(`auto selects the CPU device because ${whyNot}`)
 }
 
 /** Nothing is used of what was measured where a caller says so, or chooses the kernels. */

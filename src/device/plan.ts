@@ -21,7 +21,7 @@ export function rowsWithin(bytes: number, rowBytes: number, what: string): numbe
   if (rows < 1) {
     throw new CentroidalError(
       'out-of-memory',
-      `One row of ${what} takes ${rowBytes} bytes and the device binds at most ${bytes}: use fewer dimensions or another device.`,
+      `One row of ${what} takes ${rowBytes} bytes and the largest binding of the device is ${bytes}: use fewer dimensions or another device.`,
     )
   }
   return rows
@@ -59,7 +59,7 @@ export function gridFor(threads: number, workgroupSize: number, limit: number): 
   if (y > limit) {
     throw new CentroidalError(
       'out-of-memory',
-      `${threads} threads do not fit one dispatch of ${limit} x ${limit} workgroups of ${workgroupSize}.`,
+      `${threads} threads exceed one dispatch of ${limit} x ${limit} workgroups of ${workgroupSize}.`,
     )
   }
   return [x, y]

@@ -82,13 +82,13 @@ export function compareSpeeds(
   cpu: Speed,
   name: string,
 ): { readonly gpu: boolean; readonly reason: string } {
-  if (gpu.source === 'assumed') return { gpu: true, reason: 'auto takes a hardware GPU where there is one' }
+  if (gpu.source === 'assumed') return { gpu: true, reason: 'auto selects a hardware GPU where there is one' }
   const slower = gpu.gflops < cpu.gflops
   const [taken, other] = slower ? [cpu, gpu] : [gpu, cpu]
   const against = slower ? `on the GPU, ${name}` : 'on the CPU device'
   return {
     gpu: !slower,
-    reason: `auto takes the ${slower ? 'CPU device' : 'hardware GPU'}: ${speedWords(taken)}, against ${speedWords(other)} ${against}`,
+    reason: `auto selects the ${slower ? 'CPU device' : 'hardware GPU'}: ${speedWords(taken)}, against ${speedWords(other)} ${against}`,
   }
 }
 

@@ -173,7 +173,7 @@ async function removeIdle({ store, queues }: Connection, expire: number): Promis
 function shardsOf(source: VectorSource): Pick<RunBlob, 'cols' | 'type' | 'rows' | 'shards' | 'groups'> {
   const { manifest } = source as Partial<ShardedVectors>
   if (manifest === undefined) {
-    throw new CentroidalError('bad-option', 'Other machines read shards themselves: give what openShards() returned.')
+    throw new CentroidalError('bad-option', 'Other machines read shards themselves: give the result of openShards().')
   }
   const { cols, type, shards } = manifest
   return { cols, type, rows: source.rows, shards, groups: groupShards(shards.map(({ rows }) => rows)) }
@@ -208,7 +208,8 @@ export async function connectStore(
   { expire = DEFAULT_EXPIRE, lock = DEFAULT_LOCK, wait, onUnreachable = () => {} }: StoreOptions,
 ): Promise<Connection> {
   const { disk } = platform
-  if (disk === undefined) throw new CentroidalError('bad-option', 'A page cannot connect to a store: use Node.')
+  if (disk === undefined)
+    throw new CentroidalError('bad-option', 'Connecting to a store is not possible in a page: use Node.')
   const address = parseAddress(url)
   // Loaded here, so that a page that never connects is built without them.
   const times = { lockDuration: lock * 1000, stalledInterval: Math.max(200, (lock * 1000) / 2) }

@@ -34,7 +34,7 @@ export async function openRoots(given: readonly string[], anyObject = false): Pr
     if (objects.length > 0) return `${objects[0]}${file}`
     throw new CentroidalError(
       'bad-file',
-      `${JSON.stringify(file)} is not in ${given.map((root) => JSON.stringify(root)).join(' or ')}: name the folder that holds the shards.`,
+      `${JSON.stringify(file)} is not in ${given.map((root) => JSON.stringify(root)).join(' or ')}: give the folder that contains the shards.`,
     )
   }
   return {
@@ -66,16 +66,24 @@ export async function openRoots(given: readonly string[], anyObject = false): Pr
 
 async function realFolder(path: string): Promise<string> {
   const { disk } = platform
-  if (disk === undefined) throw new CentroidalError('bad-file', 'A page cannot open folders of shards.')
+  if (disk === undefined)
+    throw new CentroidalError('bad-file', 'Opening folders of shards is not possible in a page: use Node.')
   try {
     const folder = await disk.realpath(path)
     if ((await disk.lstat(folder)).isDirectory()) return folder
   } catch (cause) {
-    throw new CentroidalError('bad-file', `${JSON.stringify(path)} is no folder: name the one that holds the shards.`, {
-      cause,
-    })
+    throw new CentroidalError(
+      'bad-file',
+      `${JSON.stringify(path)} is not a folder: give the folder that contains the shards.`,
+      {
+        cause,
+      },
+    )
   }
-  throw new CentroidalError('bad-file', `${JSON.stringify(path)} is no folder: name the one that holds the shards.`)
+  throw new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(path)} is not a folder: give the folder that contains the shards.`,
+  )
 }
 
 /** Undefined if there is no such file. */
@@ -99,6 +107,6 @@ async function realFile(folder: string, file: string): Promise<string | undefine
 function outside(file: string, roots: readonly string[]): CentroidalError {
   return new CentroidalError(
     'bad-file',
-    `${JSON.stringify(file)} is outside ${roots.map((root) => JSON.stringify(root)).join(' and ')}, where shards may be read: it is not opened.`,
+    `${JSON.stringify(file)} is outside ${roots.map((root) => JSON.stringify(root)).join(' and ')}, where shards may be read: move the shards there, or allow their folder.`,
   )
 }

@@ -208,7 +208,7 @@ async function describeFiles(
         const [own, other] = [`${cols} columns of ${type}`, `${shape.cols} of ${shape.type}`]
         throw new CentroidalError(
           'bad-data',
-          `${source.name} has ${own}, ${files[0]} has ${other}: all shards of a manifest need the same.`,
+          `${source.name} has ${own}, ${files[0]} has ${other}: all shards of a manifest must have the same columns and type.`,
         )
       }
       const each = most ?? Math.max(1, Math.floor(SHARD_BYTES / (cols * elementBytes(type))))
@@ -217,7 +217,7 @@ async function describeFiles(
         const share = (done: number): void => onProgress?.((number + (first + done) / rows) / files.length)
         shards.push({ file, first, rows: count, ...(await examineRows(source, first, count, signal, share)) })
         if (shards.length > MOST_SHARDS)
-          throw badArgument('option rows', most, `that makes over ${MOST_SHARDS} shards.`)
+          throw badArgument('option rows', most, `this gives more than ${MOST_SHARDS} shards; give more rows for each.`)
       }
     } finally {
       await source.close?.()
@@ -264,7 +264,7 @@ export function parseManifest(bytes: Uint8Array, name: string): Manifest {
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new CentroidalError('bad-file', `${JSON.stringify(name)} is no JSON file: give a manifest of shards.`, {
+    throw new CentroidalError('bad-file', `${JSON.stringify(name)} is not a JSON file: give a manifest of shards.`, {
       cause,
     })
   }
@@ -274,7 +274,7 @@ export function parseManifest(bytes: Uint8Array, name: string): Manifest {
     return { type, cols, shards }
   } catch (error) {
     if (!(error instanceof CentroidalError)) throw error
-    throw new CentroidalError('bad-file', error.message.replace(SAVE_AGAIN, ': make the manifest again.'), {
+    throw new CentroidalError('bad-file', error.message.replace(SAVE_AGAIN, ': create the manifest again.'), {
       cause: error,
     })
   }

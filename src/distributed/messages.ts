@@ -164,7 +164,7 @@ export function fromStore<T>(schema: Schema<T>, value: unknown, what: string): T
   } catch (error) {
     if (!(error instanceof CentroidalError)) throw error
     const why = error.message.replace(SAVE_AGAIN, '')
-    throw new CentroidalError('bad-data', `A message in the store cannot be used: ${why}.`, { cause: error })
+    throw new CentroidalError('bad-data', `A message in the store is invalid: ${why}.`, { cause: error })
   }
 }
 

@@ -105,7 +105,7 @@ export class OwnedGroups {
     }
     for (let next = Math.max(base, this.#applied + 1); next < seq; next++) {
       const size = log[next - base]
-      if (size === undefined) throw new CentroidalError('bad-data', `Command ${next} is not known any more.`)
+      if (size === undefined) throw new CentroidalError('bad-data', `Command ${next} is no longer known.`)
       const place = { key: nameOf(next, size), bytes: Math.abs(size) }
       const payload = await readPayload(this.#context.traffic, place)
       await this.#applyNotes(payload)
@@ -204,5 +204,5 @@ export async function readPayload(traffic: Traffic, place: Place): Promise<Paylo
 }
 
 function misfit(what: string): CentroidalError {
-  return new CentroidalError('bad-data', `The store holds ${what} that do not fit the run: start the run again.`)
+  return new CentroidalError('bad-data', `The store contains ${what} of another run: start the run again.`)
 }

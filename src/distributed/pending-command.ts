@@ -40,7 +40,10 @@ export interface RunShardsOptions {
 }
 
 export function noAnswer(): CentroidalError {
-  return new CentroidalError('bad-data', 'Workers do not answer: check that they run. A saved run can be resumed.')
+  return new CentroidalError(
+    'bad-data',
+    'No worker answers: check that the workers are running. A saved run can be resumed.',
+  )
 }
 
 /** Why a worker refused shards, or failed. */

@@ -74,7 +74,7 @@ export async function readSample(
   const pieces = answers.map(({ value }) => (value as { data: VectorData }).data)
   const found = joinRows(pieces, source.cols, source.type)
   if (found.rows === wanted.length) return found
-  throw new CentroidalError('bad-data', `Workers gave ${found.rows} rows of ${wanted.length}: start again.`)
+  throw new CentroidalError('bad-data', `Workers returned ${found.rows} of ${wanted.length} rows: start again.`)
 }
 
 type JobWithoutGroups = Omit<ShardJob, 'groups'>
@@ -93,7 +93,7 @@ function workOptions(options: ShardWorkOptions): ShardWorkOptions {
 function shardsOf(source: VectorSource): Pick<ShardJob, 'cols' | 'rows' | 'type' | 'shards'> {
   const { manifest } = source as Partial<ShardedVectors>
   if (manifest === undefined) {
-    throw new CentroidalError('bad-option', 'Other machines read shards themselves: give what openShards() returned.')
+    throw new CentroidalError('bad-option', 'Other machines read shards themselves: give the result of openShards().')
   }
   const { cols, type, shards } = manifest
   return { cols, type, shards, rows: source.rows }

@@ -96,5 +96,5 @@ export function gatherPieces(sent: readonly SentSums[]): { array: number; range:
 }
 
 export function misfit(): CentroidalError {
-  return new CentroidalError('bad-data', 'The store holds sums that do not fit the run: start the run again.')
+  return new CentroidalError('bad-data', 'The store contains sums of another run: start the run again.')
 }

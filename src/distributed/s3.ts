@@ -19,7 +19,10 @@ export function isObjectAddress(location: string): boolean {
 function addressOf(address: string): { Bucket: string; Key: string } {
   const [, Bucket, Key] = ADDRESS.exec(address) ?? []
   if (Bucket && Key) return { Bucket, Key }
-  throw new CentroidalError('bad-file', `${JSON.stringify(address)} is no address of an object: write s3://bucket/key.`)
+  throw new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(address)} is not the address of an object: use the form s3://bucket/key.`,
+  )
 }
 
 /** One client for the process: it keeps connections and credentials. */
@@ -61,7 +64,7 @@ export async function openObject(address: string): Promise<ByteSource> {
         const { Body } = await s3.send(new sdk.GetObjectCommand(range))
         const bytes = await Body?.transformToByteArray()
         if (bytes?.length === end - start) return bytes
-        throw new Error(`${bytes?.length ?? 0} bytes came instead of ${end - start}`)
+        throw new Error(`${bytes?.length ?? 0} bytes were received instead of ${end - start}`)
       } catch (error) {
         throw failed('read', address, error)
       }

@@ -100,7 +100,7 @@ export function modelFiles({ facts, files, version }: FolderContents): ModelFile
 function savedFolder({ facts, arrays: own }: ModelFiles): SavedFolder {
   const { version: _, ...rest } = facts
   const missing = (name: string): CentroidalError =>
-    new CentroidalError('bad-data', `The store holds a model without ${name}: start again.`)
+    new CentroidalError('bad-data', `The store contains a model without ${name}: start again.`)
   return {
     path: 'the model in the store',
     facts: rest,
@@ -155,7 +155,8 @@ export class JobPerformer implements Performer {
 
   async #files(group: number): Promise<ShardOutput[]> {
     const { groups, shards, cols, type, kind, model, suffix = 'out' } = this.#context.job
-    if (model === undefined) throw new CentroidalError('bad-data', 'The store holds a job without a model.')
+    if (model === undefined)
+      throw new CentroidalError('bad-data', 'The store contains a job without a model: start again.')
     const { roots } = this.#context.source
     const firsts = shards.map(() => 0)
     for (let i = 1; i < shards.length; i++) firsts[i] = firsts[i - 1] + shards[i - 1].rows

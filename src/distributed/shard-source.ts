@@ -106,7 +106,7 @@ export async function verifyShard(roots: DataRoots, manifest: Manifest, shard: S
     if (checksum === shard.checksum) return
     throw new CentroidalError(
       'bad-data',
-      `Rows ${shard.first} to ${shard.first + shard.rows} of ${source.name} differ from the manifest (checksum ${checksum}, ${shard.checksum} expected): copy the file again, or make the manifest again.`,
+      `Rows ${shard.first} to ${shard.first + shard.rows} of ${source.name} differ from the manifest (checksum ${checksum}, ${shard.checksum} expected): copy the file again, or create the manifest again.`,
     )
   } finally {
     await source.close?.()
@@ -117,7 +117,7 @@ function requireShape(source: VectorSource, { cols, type }: Manifest, { first, r
   if (source.cols === cols && source.type === type && source.rows >= first + rows) return
   throw new CentroidalError(
     'bad-data',
-    `${source.name} has ${source.rows} rows of ${source.cols} columns (${source.type}), the manifest lists rows up to ${first + rows} of ${cols} columns (${type}): copy the file again, or make the manifest again.`,
+    `${source.name} has ${source.rows} rows of ${source.cols} columns (${source.type}), the manifest lists rows up to ${first + rows} of ${cols} columns (${type}): copy the file again, or create the manifest again.`,
   )
 }
 

@@ -92,7 +92,7 @@ export async function patiently<T>({ name, patience, onUnreachable }: Patience, 
       if (error instanceof CentroidalError) throw error
       const why = reasonOf(error)
       if (!isPassing(error))
-        throw new CentroidalError('bad-data', `The store ${name} refused: ${why}`, { cause: error })
+        throw new CentroidalError('bad-data', `The store ${name} reported an error: ${why}`, { cause: error })
       const left = began + patience - Date.now()
       if (left <= 0) throw unreachable(name, why, error)
       if (Date.now() - told >= REPORT_INTERVAL) {
@@ -107,7 +107,7 @@ export async function patiently<T>({ name, patience, onUnreachable }: Patience, 
 function unreachable(name: string, why: string, cause?: unknown): CentroidalError {
   return new CentroidalError(
     'bad-data',
-    `The store ${name} cannot be reached (${why}): check that it runs, and its address.`,
+    `The store ${name} cannot be reached (${why}): check its address, and that it is running.`,
     { cause },
   )
 }

@@ -66,7 +66,10 @@ export function checkTask(name: TaskName, args: unknown, { cols, most }: RunSize
     case 'lists':
       return nothing(args, at) as Record<string, never>
     default:
-      throw new CentroidalError('bad-data', `${show(name)} is no task for a worker of this version (${most}).`)
+      throw new CentroidalError(
+        'bad-data',
+        `${show(name)} is not a known task of this version (${most}): install the same version everywhere.`,
+      )
   }
 }
 
@@ -97,7 +100,10 @@ export function checkNote(name: NoteName, note: unknown, { rows, most }: RunSize
     case 'undo':
       return nothing(note, at) as Record<string, never>
     default:
-      throw new CentroidalError('bad-data', `${show(name)} is no note for a worker of this version.`)
+      throw new CentroidalError(
+        'bad-data',
+        `${show(name)} is not a known note of this version: install the same version everywhere.`,
+      )
   }
 }
 

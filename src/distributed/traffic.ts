@@ -38,7 +38,7 @@ export class Traffic {
     if (inline !== undefined) return decode(new Uint8Array(Buffer.from(inline, 'base64')), what)
     const found = key === undefined ? undefined : await this.#store.get(this.#run, key, bytes)
     if (found) return decode(found, what)
-    throw new CentroidalError('bad-data', `${what} is not in the store any more: resume the run.`)
+    throw new CentroidalError('bad-data', `${what} is no longer in the store: resume the run.`)
   }
 
   /** Removes values that nobody will read, without waiting for it. */

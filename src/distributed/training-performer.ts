@@ -65,7 +65,7 @@ export class TrainingPerformer implements Performer {
       case 'sums':
         return training.partialSums(checkTrainingTask(name, args, blob) as Codebooks, { signal })
       default:
-        throw new CentroidalError('bad-data', `${show(name)} is no task of a training.`)
+        throw new CentroidalError('bad-data', `${show(name)} is not a training task.`)
     }
   }
 

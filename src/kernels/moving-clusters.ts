@@ -63,7 +63,7 @@ function createMovingSums(device: Device, scope: BufferScope, centers: DeviceRow
   if (!onCpu && bytes > bindingBytes) {
     throw new CentroidalError(
       'out-of-memory',
-      `Moving points among ${centers.rows} clusters of ${centers.cols} columns takes ${bytes} bytes in one piece and the device binds at most ${bindingBytes}: use fewer clusters, lloyd, or the CPU.`,
+      `Moving points among ${centers.rows} clusters of ${centers.cols} columns requires a buffer of ${bytes} bytes and the largest binding of the device is ${bindingBytes}: use fewer clusters, method lloyd, or the CPU device.`,
     )
   }
   return {

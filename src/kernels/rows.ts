@@ -58,7 +58,7 @@ export function denseType({ type }: DeviceRows): ElementType {
   if (type !== 'csr') return type
   throw new CentroidalError(
     'bad-option',
-    'Sparse rows are not known to this step: use a method that takes them, such as lloyd, or give dense vectors.',
+    'This step requires dense rows: use a method that supports sparse rows, such as lloyd, or give dense vectors.',
   )
 }
 

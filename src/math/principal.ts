@@ -50,7 +50,7 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
   const { rows, cols, data } = denseMatrix(vectors, 'the vectors')
   whole(1, MOST_AXES)(count, 'the count')
   if (weights !== undefined) numberList(weights, 'the weights', COUNT)
-  if (rows === 0) throw new CentroidalError('bad-data', 'There are no vectors to find axes of: give at least one.')
+  if (rows === 0) throw new CentroidalError('bad-data', 'Principal axes require at least one vector; there are none.')
   if (weights !== undefined && weights.length !== rows) {
     throw new CentroidalError('bad-data', `There are ${weights.length} weights for ${rows} vectors: give one for each.`)
   }
@@ -66,7 +66,8 @@ export function principalAxes(vectors: Matrix, count = 2, weights?: ArrayLike<nu
       total += value * value
     }
   }
-  if (!Number.isFinite(total)) throw badData('The vectors hold NaN or Infinity: all numbers must be finite.')
+  if (!Number.isFinite(total))
+    throw badData('The vectors contain NaN or Infinity: remove or fix these rows, all numbers must be finite.')
   const { axes, variances } = leadingDirections(centred, rows, cols, Math.min(count, cols))
   const padded = new Float64Array(count * cols)
   padded.set(axes)
@@ -103,7 +104,10 @@ function weightedMean({ rows, cols, data }: Matrix, weights: ArrayLike<number> |
 function project(vectors: Matrix, mean: Float64Array, axes: Float64Array, count: number): Matrix {
   const { rows, cols, data } = vectors
   if (cols !== mean.length) {
-    throw new CentroidalError('bad-data', `The vectors have ${cols} columns and the axes ${mean.length}.`)
+    throw new CentroidalError(
+      'bad-data',
+      `The vectors have ${cols} columns and the axes ${mean.length}: give vectors with the columns of those the axes were computed from.`,
+    )
   }
   const out = new Float32Array(rows * count)
   for (let i = 0; i < rows; i++) {

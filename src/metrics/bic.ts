@@ -50,7 +50,7 @@ export function bicOfSums({ rows, cols, sizes, squares, between }: ScatterSums):
   const within = squares.reduce((sum, value) => sum + value, 0)
   const least = Math.max(LEAST_OF_MEAN * within, LEAST_OF_ALL * (within + between)) / (rows * cols)
   if (!(least > 0)) {
-    throw new CentroidalError('bad-data', 'All vectors are the same: the BIC is not defined. Give vectors that differ.')
+    throw new CentroidalError('bad-data', 'All vectors are the same: the BIC is undefined. Give vectors that differ.')
   }
   let logLikelihood = 0
   for (let c = 0; c < sizes.length; c++) {

@@ -87,7 +87,7 @@ function checkShapes(
   const { rows } = vectors
   numberList(labels, 'the labels')
   if (weights !== undefined) numberList(weights, 'the weights')
-  if (rows === 0) throw bad('There are no vectors: the distortion of nothing is not defined.')
+  if (rows === 0) throw bad('There are no vectors: the distortion is undefined; give at least one vector.')
   if (vectors.cols !== centers.cols) {
     throw bad(`The vectors have ${vectors.cols} columns, the centers ${centers.cols}: they need the same number.`)
   }
@@ -130,7 +130,8 @@ export function imbalance(counts: ArrayLike<number>): number {
     total += counts[i] / unit
     squares += (counts[i] / unit) ** 2
   }
-  if (total === 0) throw bad('The clusters are all empty: the imbalance of nothing is not defined.')
+  if (total === 0)
+    throw bad('The clusters are all empty: the imbalance is undefined; give labels of at least one vector.')
   return (counts.length * squares) / (total * total)
 }
 

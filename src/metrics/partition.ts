@@ -26,7 +26,7 @@ export function contingency(a: Labels, b: Labels): Contingency {
   if (a.length !== b.length) {
     throw new CentroidalError(
       'bad-data',
-      `The labelings have ${a.length} and ${b.length} labels: they need to be about the same rows.`,
+      `The labelings have ${a.length} and ${b.length} labels: give labels of the same rows.`,
     )
   }
   if (a.length === 0) throw new CentroidalError('bad-data', 'The labelings are empty: give at least one label.')
@@ -48,7 +48,10 @@ export function labelList(labels: unknown, thing: string): Labels {
   if (!Array.isArray(labels) || typeof labels[0] !== 'string') return numberList(labels, thing, WHOLE_NUMBER)
   const at = labels.findIndex((label) => typeof label !== 'string')
   if (at < 0) return labels
-  throw new CentroidalError('bad-data', `Entry ${at} of ${thing} is ${show(labels[at])}: give names or whole numbers.`)
+  throw new CentroidalError(
+    'bad-data',
+    `Entry ${at} of ${thing} is ${show(labels[at])}: give strings or whole numbers.`,
+  )
 }
 
 /** Labels as 0, 1, 2... in order of appearance. */

@@ -20,7 +20,10 @@ export function averagePrecision(ranked: ArrayLike<number>, relevant: Iterable<n
   numberList(ranked, 'the ranked list', WHOLE_NUMBER)
   const wanted = numberSet(relevant, 'what is relevant', WHOLE_NUMBER)
   if (wanted.size === 0) {
-    throw new CentroidalError('bad-data', 'Nothing is relevant: leave out queries that have nothing to find.')
+    throw new CentroidalError(
+      'bad-data',
+      'The query has no relevant items, so that the score is undefined: leave out such queries.',
+    )
   }
   const seen = new Set<number>()
   let found = 0
@@ -82,7 +85,7 @@ function meet(seen: Set<number>, id: number, rank: number): void {
   if (seen.has(id)) {
     throw new CentroidalError(
       'bad-data',
-      `${id} stands in a ranked list twice, the second time at place ${rank + 1}: give everything one place.`,
+      `${id} occurs twice in a ranked list, the second time at rank ${rank + 1}: list every item once.`,
     )
   }
   seen.add(id)
@@ -95,7 +98,7 @@ function requirePairs(ranked: readonly unknown[], relevant: readonly unknown[]):
   if (ranked.length === relevant.length) return
   throw new CentroidalError(
     'bad-data',
-    `There are ${ranked.length} ranked lists and ${relevant.length} sets of what is relevant: one for each is needed.`,
+    `There are ${ranked.length} ranked lists and ${relevant.length} sets of relevant items: give one set for each list.`,
   )
 }
 
@@ -135,13 +138,13 @@ export function judgeRankings(
   const all = rankings.map(({ query, images }) => {
     const group = groups.get(query)
     if (group !== undefined) return { query, images: Array.from(images), group: members.get(group)! }
-    throw new CentroidalError('bad-data', `Image ${query} was asked about and has no group: give one for each query.`)
+    throw new CentroidalError('bad-data', `Query image ${query} has no group: give a group for each query.`)
   })
   const paired = all.filter(({ group }) => group.length > 1)
   if (all.length > 0 && paired.length === 0) {
     throw new CentroidalError(
       'bad-data',
-      `Each of the ${all.length} images asked about is alone in its group: there is nothing to find.`,
+      `Each of the ${all.length} query images is the only one of its group, so that there is nothing to find: give groups of two or more images.`,
     )
   }
   const others = (images: readonly number[], query: number): number[] => images.filter((image) => image !== query)

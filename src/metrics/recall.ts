@@ -59,7 +59,9 @@ export function overlapAt(found: NeighborLists, truth: NeighborLists, n: number)
   const { foundData, truthData } = checkedPair(found, truth)
   whole(1)(n, 'n')
   if (n > truth.cols) {
-    throw badData(`The true lists have ${truth.cols} neighbours each: give n at most that, not ${n}.`)
+    throw badData(
+      `Argument n is ${n}, but the true lists have ${truth.cols} neighbours each: give at most ${truth.cols}.`,
+    )
   }
   let hits = 0
   for (let i = 0; i < found.rows; i++) {
@@ -80,7 +82,7 @@ function checkedPair(
   if (found.rows === truth.rows && found.rows > 0) return { foundData, truthData }
   throw new CentroidalError(
     'bad-data',
-    `There are lists for ${found.rows} queries and the truth about ${truth.rows}: give both for the same queries.`,
+    `There are result lists for ${found.rows} queries and true lists for ${truth.rows}: give both for the same queries.`,
   )
 }
 

@@ -269,7 +269,7 @@ export class ClusterModel {
     if (source.cols === this.centers.cols) return source
     throw new CentroidalError(
       'bad-data',
-      `${source.name} has ${source.cols} columns and the model ${this.centers.cols}: give vectors like those it was made from.`,
+      `${source.name} has ${source.cols} columns and the model ${this.centers.cols}: give vectors with the same columns as those it was made from.`,
     )
   }
 

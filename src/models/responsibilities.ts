@@ -38,7 +38,7 @@ export async function predictShares(
   if (mixture === undefined) {
     throw new CentroidalError(
       'bad-option',
-      `A model of ${model.facts.method} has no responsibilities: use a mixture (egm, agm, gmm).`,
+      `A model of method ${model.facts.method} has no responsibilities: use a mixture (egm, agm, gmm).`,
     )
   }
   const { rows: k, cols } = model.centers

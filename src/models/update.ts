@@ -11,7 +11,11 @@ import type { Prediction } from './prediction.ts'
 
 export function requireUpdatable({ sigmas, facts }: ClusterModel): void {
   if (sigmas === undefined) return
-  throw badOption('method', facts.method, 'mixtures are not updated; cluster by another method, or cluster anew.')
+  throw badOption(
+    'method',
+    facts.method,
+    'mixtures cannot be updated; cluster with another method, or run it again on all vectors.',
+  )
 }
 
 export interface UpdatedParts {

@@ -42,7 +42,7 @@ export const platform: Platform = {
   },
   openBytes: openBlobOrUrl,
   listFiles: async (location) => [location],
-  importPackage: (name) => Promise.reject(new Error(`${name} is not part of the page`)),
+  importPackage: (name) => Promise.reject(new Error(`${name} is not available in a page`)),
   createBytes: refuseToWrite,
   disk: undefined,
   createScratch: undefined,
@@ -78,8 +78,5 @@ async function refuseToWrite(location: string): Promise<never> {
 }
 
 function notFromPages(location: string): CentroidalError {
-  return new CentroidalError(
-    'bad-file',
-    `${location} cannot be written from a page: keep the result in memory instead.`,
-  )
+  return new CentroidalError('bad-file', `${location} cannot be written from a page: save to memory instead.`)
 }

@@ -121,7 +121,7 @@ function filesOf(library: string, env: Env): string[] {
     ...['/usr/local/lib', '/usr/lib', '/lib'].flatMap((folder) => [join(folder, triplet), folder, `${folder}64`]),
   ]
   const files = folders.map((folder) => join(folder, library)).filter((path) => factsOf(path) !== undefined)
-  if (files.length === 0) throw new Error(`${library} is in an unknown place`)
+  if (files.length === 0) throw new Error(`${library} was not found in a known folder`)
   return files
 }
 

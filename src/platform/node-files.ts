@@ -60,7 +60,7 @@ async function readToEnd(file: FileHandle, name: string): Promise<Buffer> {
     if (length > LARGEST_UNSIZED) {
       throw new CentroidalError(
         'bad-file',
-        `${JSON.stringify(name)} has no size and more than ${LARGEST_UNSIZED} bytes: copy it to a file first.`,
+        `${JSON.stringify(name)} has an unknown size and more than ${LARGEST_UNSIZED} bytes: copy it to a file first.`,
       )
     }
   }

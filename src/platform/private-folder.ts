@@ -134,7 +134,9 @@ function cachedFolder(cache: string, name: string, digest: string, unpack: () =>
     }
     if (digestOfFolder(folder) === digest) return folder
   }
-  throw new Error(`the files in ${JSON.stringify(join(cache, name))} are not the ones that were unpacked; remove it`)
+  throw new Error(
+    `the files in ${JSON.stringify(join(cache, name))} were changed after they were unpacked; remove the folder`,
+  )
 }
 
 function temporaryFolder(label: string, digest: string, unpack: () => readonly PackedFile[]): string {

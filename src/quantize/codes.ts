@@ -83,7 +83,7 @@ export function checkCodes(codes: Matrix, shape: CodeShape): void {
   if (codes.data instanceof Uint8Array && codes.cols === width) return
   throw new CentroidalError(
     'bad-data',
-    `Codes of ${codes.cols} ${codes.data instanceof Uint8Array ? 'bytes' : 'floats'} a vector do not belong to this quantizer, whose codes are ${width} bytes: encode the vectors with it.`,
+    `Codes of ${codes.cols} ${codes.data instanceof Uint8Array ? 'bytes' : 'floats'} a vector do not match this quantizer, whose codes have ${width} bytes: encode the vectors with this quantizer.`,
   )
 }
 
@@ -97,7 +97,7 @@ export function requireKnownCodes(codes: Matrix, shape: CodeShape): void {
 function strangeCode(row: number, code: number, codewords: number): CentroidalError {
   return new CentroidalError(
     'bad-data',
-    `Row ${row} of the codes holds code ${code}, the quantizer has ${codewords} codewords: encode the vectors with it.`,
+    `Row ${row} of the codes holds code ${code}, but the quantizer has ${codewords} codewords: encode the vectors with this quantizer.`,
   )
 }
 

@@ -128,7 +128,7 @@ export async function searchPart(
 export function checkDistance(distance: CodeDistance, codec: Codec): CodeDistance {
   const bits = codec.codewords === 2
   if (distance === 'hamming' && !bits) {
-    throw badOption('distance', distance, 'only bits can be counted; train with type ok or itq, or take symmetric.')
+    throw badOption('distance', distance, 'it requires codes of bits; train with type ok or itq, or give symmetric.')
   }
   return distance
 }

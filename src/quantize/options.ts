@@ -110,7 +110,7 @@ export function vectorsThatHelp(codewords: number = QUANTIZER_DEFAULTS.codewords
 function trainingMachines(value: unknown, thing: string): TrainingMachines {
   const begin = typeof value === 'object' && value !== null && (value as Partial<TrainingMachines>).beginTraining
   if (typeof begin === 'function') return value as TrainingMachines
-  throw badArgument(thing, value, 'give what connect() returned.')
+  throw badArgument(thing, value, 'give the result of connect().')
 }
 
 const CHECKS: OptionChecks<QuantizerOptions> = {
@@ -144,11 +144,13 @@ export function resolveQuantizerOptions(
   const rank = options.rank ?? (bits ? m : cols)
   if (m > cols) throw badOption('m', m, `the vectors have ${cols} dimensions; give at most as many.`)
   if (rank > cols) throw badOption('rank', rank, `the vectors have ${cols} dimensions; give at most as many.`)
-  if (rank < m) throw badOption('rank', rank, `every one of the ${m} subspaces needs a dimension; give ${m} or more.`)
-  if (bits && rank !== m) throw badOption('rank', rank, `${type} keeps one dimension for each of its ${m} bits.`)
+  if (rank < m)
+    throw badOption('rank', rank, `each of the ${m} subspaces needs at least one dimension; give ${m} or more.`)
+  if (bits && rank !== m)
+    throw badOption('rank', rank, `type ${type} keeps one dimension for each of its ${m} bits; leave rank out.`)
   const order = options.order ?? (bits || rank < cols ? 'principal' : 'natural')
   if (order !== 'principal' && (bits || rank < cols)) {
-    throw badOption('order', order, `only principal can choose ${rank} of ${cols} dimensions; leave it out.`)
+    throw badOption('order', order, `keeping ${rank} of ${cols} dimensions requires order principal; leave it out.`)
   }
   checkWidth(type, order, cols)
   return {
@@ -170,14 +172,18 @@ function checkWidth(type: QuantizerType, order: SubspaceOrder, cols: number): vo
   if (cols <= most) return
   throw new CentroidalError(
     'bad-option',
-    `Type ${type} with order ${order} takes vectors of at most ${most} dimensions, these have ${cols}: ` +
+    `Type ${type} with order ${order} supports at most ${most} dimensions, these vectors have ${cols}: ` +
       'reduce their dimensions first, or use type pq with order natural.',
   )
 }
 
 function checkCodewords(given: number | undefined, bits: boolean, type: QuantizerType, rows: number): number {
   if (bits && given !== undefined && given !== 2) {
-    throw badOption('codewords', given, `${type} has two for each bit; leave it out, or take ck.`)
+    throw badOption(
+      'codewords',
+      given,
+      `type ${type} always has two codewords for each bit; leave it out, or use type ck.`,
+    )
   }
   const codewords = given ?? (bits ? 2 : QUANTIZER_DEFAULTS.codewords)
   if (codewords > rows) {

@@ -132,7 +132,7 @@ export class Quantizer {
   async predict(input: VectorInput, options: CodingOptions = {}): Promise<Uint32Array> {
     const { m, codewords } = this.facts
     if (this.words > 2 ** 32) {
-      throw badOption('m', m, `${codewords} codewords to the power of ${m} do not fit one word; use encode.`)
+      throw badOption('m', m, `${codewords} codewords to the power of ${m} exceed a 32-bit label; use encode.`)
     }
     const codes = unpackCodes(await this.encode(input, options), this.facts)
     return Uint32Array.from({ length: codes.length / m }, (_, i) => {
@@ -178,7 +178,7 @@ export class Quantizer {
     if (source.cols !== this.codec.cols) {
       throw new CentroidalError(
         'bad-data',
-        `${source.name} has ${source.cols} columns and the quantizer ${this.codec.cols}: give vectors like those it was trained on.`,
+        `${source.name} has ${source.cols} columns and the quantizer ${this.codec.cols}: give vectors with the same columns as those it was trained on.`,
       )
     }
     return source

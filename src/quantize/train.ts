@@ -49,7 +49,11 @@ export async function trainQuantizer(vectors: VectorInput, options: QuantizerOpt
   const given = toSource(vectors)
   requireRows(given)
   if (on && given.shards === undefined) {
-    throw badOption('on', 'machines', 'other machines read shards themselves; give vectors from openShards().')
+    throw badOption(
+      'on',
+      'other machines',
+      'they read shards themselves; instead of vectors, give the result of openShards().',
+    )
   }
   const seed = options.seed ?? QUANTIZER_DEFAULTS.seed
   const source = sampledSource(given, sample, seed)

@@ -110,7 +110,7 @@ export function checkedBags(bags: Iterable<readonly [number, Bag]>, size: number
     }
     throw new CentroidalError(
       'bad-data',
-      `The bag of image ${id} cannot be used: give each image once, its words ascending and below ${size}, and a count for each.`,
+      `The bag of image ${id} is invalid: give each image once, with words in ascending order below ${size} and a count for each.`,
     )
   }
   return found

@@ -109,7 +109,7 @@ export class ImageIndex {
         if (!this.#bags.has(id)) continue
         throw new CentroidalError(
           'bad-data',
-          `Image ${id} is in the index already: remove it first, or give the new one another number.`,
+          `Image ${id} is already in the index: remove it first, or give the new image another number.`,
         )
       }
     }
@@ -205,7 +205,10 @@ export class ImageIndex {
     requireId(id, '')
     const bag = this.#bags.get(id)
     if (bag !== undefined) return bag
-    throw new CentroidalError('bad-data', `Image ${id} is not in the index of ${this.size}: ids lists those that are.`)
+    throw new CentroidalError(
+      'bad-data',
+      `Image ${id} is not among the ${this.size} images of the index: the property ids lists them.`,
+    )
   }
 }
 

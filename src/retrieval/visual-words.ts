@@ -53,7 +53,7 @@ export async function bagsOf(
   if (source.cols !== model.centers.cols) {
     throw new CentroidalError(
       'bad-data',
-      `${source.name} has ${source.cols} columns and the vocabulary ${model.centers.cols}: give descriptors like those it was made from.`,
+      `${source.name} has ${source.cols} columns and the vocabulary ${model.centers.cols}: give descriptors with the same columns as those it was made from.`,
     )
   }
   if (source.rows === 0) return each(() => ({ words: new Uint32Array(0), counts: [] }))

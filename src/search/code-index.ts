@@ -178,11 +178,7 @@ export class CodeIndex {
     const asked = optionsOf('search', options, INDEX_SEARCH_CHECKS)
     const { rerank: vectors, distance = 'asymmetric', within, where, device, signal, onProgress } = asked
     if (this.metric === 'inner-product' && distance !== 'asymmetric') {
-      throw badOption(
-        'distance',
-        distance,
-        'the index is searched by inner products; leave it out, or give asymmetric.',
-      )
+      throw badOption('distance', distance, 'an index of inner products supports asymmetric only; leave it out.')
     }
     const { nearest, wanted } = candidateCount(asked)
     const source = toSource(queries, 'the queries')
@@ -191,7 +187,7 @@ export class CodeIndex {
     if (source.cols !== cols) {
       throw new CentroidalError(
         'bad-data',
-        `${source.name} has ${source.cols} columns and the quantizer ${cols}: give vectors like those it was trained on.`,
+        `${source.name} has ${source.cols} columns and the quantizer ${cols}: give vectors with the same columns as those it was trained on.`,
       )
     }
     checkResults(source.rows, wanted)
@@ -261,7 +257,11 @@ export function candidateCount({
   wanted: number
 } {
   if (candidates !== undefined && vectors === undefined) {
-    throw badOption('candidates', candidates, 'it is for exact re-ranking; give the vectors as rerank too.')
+    throw badOption(
+      'candidates',
+      candidates,
+      'it applies to exact re-ranking only; also give the vectors as option rerank.',
+    )
   }
   const wanted = vectors === undefined ? nearest : (candidates ?? Math.min(10 * nearest, MOST_RESULTS))
   if (wanted < nearest) throw badOption('candidates', wanted, `give at least as many as nearest, ${nearest}.`)
@@ -285,7 +285,7 @@ export function newIdsFrom(
       throw badOption(
         'ids',
         undefined,
-        `the next id would be ${next}, and ids end at ${NO_LABEL - 1}; give ids that are free.`,
+        `the next id would be ${next}, above the largest, ${NO_LABEL - 1}; give unused ids.`,
       )
     }
     return Uint32Array.from({ length: count }, (_, i) => next + i)
@@ -299,7 +299,7 @@ export function newIdsFrom(
       throw badOption('ids', id, `give whole numbers from 0 to ${NO_LABEL - 1}.`)
     }
     if ((id < next && isTaken(id)) || own.get(id) !== undefined)
-      throw new CentroidalError('bad-option', `Id ${id} is taken: remove it first or give another.`)
+      throw new CentroidalError('bad-option', `Id ${id} is already in use: remove it first, or give another.`)
     own.set(id, i)
     return id
   })

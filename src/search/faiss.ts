@@ -72,8 +72,10 @@ function writeCodes(file: FaissFile, index: CodeIndex): void {
 
 function requireFitting({ ranges, codewords, frame }: Codec): void {
   const m = ranges.length - 1
-  const wanted = (cure: string): CentroidalError => new CentroidalError('bad-option', `A file for faiss needs ${cure}.`)
-  if (ranges[m] % m !== 0) throw wanted(`subspaces of the same width: ${ranges[m]} dimensions do not divide by ${m}`)
+  const wanted = (cure: string): CentroidalError =>
+    new CentroidalError('bad-option', `A file for faiss requires ${cure}.`)
+  if (ranges[m] % m !== 0)
+    throw wanted(`subspaces of the same width: ${ranges[m]} dimensions are not divisible by ${m}`)
   const { bits } = codeLayout(m, codewords)
   if (bits > 8 || codewords !== 2 ** bits) throw wanted(`2, 4, 16 or 256 codewords, not ${codewords}`)
   if (frame.unit) throw wanted('a quantizer by Euclidean distance')

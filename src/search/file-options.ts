@@ -75,6 +75,6 @@ export function metricOf(model: ClusterModel, asked: SearchMetric | undefined): 
   throw badOption(
     'metric',
     asked,
-    `the model was made by ${metric}; cluster by ${asked === 'cosine' ? 'cosine' : 'euclidean'} for it.`,
+    `the model has metric ${metric}; an inverted file of this metric requires a model with metric ${asked === 'cosine' ? 'cosine' : 'euclidean'}.`,
   )
 }

@@ -195,11 +195,11 @@ export class InvertedFile {
     const { nearest, wanted } = candidateCount(asked)
     const probe = asked.probe ?? Math.min(8, this.model.centers.rows)
     const most = Math.min(this.model.centers.rows, MOST_NEAREST)
-    if (probe > most) throw badOption('probe', probe, `give at most ${most}: there are no more clusters to look into.`)
+    if (probe > most) throw badOption('probe', probe, `give at most ${most}, the number of clusters.`)
     if (source.cols !== this.model.centers.cols) {
       throw new CentroidalError(
         'bad-data',
-        `${source.name} has ${source.cols} columns and the file ${this.model.centers.cols}: give queries like the vectors in it.`,
+        `${source.name} has ${source.cols} columns and the file ${this.model.centers.cols}: give queries with the same columns as the vectors in it.`,
       )
     }
     checkResults(source.rows, wanted)
@@ -222,7 +222,11 @@ export class InvertedFile {
   #keptRows(): KeptRows {
     const scale = this.#scale
     if (scale === undefined) {
-      throw badOption('rerank', true, "the file keeps no vectors; train it with keep: 'bytes', or give the vectors.")
+      throw badOption(
+        'rerank',
+        true,
+        "the inverted file does not keep vectors; train it with keep: 'bytes', or give the vectors.",
+      )
     }
     const store = this.#store
     return {

@@ -131,7 +131,7 @@ export class ListGeometry {
     if (!(largest * scale <= LARGEST)) {
       throw new CentroidalError(
         'bad-data',
-        `${source.name} holds values up to ${largest.toPrecision(3)}, and the file measures distances up to ${(LARGEST / scale).toPrecision(3)}: remove such rows, or make a file from vectors that include them.`,
+        `${source.name} holds values up to ${largest.toPrecision(3)}, and the inverted file supports distances up to ${(LARGEST / scale).toPrecision(3)}: remove such rows, or train on vectors that include them.`,
       )
     }
     const out = new Float32Array((end - first) * stride)

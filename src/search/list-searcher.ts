@@ -182,7 +182,11 @@ export class ListSearcher {
   ): Promise<void> {
     const geometry = this.#geometry()
     if (geometry.inner) {
-      throw badOption('device', device.info.name, 'inner products are searched on a CPU device, asymmetrically.')
+      throw badOption(
+        'device',
+        device.info.name,
+        'searching by inner product requires a CPU device and distance asymmetric.',
+      )
     }
     held.tables ??= new TableLists(device, this.#codec, this.#centers, geometry.metric === 'cosine', this.#store)
     for (const { request, resolve, reject } of batch) {

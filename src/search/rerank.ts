@@ -145,7 +145,7 @@ function requireRowsOf(labels: Uint32Array, { rows, name }: VectorSource): void 
     if (label < rows || label === NO_LABEL) continue
     throw new CentroidalError(
       'bad-data',
-      `A candidate has number ${label} and ${name} only ${rows} rows: give the vectors that were encoded.`,
+      `A candidate has number ${label}, but ${name} has only ${rows} rows: give the vectors that were encoded.`,
     )
   }
 }

@@ -64,7 +64,7 @@ export async function inspectVectors(
   metric: 'euclidean' | 'cosine',
   control: Watch = {},
 ): Promise<Inspection> {
-  if (source.rows === 0) throw new CentroidalError('bad-data', `${source.name} holds no vectors: give at least one.`)
+  if (source.rows === 0) throw new CentroidalError('bad-data', `${source.name} contains no vectors: give at least one.`)
   const unit = metric === 'cosine'
   if (source.sparse) return inspectSparse(source.sparse, unit, source.name)
   if (source.type === 'u8' && !unit) return { frame: { shift: undefined, scale: 1, unit, type: 'u8' }, largest: 255 }
@@ -121,7 +121,7 @@ export async function frameOfNew(source: VectorSource, metric: 'euclidean' | 'co
     if (far > most) {
       throw new CentroidalError(
         'bad-data',
-        `${source.name} holds values ${far} away from those of the model, which measures distances up to ${most.toPrecision(3)}: remove such rows, or make a model from vectors that include them.`,
+        `${source.name} holds values ${far} away from those of the model, which supports distances up to ${most.toPrecision(3)}: remove such rows, or train on vectors that include them.`,
       )
     }
   }
@@ -210,7 +210,7 @@ export function zeroRowOf(data: WideData, cols: number): number | undefined {
 function noDirection(row: number, name: string): CentroidalError {
   return new CentroidalError(
     'bad-data',
-    `Row ${row} of ${name} is all zeros and has no direction: drop it or use metric euclidean.`,
+    `Row ${row} of ${name} is all zeros and has no cosine distance: remove the row, or use metric euclidean.`,
   )
 }
 

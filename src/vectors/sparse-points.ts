@@ -40,7 +40,7 @@ export function cutSparseRows(
       if (bytesFrom(row) > bindingBytes) {
         throw new CentroidalError(
           'out-of-memory',
-          `Row ${row} has ${offsets[row + 1] - offsets[row]} entries and the device binds at most ${bindingBytes} bytes: use another device.`,
+          `Row ${row} has ${offsets[row + 1] - offsets[row]} entries, more than the largest binding of the device holds (${bindingBytes} bytes): use another device.`,
         )
       }
       if (row === first || bytesFrom(first) <= bytes) continue

@@ -84,5 +84,5 @@ test('what cannot work ends in one sentence', async () => {
   expect(await told('vectors.npy', '-k', 'auto', '--method', 'lloyd')).toMatch(/lloyd needs a number; leave method out/)
   expect(await told('vectors.npy')).toMatch(/-k is missing: .*-k auto/)
   const lambda = await told('vectors.npy', '-k', 'auto', '--lambda', '0.3')
-  expect(lambda).toMatch(/lambda is 0.3: egm takes it only with criterion 'overlap'/)
+  expect(lambda).toMatch(/lambda is 0.3: egm uses it only with criterion 'overlap'/)
 })

@@ -70,12 +70,15 @@ describe('options', () => {
     [['-k', '3', '--start', 'kp'], /^Option --start is "kp": did you mean kpp\?$/],
     [
       ['-k', '3', '--method', 'lloyd', '--batch', '9'],
-      /^Option batch is 9: lloyd does not take it, .*minibatch, lvq.* do\.$/,
+      /^Option batch is 9: lloyd does not support this option; it belongs to .*minibatch, lvq.*\.$/,
     ],
     [['-k', '3', '--method', 'lvq', '--rate', '2'], /^Option rate is 2: lvq needs a number, 0 to 1\.$/],
     [['-k', '3', '--method', 'lvq', '--batch', '0'], /^Option batch is 0: lvq needs a whole number, 1 to 1000000\.$/],
     [['-k', '3', '--method', 'lvq', '--rate', 'high'], /^Option --rate is "high": give a number, 0 or more\.$/],
-    [['-k', '3', '--method', 'lvq', '--weights', 'W'], /^Option weights is a Float32Array of \d+: lvq takes none\.$/],
+    [
+      ['-k', '3', '--method', 'lvq', '--weights', 'W'],
+      /^Option weights is a Float32Array of \d+: method lvq does not support weights; leave them out\.$/,
+    ],
     [['-k', '3', '--image', '4x4'], /4x4.* 16 pixels and .* has 8 columns/],
   ])('%j', async (args, sentence) => {
     const weights = path('weights.csv')

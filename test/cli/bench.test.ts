@@ -194,7 +194,7 @@ test('sparse rows: the methods that take them', async () => {
   expect(told.sparse).toBe(true)
   expect(await readFile(path('s/report.html'), 'utf8')).toContain('dimensions, sparse')
   const refused = await runCli('bench', path('docs.npz'), '--methods', 'akm,lloyd', '--out', path('no'))
-  expect(refused.stderr).toMatch(/^Option --methods has akm: it does not take sparse rows.*these do: lloyd/)
+  expect(refused.stderr).toMatch(/^Option --methods has akm: it requires dense rows.*give lloyd/)
 })
 
 test('Ctrl-C keeps what was reached', async () => {

@@ -78,7 +78,7 @@ describe('assign', () => {
   test('labels that cannot be written are refused before the work', async () => {
     const ended = await runCli('assign', path('run'), path('vectors.npy'), '--out', path('labels.txt'))
     expect(ended.code).toBe(2)
-    expect(ended.stderr).toMatch(/^".*labels\.txt" cannot be written: labels are written as/)
+    expect(ended.stderr).toMatch(/^".*labels\.txt" cannot be written: the formats for labels are/)
   })
 })
 
@@ -167,7 +167,7 @@ describe('info', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/webgpu\n +not here +No WebGPU adapter: CENTROIDAL_NO_GPU is set/)
     expect(stdout).toMatch(/cpu {2}taken by auto\n +name +WebAssembly/)
-    expect(stdout).toMatch(/Auto takes the CPU device because /)
+    expect(stdout).toMatch(/Auto selects the CPU device because /)
   })
 
   test('as JSON', async () => {

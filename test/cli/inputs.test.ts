@@ -66,9 +66,7 @@ test('labels go to standard output', () => {
 })
 
 test('files that cannot be read say why', () => {
-  expect(run(cluster('x.xlsx', '-k', '2')).told).toMatch(
-    /no extension of a format that is read here.*\.parquet.*--format/,
-  )
+  expect(run(cluster('x.xlsx', '-k', '2')).told).toMatch(/no extension of a supported format.*\.parquet.*--format/)
   expect(run(cluster(golden('npy-0-rows.npy'), '-k', '2')).told).toMatch(/has no rows: give at least one vector/)
   expect(run(cluster(golden('npy-float32.npy'), '-k', '2', '--columns', ',')).told).toMatch(/Option --columns is ","/)
 })

@@ -89,7 +89,7 @@ describe('ivf', () => {
     })
     const taken = await runInside(...add, '--ids', path('classes.npy'))
     expect(taken).toMatchObject({ code: 2, stdout: '' })
-    expect(taken.stderr).toMatch(/Id \d+ is taken/)
+    expect(taken.stderr).toMatch(/Id \d+ is already in use/)
   })
 
   test('what does not fit is refused', async () => {

@@ -163,12 +163,12 @@ describe('codes', () => {
         path('x.ivecs'),
       ],
     )
-    expect(hamming.stderr).toMatch(/Option distance is "hamming": only bits can be counted/)
+    expect(hamming.stderr).toMatch(/Option distance is "hamming": it requires codes of bits/)
     const lone = await runInside('evaluate', 'neighbours', path('classes.npy'))
     expect(lone.code).toBe(2)
     expect(lone.stderr).toMatch(/--truth/)
     const file = await runInside('encode', path('ck'), path('vectors.npy'), '--out', path('codes.txt'))
-    expect(file.stderr).toMatch(/^".*codes\.txt" cannot be written: vectors are written as \.fvecs/)
+    expect(file.stderr).toMatch(/^".*codes\.txt" cannot be written: the formats for vectors are \.fvecs/)
     const none = await runInside('decode', path('nowhere'), path('bits.npy'), '--out', path('x.npy'))
     expect(none).toMatchObject({ code: 2, stdout: '' })
   })

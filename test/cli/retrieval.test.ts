@@ -111,14 +111,14 @@ describe('what cannot be is refused in a sentence', () => {
     )
     await refused(/^There is nothing to do: give descriptors/, 'index', path('vocabulary'))
     await refused(/^Option --images is missing: name the file/, 'index', path('vocabulary'), path('descriptors.npy'))
-    await refused(/^Image 99 is not in the index of 12/, 'index', path('index'), '--remove', '99')
+    await refused(/^Image 99 is not among the 12 images of the index/, 'index', path('index'), '--remove', '99')
     await refused(/^Option --remove is "a": give image numbers/, 'index', path('index'), '--remove', 'a')
     const wrong = ['--images', path('groups.npy')]
     const short = /groups\.npy" holds 12 numbers: give one for each of the 240 descriptors/
     await refused(short, 'index', path('vocabulary'), path('descriptors.npy'), ...wrong, '-q', '--out', path('no'))
     await expect(stat(path('no'))).rejects.toThrow()
     const known = ['--images', path('images.npy')]
-    await refused(/Image 0 is in the index already/, 'index', path('index'), path('descriptors.npy'), ...known, '-q')
+    await refused(/Image 0 is already in the index/, 'index', path('index'), path('descriptors.npy'), ...known, '-q')
   })
 
   test('query and evaluate ranking', async () => {

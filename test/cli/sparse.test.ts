@@ -59,5 +59,5 @@ test('a method that does not take sparse rows says which does', async () => {
     path('no'),
   )
   expect(code).toBe(2)
-  expect(stderr).toMatch(/akm.* does not take sparse rows, and .*docs\.npz is sparse; these do: lloyd/)
+  expect(stderr).toMatch(/akm.* requires dense rows, and .*docs\.npz is sparse; give lloyd/)
 })

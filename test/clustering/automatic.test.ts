@@ -225,7 +225,7 @@ describe('what is refused', () => {
     for (const name of ['lambda', 'tau'] as const) {
       for (const asked of [{ k: 'auto' }, { method: 'egm' }, { method: 'agm', criterion: 'bic' }] as const) {
         const message = await refused(vectors, { ...asked, [name]: 0.3 })
-        expect(message).toMatch(new RegExp(`^Option ${name} is 0.3: (egm|agm) takes it only with criterion 'overlap'`))
+        expect(message).toMatch(new RegExp(`^Option ${name} is 0.3: (egm|agm) uses it only with criterion 'overlap'`))
       }
     }
     expect(await refused(vectors, { method: 'egm', criterion: 'overlap', lambda: 2 })).toMatch(/0 to 1/)
@@ -233,8 +233,10 @@ describe('what is refused', () => {
     for (const prior of [-1, 1001, Number.NaN, '1' as unknown as number]) {
       expect(await refused(vectors, { method: 'egm', prior })).toMatch(/prior/)
     }
-    expect(await refused(vectors, { method: 'lloyd', k: 2, prior: 1 })).toMatch(/lloyd does not take it/)
-    expect(await refused(vectors, { method: 'gmm', k: 2, criterion: 'bic' })).toMatch(/gmm does not take it/)
+    expect(await refused(vectors, { method: 'lloyd', k: 2, prior: 1 })).toMatch(/lloyd does not support this option/)
+    expect(await refused(vectors, { method: 'gmm', k: 2, criterion: 'bic' })).toMatch(
+      /gmm does not support this option/,
+    )
   })
 })
 

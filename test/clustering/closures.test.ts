@@ -165,7 +165,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         /Option leafSize is 0: closures needs a whole number, 1 to /,
       )
       await expect(run(normal(20, 2, 1), { k: 2, method: 'lloyd', leafSize: 5 })).rejects.toThrow(
-        /lloyd does not take it, closures/,
+        /lloyd does not support this option; it belongs to closures/,
       )
     })
   })

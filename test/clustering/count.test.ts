@@ -304,7 +304,7 @@ describe.each(METHODS)('%s', (method) => {
       const model = new ClusterModel(centers, labels, facts, state, tree, mixture, { ...resumeState, arrays })
       const error = await cluster(points, { ...asked(300), resume: model }).catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(CentroidalError)
-      expect((error as Error).message).toMatch(/make the model again/)
+      expect((error as Error).message).toMatch(/create the model again/)
     })
   })
 })

@@ -93,7 +93,9 @@ describe('auto', () => {
     const fast = givenSpeed(1e6, 'cpu')
     expect(resolveOptions(readOptions({ k: 200 }), shape, fast).method).toBe('lloyd')
     expect(resolveOptions(readOptions({ k: 200, leafSize: 8 }), shape, fast).method).toBe('closures-sharp')
-    expect(() => resolveOptions(readOptions({ k: 20, leafSize: 8 }), shape, fast)).toThrow(/lloyd does not take it/)
+    expect(() => resolveOptions(readOptions({ k: 20, leafSize: 8 }), shape, fast)).toThrow(
+      /lloyd does not support this option/,
+    )
     expect(dependsOnSpeed(task(1000, 16, 200))).toBe(true)
     expect(dependsOnSpeed(task(1000, 16, 20))).toBe(false)
   })

@@ -139,7 +139,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
 
     test('weights are refused', async () => {
       await expect(run(normal(50, 3, 1), { k: 2, weights: new Float32Array(50).fill(1) })).rejects.toThrow(
-        `: ${method} takes none.`,
+        `: method ${method} does not support weights; leave them out.`,
       )
     })
 

@@ -174,7 +174,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       [
         'a vector without candidates',
         { candidates: ({ count }) => ({ clusters: new Uint32Array(count).fill(NONE), width: 1 }) },
-        'vector 0 has no cluster yet',
+        'vector 0 has no candidates and no cluster yet',
       ],
       ['too few centres', { update: () => [1] }, '2 x 3 numbers'],
       ['centres that are NaN', { update: () => new Float32Array(6).fill(Number.NaN) }, 'return finite numbers'],
@@ -199,15 +199,15 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
 }
 
 test.each([
-  [{ method: { name: 'lloyd' } }, 'there is such a method'],
+  [{ method: { name: 'lloyd' } }, 'this is the name of a built-in method'],
   [{ method: { name: 'Mine!' } }, 'small letters and hyphens'],
   [{ method: {} }, 'option name is undefined'],
   [{ method: { name: 'mine', candidate: () => undefined } }, 'did you mean candidates?'],
   [{ method: { name: 'mine', candidates: 'sharp' } }, 'give one of lloyd, closures, akm, rakm, canopy, or a function'],
   [{ method: { name: 'mine', update: 3 } }, 'give a function'],
-  [{ method: { name: 'mine' }, trees: 3 }, 'mine does not take it'],
+  [{ method: { name: 'mine' }, trees: 3 }, 'mine does not support this option'],
   [{ method: { name: 'mine', update: () => [] }, relocate: true }, 'mine does not relocate clusters'],
-  [{ method: { name: 'mine', candidates: () => undefined }, start: 'sample' }, 'chooses candidates by row'],
+  [{ method: { name: 'mine', candidates: () => undefined }, start: 'sample' }, 'depend on row numbers'],
 ])('%j is refused', async (options, message) => {
   await expect(cluster(normal(20, 2, 1), { k: 2, ...options } as never)).rejects.toThrow(
     new RegExp(message.replaceAll(/[?{}()]/g, '\\$&'), 'i'),

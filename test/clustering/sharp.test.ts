@@ -279,7 +279,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     test('options that make no sense are refused', async () => {
       await expect(run(normal(20, 2, 1), { k: 2, batch: -1 })).rejects.toThrow(/Option batch is -1: sharp needs/)
       await expect(run(normal(20, 2, 1), { k: 2, nearest: 256 })).rejects.toThrow(/Option nearest is 256: sharp needs/)
-      await expect(run(normal(20, 2, 1), { k: 2, leafSize: 5 })).rejects.toThrow(/sharp does not take it/)
+      await expect(run(normal(20, 2, 1), { k: 2, leafSize: 5 })).rejects.toThrow(/sharp does not support this option/)
     })
   })
 }

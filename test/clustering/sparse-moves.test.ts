@@ -191,7 +191,7 @@ test('sums that one binding cannot hold are an error with a cure', async () => {
   try {
     const asked: ClusterOptions = { k: 80, method: 'sharp', start: 'random-labels', device }
     await expect(cluster(documents(200, 20, 8, 4, 3), asked)).rejects.toThrow(
-      'Moving points among 80 clusters of 20 columns takes 7360 bytes in one piece and the device binds at most 4096: use fewer clusters, lloyd, or the CPU.',
+      'Moving points among 80 clusters of 20 columns requires a buffer of 7360 bytes and the largest binding of the device is 4096: use fewer clusters, method lloyd, or the CPU device.',
     )
   } finally {
     await device.close()

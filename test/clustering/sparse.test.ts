@@ -140,7 +140,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       for (const method of Object.keys(METHODS) as MethodName[]) {
         if (METHODS[method].sparse) continue
         await expect(run(sparse, METHODS[method].findsCount ? { method } : { k: 2, method })).rejects.toThrow(
-          new RegExp(`Option method is "${method}": it does not take sparse rows.*lloyd`),
+          new RegExp(`Option method is "${method}": it requires dense rows.*lloyd`),
         )
       }
       await expect(run(sparse, { k: 2, start: 'tree' })).rejects.toThrow(/Option start is "tree": .*random, kpp/)

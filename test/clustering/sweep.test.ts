@@ -221,7 +221,7 @@ describe('a sweep', () => {
     [
       some,
       { k: [2], method: 'lloyd', methodOptions: { trees: 3 } },
-      /Option trees is 3: lloyd does not take it, .*closures/,
+      /Option trees is 3: lloyd does not support this option; it belongs to .*closures/,
     ],
     [some, { k: [2], methodOptions: { iterations: 3 } }, /iterations/],
     [some, { k: [2], weights: [1] }, /Option weights is an array of 1: there is no such option/],

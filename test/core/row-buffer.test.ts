@@ -88,7 +88,7 @@ describe('rows read into memory that is used again', () => {
       },
     }
     await expect(new RowBuffer(toSource(failing)).read(1, 9)).rejects.toThrow('Reading rows 1 to 9 of rising failed')
-    expect(() => toSource({ ...rising(9, 'u8', true), readInto: 5 } as never)).toThrow('The readInto of rising is 5')
+    expect(() => toSource({ ...rising(9, 'u8', true), readInto: 5 } as never)).toThrow('Method readInto of rising is 5')
     expect(toSource(matrix(Uint8Array.of(1), 1, 1)).readInto).toBeUndefined()
   })
 })

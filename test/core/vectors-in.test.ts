@@ -77,7 +77,7 @@ describe('what is wrong is named, with what to do', () => {
     expect(await refused(Float32Array.of(1, 2), { k: 2 })).toMatch(/a Float32Array of 2 without a shape/)
     expect(await refused({ data: new Int8Array(4), rows: 2, cols: 2 }, { k: 2 })).toMatch(/Float32Array\.from\(data\)/)
     expect(await refused({ data: [1, undefined, 3], rows: 3, cols: 1 }, { k: 2 })).toMatch(/Entry 1 .* is undefined/)
-    expect(await refused({ data: [1, 2], rows: 3, cols: 1 }, { k: 2 })).toMatch(/2 numbers do not make 3 rows/)
+    expect(await refused({ data: [1, 2], rows: 3, cols: 1 }, { k: 2 })).toMatch(/2 numbers do not match 3 rows/)
     expect(await refused([], { k: 2 })).toMatch(/is empty: give at least one row/)
     // As bytes, numbers below 0 would become others.
     expect(() => matrix(new Int8Array([-1]) as unknown as Float32Array, 1, 1)).toThrow(

@@ -19,20 +19,20 @@ describe('formatOf', () => {
 
   test('an extension that does not work', async () => {
     expect(await failure(() => formatOf('dir/data.parquet'))).toBe(
-      'bad-file: "dir/data.parquet" cannot be written: vectors are written as .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat, each also with .gz.',
+      'bad-file: "dir/data.parquet" cannot be written: the formats for vectors are .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat, each also with .gz.',
     )
     expect(await failure(() => formatOf('npy'))).toContain('"npy" cannot be written')
   })
 
   test('labels in a format for vectors', async () => {
     expect(await failure(() => formatOf('labels.fvecs', 'labels'))).toBe(
-      'bad-file: "labels.fvecs" cannot be written: labels are written as .ivecs .npy .csv .tsv, each also with .gz.',
+      'bad-file: "labels.fvecs" cannot be written: the formats for labels are .ivecs .npy .csv .tsv, each also with .gz.',
     )
   })
 
   test('a Blob without a name', async () => {
     expect(await failure(() => formatOf(new Blob([])))).toBe(
-      'bad-file: A Blob without a name does not tell its format: give a File whose name ends in one of .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat.',
+      'bad-file: The format of a Blob without a name is unknown: give a File whose name ends in one of .fvecs .bvecs .ivecs .npy .csv .tsv .npz .mat.',
     )
   })
 })

@@ -59,7 +59,7 @@ describe('bytes of a file', () => {
   })
 
   test('a name without a known extension is refused as it is for files', async () => {
-    await expect(vectorBytes('vectors.bin', bytes)).rejects.toThrow(/cannot be written: vectors are written as/)
-    await expect(labelBytes('labels.fvecs', Uint32Array.of(1))).rejects.toThrow(/labels are written as/)
+    await expect(vectorBytes('vectors.bin', bytes)).rejects.toThrow(/cannot be written: the formats for vectors are/)
+    await expect(labelBytes('labels.fvecs', Uint32Array.of(1))).rejects.toThrow(/the formats for labels are/)
   })
 })

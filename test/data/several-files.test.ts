@@ -62,16 +62,16 @@ describe('several files', () => {
   test('what cannot be put together', async () => {
     await writeVectors(path('wide.npy'), matrix(new Float32Array(3), 1, 3))
     expect(await failure(() => openVectors([path('wide.npy'), path('parts')]))).toMatch(
-      /part-2\.csv" has 2 columns and ".*wide\.npy" 3: files that are read together need the same number/,
+      /part-2\.csv" has 2 columns and ".*wide\.npy" 3: files that are read together must have the same number of columns/,
     )
     expect(await failure(() => openVectors([path('wide.npy'), path('a.npz')]))).toMatch(
       /is sparse and others are dense/,
     )
     await mkdir(path('bare'))
     expect(await failure(() => openVectors(path('bare')))).toMatch(
-      /bare" stands for no file of vectors: those end in \.npy/,
+      /bare" matches no file of vectors: give files that end in \.npy/,
     )
-    expect(await failure(() => openVectors(path('none-*.npy')))).toMatch(/stands for no file of vectors/)
+    expect(await failure(() => openVectors(path('none-*.npy')))).toMatch(/matches no file of vectors/)
     expect(await failure(() => openVectors([]))).toMatch(/give at least one file/)
   })
 

@@ -31,15 +31,15 @@ test('.npz and .mat are written, read and converted', async () => {
 
 test('dense and sparse are not mixed up', async () => {
   await writeVectors(path('b.npz'), m)
-  expect(await failure(() => readVectors(path('b.npz')))).toMatch(/b\.npz" holds sparse rows.*readSparse/)
+  expect(await failure(() => readVectors(path('b.npz')))).toMatch(/b\.npz" contains sparse rows.*readSparse/)
   await writeVectors(path('b.npy'), matrix(new Float32Array(2), 1, 2))
-  expect(await failure(() => readSparse(path('b.npy')))).toMatch(/b\.npy" holds dense rows.*readVectors/)
+  expect(await failure(() => readSparse(path('b.npy')))).toMatch(/b\.npy" contains dense rows.*readVectors/)
   expect(await failure(() => writeVectors(path('c.npz'), matrix(new Float32Array(2), 1, 2)))).toMatch(
-    /c\.npz" would hold sparse rows, and the input has dense ones: write them as \.npy/,
+    /c\.npz" is a file of sparse rows, and the input has dense rows: write them as \.npy/,
   )
   await writeFile(path('dense.mat'), '2 2\n1 2\n3 4\n')
   expect((await readVectors(path('dense.mat'))).data).toEqual(Float32Array.of(1, 2, 3, 4))
-  expect(await failure(() => readSparse(path('dense.mat')))).toMatch(/dense\.mat" holds dense rows/)
+  expect(await failure(() => readSparse(path('dense.mat')))).toMatch(/dense\.mat" contains dense rows/)
   expect(await failure(() => openVectors(path('missing.npz')))).toMatch(/missing\.npz/)
 })
 

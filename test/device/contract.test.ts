@@ -285,7 +285,7 @@ describe('a closed device', () => {
 
 describe('a GPU that goes away', () => {
   const LOST =
-    /^The GPU device was lost while it worked \(.+\): run again, resume from the last checkpoint, or use the CPU device\.$/
+    /^The GPU device was lost during the run \(.+\): run again, resume from the last checkpoint, or use the CPU device\.$/
 
   /** A device, and the GPU under it for the test to take away. */
   async function openLosable(): Promise<{ device: Device; gpu: GPUDevice }> {

@@ -110,7 +110,7 @@ describe('the heap', () => {
     expect((error as CentroidalError).code).toBe('out-of-memory')
     expect((error as CentroidalError).message).toBe(
       'The CPU device cannot hold 2 MB for centres: 2 MB of at most 3 MB are in use. ' +
-        'Use fewer clusters or dimensions, bytes instead of floats, a smaller memoryBytes or totalBytes so that less is kept on it, or a WebGPU device.',
+        'Use fewer clusters or dimensions, bytes instead of floats, a smaller memoryBytes or totalBytes so that less is kept on the device, or a WebGPU device.',
     )
     expect(heap.allocatedBytes).toBe(aligned(1_500_000))
     heap.release(before)

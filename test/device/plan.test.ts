@@ -91,7 +91,7 @@ describe('rowsWithin', () => {
     const error = failure(() => rowsWithin(99, 100, 'centres'))
     expect(error.code).toBe('out-of-memory')
     expect(error.message).toBe(
-      'One row of centres takes 100 bytes and the device binds at most 99: use fewer dimensions or another device.',
+      'One row of centres takes 100 bytes and the largest binding of the device is 99: use fewer dimensions or another device.',
     )
   })
 })
@@ -188,6 +188,6 @@ describe('gridFor', () => {
     expect(gridFor(49 * 64, 64, 7)).toEqual([7, 7])
     const error = failure(() => gridFor(49 * 64 + 1, 64, 7))
     expect(error.code).toBe('out-of-memory')
-    expect(error.message).toBe('3137 threads do not fit one dispatch of 7 x 7 workgroups of 64.')
+    expect(error.message).toBe('3137 threads exceed one dispatch of 7 x 7 workgroups of 64.')
   })
 })

@@ -54,17 +54,17 @@ describe('what is assumed', () => {
 describe('auto', () => {
   const cpu = assumedSpeed('cpu', 16).exact
   test.each<[Speed, boolean, RegExp]>([
-    [assumedSpeed('hardware', 1).exact, true, /^auto takes a hardware GPU where there is one$/],
+    [assumedSpeed('hardware', 1).exact, true, /^auto selects a hardware GPU where there is one$/],
     [
       measured(8192),
       true,
-      /^auto takes the hardware GPU: about 8 TFLOP\/s measured, against about 1 TFLOP\/s assumed on the CPU device$/,
+      /^auto selects the hardware GPU: about 8 TFLOP\/s measured, against about 1 TFLOP\/s assumed on the CPU device$/,
     ],
     [measured(1024), true, /hardware GPU/],
     [
       measured(256),
       false,
-      /^auto takes the CPU device: about 1 TFLOP\/s assumed, against about 256 GFLOP\/s measured on the GPU, slow GPU$/,
+      /^auto selects the CPU device: about 1 TFLOP\/s assumed, against about 256 GFLOP\/s measured on the GPU, slow GPU$/,
     ],
   ])('compares %j with the CPU device', (gpu, taken, reason) => {
     const found = compareSpeeds(gpu, cpu, 'slow GPU')

@@ -183,7 +183,7 @@ describe('a store that is not there', () => {
         const ended = await runInside(...args, '--wait', '0.5', ...CPU)
         expect(ended.code).toBe(2)
         expect(ended.stderr).toMatch(
-          /The store .*127\.0\.0\.1:1.* cannot be reached \(.*ECONNREFUSED.*\): check that it runs/,
+          /The store .*127\.0\.0\.1:1.* cannot be reached \(.*ECONNREFUSED.*\): check its address, and that it is running/,
         )
         expect(ended.stderr).toMatch(/Trying again for 1 seconds/)
         expect(ended.stderr).not.toContain('secret')

@@ -240,7 +240,7 @@ describe.concurrent.each(ENGINES)('$name', { timeout: 120_000 + 10_000 * KILLS }
     }
     const first = await run({ ...options, checkpoint }, crash).catch((error: Error) => error)
     await crashed
-    if (first instanceof Error) expect(first.message).toMatch(/is not in the store any more: resume the run/)
+    if (first instanceof Error) expect(first.message).toMatch(/is no longer in the store: resume the run/)
     const model =
       first instanceof Error ? (await run({ ...options, resume: kept[kept.length - 1] })).model : first.model
     expect(bitsOf(model)).toEqual(await expected(options))

@@ -83,7 +83,7 @@ describe('a manifest', () => {
 
   test('files of another shape or type are refused, and files outside its folder', async () => {
     await expect(writeShards(path('x.json'), [...files(), path('bytes.bvecs')])).rejects.toThrow(
-      'all shards of a manifest need the same',
+      'all shards of a manifest must have the same columns and type',
     )
     await expect(writeShards(path('inner', 'x.json'), [path('bytes.bvecs')])).rejects.toThrow('it lies outside')
   })
@@ -101,7 +101,7 @@ describe('a manifest', () => {
   })
 
   test.each([
-    ['no JSON', 'is no JSON file'],
+    ['no JSON', 'is not a JSON file'],
     ['{}', 'format is undefined'],
     [manifestWith('../secret.npy'), 'a path below the folder of the manifest'],
     [manifestWith('/etc/passwd'), 'a path below the folder of the manifest'],
@@ -134,12 +134,12 @@ describe('data roots', () => {
     const roots = await openRoots([path('data')])
     for (const file of ['in.npy', 'own-link.npy']) await (await roots.open(file)).close?.()
     for (const file of ['link.npy', 'linked/0.npy', '../inner/0.npy', path('inner', '0.npy')]) {
-      await expect(roots.open(file), file).rejects.toThrow('it is not opened')
-      await expect(roots.beside(file, '.labels.npy'), file).rejects.toThrow('it is not opened')
+      await expect(roots.open(file), file).rejects.toThrow('move the shards there')
+      await expect(roots.beside(file, '.labels.npy'), file).rejects.toThrow('move the shards there')
     }
-    await expect(roots.open('missing.npy')).rejects.toThrow('name the folder that holds the shards')
-    await expect(roots.open('s3://bucket/key.npy')).rejects.toThrow('it is not opened')
-    await expect(openRoots([path('bytes.bvecs')])).rejects.toThrow('is no folder')
+    await expect(roots.open('missing.npy')).rejects.toThrow('give the folder that contains the shards')
+    await expect(roots.open('s3://bucket/key.npy')).rejects.toThrow('move the shards there')
+    await expect(openRoots([path('bytes.bvecs')])).rejects.toThrow('is not a folder')
   })
 })
 

@@ -103,7 +103,7 @@ describe('data', () => {
     const folder = join(data.folder, 'empty')
     mkdirSync(folder)
     await addWorker(folder)
-    await expect(run()).rejects.toThrow(/Worker .*part-0\.npy" is not in .*: name the folder that holds the shards/)
+    await expect(run()).rejects.toThrow(/Worker .*part-0\.npy" is not in .*: give the folder that contains the shards/)
     expect((await direct.store.runs()).length).toBe(0)
   })
 })
@@ -159,12 +159,12 @@ describe('messages', () => {
     for (const [file, why] of [
       ['../part-0.npy', /a path below the folder/],
       ['/etc/passwd', /a path below the folder/],
-      ['link.npy', /it is not opened/],
+      ['link.npy', /move the shards there/],
       ['inner/../../part-0.npy', /a path below the folder/],
-      ['inner\\..\\part-0.npy', /A message in the store cannot be used/],
+      ['inner\\..\\part-0.npy', /A message in the store is invalid/],
       ['file:///etc/passwd', /a path below the folder/],
-      ['folder/hostname', /it is not opened/],
-      ['s3://bucket/key.npy', /it is not opened/],
+      ['folder/hostname', /move the shards there/],
+      ['s3://bucket/key.npy', /move the shards there/],
     ] as const) {
       const report = await offer(describeRun(file))
       expect([report.kind, report.error], file).toEqual(['refused', expect.stringMatching(why)])
@@ -184,7 +184,7 @@ describe('messages', () => {
     const report = await offer(describeRun('part-0.npy'), { version: '9.9.9' })
     expect(report.error).toMatch(/the coordinator runs centroidal "9\.9\.9" and this worker/)
     await direct.queues.send(LEASES, { run: 'x', code: 'process.exit()' }, 'made-up')
-    await until(() => said.some((text) => text.startsWith('ignored a job: A message in the store cannot be used')))
+    await until(() => said.some((text) => text.startsWith('ignored a job: A message in the store is invalid')))
   })
 })
 
@@ -307,7 +307,9 @@ describe.concurrent.each(LOST)('a $name', ({ start }) => {
           if (iteration === 2) stopped = lost.stop()
         },
       })
-      await expect(running).rejects.toThrow(/The store .*127\.0\.0\.1.* cannot be reached \(.*\): check that it runs/)
+      await expect(running).rejects.toThrow(
+        /The store .*127\.0\.0\.1.* cannot be reached \(.*\): check its address, and that it is running/,
+      )
       await on.close()
       await stopped
       expect(await worker.ended).toBe(2)

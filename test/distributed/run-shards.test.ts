@@ -192,6 +192,6 @@ test('reports of unknown kinds are left alone; those that are made up end the ru
   })
   running.catch(() => {})
   await report('a', 'answer', [0], { seq: 'x' })
-  await expect(running).rejects.toThrow(/A message in the store cannot be used/)
+  await expect(running).rejects.toThrow(/A message in the store is invalid/)
   await shards.close()
 })

@@ -30,7 +30,7 @@ describe('distortion', () => {
     [
       'no vectors',
       [matrix(new Float32Array(0), 0, 2), centers, []],
-      'There are no vectors: the distortion of nothing is not defined.',
+      'There are no vectors: the distortion is undefined; give at least one vector.',
     ],
     [
       'another width',
@@ -82,7 +82,9 @@ describe('imbalance', () => {
   })
 
   test('needs counts', () => {
-    expect(() => imbalance([0, 0])).toThrow(bad('The clusters are all empty: the imbalance of nothing is not defined.'))
+    expect(() => imbalance([0, 0])).toThrow(
+      bad('The clusters are all empty: the imbalance is undefined; give labels of at least one vector.'),
+    )
     expect(() => imbalance([])).toThrow(CentroidalError)
     expect(() => imbalance([1, -1])).toThrow(bad('Entry 1 of the counts is -1: give finite numbers, 0 or more.'))
   })

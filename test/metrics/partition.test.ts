@@ -47,7 +47,7 @@ describe('contingency', () => {
   })
 
   test.each(Object.entries(metrics))('%s needs two labelings of the same rows', (_, metric) => {
-    const differ = 'The labelings have 2 and 3 labels: they need to be about the same rows.'
+    const differ = 'The labelings have 2 and 3 labels: give labels of the same rows.'
     expect(() => metric([0, 1], [0, 1, 2])).toThrow(new CentroidalError('bad-data', differ))
     const empty = 'The labelings are empty: give at least one label.'
     expect(() => metric([], [])).toThrow(new CentroidalError('bad-data', empty))

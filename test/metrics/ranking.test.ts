@@ -30,8 +30,8 @@ describe('average precision', () => {
   })
 
   test('refuses what has no answer', () => {
-    expect(() => averagePrecision([1], [])).toThrow(/Nothing is relevant: leave out/)
-    expect(() => averagePrecision([4, 5, 4], [5, 6])).toThrow(/^4 stands in a ranked list twice.* at place 3: give/)
+    expect(() => averagePrecision([1], [])).toThrow(/The query has no relevant items.*leave out/)
+    expect(() => averagePrecision([4, 5, 4], [5, 6])).toThrow(/^4 occurs twice in a ranked list.* at rank 3: list/)
   })
 })
 
@@ -49,7 +49,7 @@ test('mAP is the mean over queries', () => {
 })
 
 test('N-S score: how many of the first four', () => {
-  expect(() => nsScore([[1, 2, 1]], [[1]])).toThrow(/^1 stands in a ranked list twice.* at place 3/)
+  expect(() => nsScore([[1, 2, 1]], [[1]])).toThrow(/^1 occurs twice in a ranked list.* at rank 3/)
   expect(nsScore([[1, 2, 9, 3, 4]], [[1, 2, 3, 4]])).toBe(3)
   expect(nsScore([[1, 2, 3, 4]], [[4, 3, 2, 1]])).toBe(4)
   expect(
@@ -91,8 +91,8 @@ describe('rankings of images in groups', () => {
   })
 
   test('refuses what has no answer', () => {
-    expect(() => judgeRankings([{ query: 5, images: [] }], groups)).toThrow(/Image 5 was asked about and has no group/)
-    expect(() => judgeRankings([{ query: 4, images: [] }], groups)).toThrow(/1 images asked about is alone/)
+    expect(() => judgeRankings([{ query: 5, images: [] }], groups)).toThrow(/Query image 5 has no group/)
+    expect(() => judgeRankings([{ query: 4, images: [] }], groups)).toThrow(/1 query images is the only one/)
     expect(() => judgeRankings([], groups)).toThrow('There are no ranked lists')
   })
 })

@@ -13,6 +13,6 @@ test('counts the queries whose nearest is among the first R', () => {
 
 test('lists for other queries are refused', () => {
   expect(() => recallAt({ rows: 3, cols: 1, data: [1, 2, 3] }, truth, 1)).toThrow(
-    /lists for 3 queries and the truth about 4/,
+    /result lists for 3 queries and true lists for 4/,
   )
 })

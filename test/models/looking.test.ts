@@ -144,7 +144,7 @@ describe('update', () => {
       expect(Math.hypot(...center)).toBeCloseTo(1, 5)
     }
     const mixture = await cluster(vectors, { k: 2, method: 'gmm', device })
-    expect(await failure(() => mixture.update(vectors, { device }))).toMatch(/mixtures are not updated/)
+    expect(await failure(() => mixture.update(vectors, { device }))).toMatch(/mixtures cannot be updated/)
   })
 })
 

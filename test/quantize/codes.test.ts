@@ -212,7 +212,7 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       const kept = Array.from(index.ids)
       const decoded = await quantizer.decode(index.codes, { device })
       checkRanking(rest, queries, decoded, kept)
-      await expect(index.add(half(0, 1), { ids: [kept[3]], device })).rejects.toThrow(/is taken/)
+      await expect(index.add(half(0, 1), { ids: [kept[3]], device })).rejects.toThrow(/is already in use/)
       await expect(index.add(half(0, 2), { ids: [1], device })).rejects.toThrow(/one for each of the 2 vectors/)
     })
 
@@ -232,7 +232,9 @@ for (const { name, options } of CLUSTERING_DEVICES) {
           (i) => 1e-6 * best[i].distance,
         )
       }
-      await expect(index.search(queries, { candidates: 5, device })).rejects.toThrow(/give the vectors as rerank/)
+      await expect(index.search(queries, { candidates: 5, device })).rejects.toThrow(
+        /give the vectors as option rerank/,
+      )
       const few = matrix(vectors.data.subarray(0, 80), 10, 8)
       await expect(rerank(found, queries, few)).rejects.toThrow(/only 10 rows/)
     })
@@ -243,8 +245,10 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       const wide = slanted(3, 9, 1)
       await expect(quantizer.encode(wide, { device })).rejects.toThrow(/has 9 columns and the quantizer 8/)
       await expect(quantizer.search(codes, queries, { nearest: 0, device })).rejects.toThrow(/Option nearest is 0/)
-      await expect(quantizer.search(codes, queries, { distance: 'hamming', device })).rejects.toThrow(/only bits/)
-      await expect(quantizer.decode(vectors, { device })).rejects.toThrow(/do not belong to this quantizer/)
+      await expect(quantizer.search(codes, queries, { distance: 'hamming', device })).rejects.toThrow(
+        /requires codes of bits/,
+      )
+      await expect(quantizer.decode(vectors, { device })).rejects.toThrow(/do not match this quantizer/)
       const strange = matrix(codes.data.map(() => 255) as Uint8Array, codes.rows, codes.cols)
       await expect(quantizer.search(strange, queries, { device })).rejects.toThrow(/holds code 15, .* has 7 codewords/)
       const holes = matrix(Float32Array.of(Number.NaN, 1, 1, 1, 1, 1, 1, 1), 1, 8)

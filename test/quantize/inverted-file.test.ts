@@ -95,7 +95,7 @@ for (const { name, options } of CLUSTERING_DEVICES) {
       await expect(file.search(slanted(2, 5, 1), { device })).rejects.toThrow(/has 5 columns and the file 6/)
       const turned = await cluster(vectors, { k: 3, metric: 'cosine', device })
       expect(() => new InvertedFile(turned, file.quantizer, undefined, { metric: 'inner-product' })).toThrow(
-        /Option metric is "inner-product": the model was made by cosine; cluster by euclidean for it/,
+        /Option metric is "inner-product": the model has metric cosine; an inverted file of this metric requires a model with metric euclidean/,
       )
     })
   })

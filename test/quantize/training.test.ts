@@ -238,7 +238,7 @@ describe('wide vectors', () => {
   })
 
   test.each([
-    [{ type: 'ck', m: 4, codewords: 4 }, /at most 4096 dimensions, these have 4100/],
+    [{ type: 'ck', m: 4, codewords: 4 }, /at most 4096 dimensions, these vectors have 4100/],
     [{ type: 'pq', m: 4, codewords: 4, order: 'random' }, /at most 4096 dimensions/],
     [{ type: 'ok', m: 4 }, /at most 2048 dimensions/],
   ])('%j needs a rotation and is refused', async (given, message) => {
@@ -254,9 +254,9 @@ describe('options', () => {
     [{ type: 'pq', m: 0 }, /Option m is 0: give a whole number, 1 or more/],
     [{ type: 'pq', m: 2, codewords: 31 }, /Option codewords is 31: there are only 30 vectors/],
     [{ type: 'ck', m: 2, codewords: 4, rank: 9 }, /Option rank is 9: the vectors have 6 dimensions/],
-    [{ type: 'ck', m: 3, codewords: 4, rank: 2 }, /Option rank is 2: every one of the 3 subspaces/],
+    [{ type: 'ck', m: 3, codewords: 4, rank: 2 }, /Option rank is 2: each of the 3 subspaces/],
     [{ type: 'ck', m: 2, codewords: 4, rank: 4, order: 'natural' }, /Option order is "natural": only principal/],
-    [{ type: 'ok', m: 3, codewords: 4 }, /Option codewords is 4: ok has two for each bit/],
+    [{ type: 'ok', m: 3, codewords: 4 }, /Option codewords is 4: type ok always has two codewords for each bit/],
     [{ type: 'itq', m: 3, rank: 4 }, /Option rank is 4: itq keeps one dimension/],
     [{ type: 'ck', m: 2, codewords: 4, order: 'sideways' }, /Option order is "sideways": give one of natural/],
     [{ type: 'pq', m: 2, codewords: 4, iterations: 0 }, /Option iterations is 0/],

@@ -212,11 +212,13 @@ describe('images come and go', () => {
 
   test('unknown and known numbers are refused, and nothing is half done', async () => {
     const made = await buildIndex(model, vectors, images, { device })
-    expect(() => made.remove([6, 4711])).toThrow(/^Image 4711 is not in the index of 25: ids lists/)
+    expect(() => made.remove([6, 4711])).toThrow(
+      /^Image 4711 is not among the 25 images of the index: the property ids lists/,
+    )
     expect(() => made.bag(4711)).toThrow(/Image 4711/)
     expect(made.has(6)).toBe(true)
     await expect(made.add(imageRows(6), imageRows(6).images, { device })).rejects.toThrow(
-      /^Image 6 is in the index already: remove it first/,
+      /^Image 6 is already in the index: remove it first/,
     )
     made.remove(6)
     expect(made.size).toBe(24)

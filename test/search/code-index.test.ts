@@ -281,7 +281,7 @@ for (const { name, options } of CLUSTERING_DEVICES) {
     test('inner products are not measured between codes', async () => {
       const index = new CodeIndex(quantizer, undefined, undefined, { metric: 'inner-product' })
       await expect(index.search(part(0, 1), { distance: 'symmetric', device })).rejects.toThrow(
-        /Option distance is "symmetric": the index is searched by inner products/,
+        /Option distance is "symmetric": an index of inner products supports asymmetric only/,
       )
     })
 

@@ -277,7 +277,7 @@ describe('vectors kept in bytes', () => {
       expect(id).toBeLessThan(400)
     })
     await expect(new InvertedFile(model, file.quantizer).search(vectors, { rerank: true, device })).rejects.toThrow(
-      /the file keeps no vectors; train it with keep: 'bytes', or give the vectors/,
+      /the inverted file does not keep vectors; train it with keep: 'bytes', or give the vectors/,
     )
   })
 })

@@ -308,13 +308,17 @@ describe('auto', () => {
   test('takes a GPU unless it is known to be slower than the CPU device', async () => {
     const name = await withGpu()
     for (const [exact, kind, reason] of [
-      [undefined, 'webgpu', /^auto takes a hardware GPU where there is one$/],
+      [undefined, 'webgpu', /^auto selects a hardware GPU where there is one$/],
       [
         2 ** 20,
         'webgpu',
-        /^auto takes the hardware GPU: about 1,020 TFLOP\/s measured, against about 64 GFLOP\/s assumed/,
+        /^auto selects the hardware GPU: about 1,020 TFLOP\/s measured, against about 64 GFLOP\/s assumed/,
       ],
-      [1, 'cpu', /^auto takes the CPU device: about 64 GFLOP\/s assumed, against about 1 GFLOP\/s measured on the GPU/],
+      [
+        1,
+        'cpu',
+        /^auto selects the CPU device: about 64 GFLOP\/s assumed, against about 1 GFLOP\/s measured on the GPU/,
+      ],
     ] as const) {
       if (exact !== undefined) await rememberTuning(name, { exact })
       const device = await openPlainDevice({ threads: 1 })

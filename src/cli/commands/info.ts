@@ -11,7 +11,7 @@ export function addInfoCommand(program: Command, session: Session): void {
     .command('info')
     .summary('show the devices of this machine and which one is taken')
     .description(
-      'Opens every kind of device and shows its name, limits and features, and which one --device auto takes and why.',
+      'Opens every kind of device and shows its name, limits and features, and which one --device auto selects and why.',
     )
     .action((flags: SpeechFlags) => tellDevices(session, flags))
     .addHelpText('after', '\nExample:\n  centroidal info\n  centroidal info --json')

@@ -29,7 +29,7 @@ export function addDeviceOptions(command: Command): Command {
     .addOption(
       new Option(
         '--device <name>',
-        'auto, webgpu or cpu; auto takes a hardware GPU if there is one and the CPU is not faster (default: auto)',
+        'auto, webgpu or cpu; auto selects a hardware GPU if there is one and the CPU is not faster (default: auto)',
       )
         .argParser(oneOf('--device', ['auto', 'webgpu', 'cpu']))
         .helpGroup(DEVICE_GROUP),

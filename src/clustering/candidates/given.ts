@@ -74,21 +74,17 @@ function checkedTable(table: unknown, { count }: PointPart, k: number, bufferByt
     throw badArgument(
       thing,
       table,
-      'return { clusters, width }: a Uint32Array, and how many clusters a vector looks at.',
+      'return { clusters, width }: a Uint32Array, and the number of candidates of each vector.',
     )
   }
   if (clusters.length !== count * Number(width)) {
-    throw badArgument(
-      `${thing}.clusters`,
-      clusters,
-      `return ${count} x ${width} numbers: ${width} for each of ${count} vectors.`,
-    )
+    throw badArgument(`${thing}.clusters`, clusters, `return ${count} x ${width} numbers, ${width} for each vector.`)
   }
   if (clusters.byteLength > bufferBytes) {
     throw badOption(
       'shards',
       undefined,
-      `the lists of candidates exceed a buffer of the device; cut the vectors into shards.`,
+      `the lists of candidates exceed the largest buffer of the device; divide the vectors into shards.`,
     )
   }
   for (const cluster of clusters) {
@@ -108,7 +104,7 @@ function requireCandidates({ clusters, width }: CandidateTable, { first, count }
       throw badArgument(
         'the result of candidates',
         clusters,
-        `vector ${first + row} has no cluster yet; list at least one.`,
+        `vector ${first + row} has no candidates and no cluster yet; list at least one.`,
       )
     }
   }

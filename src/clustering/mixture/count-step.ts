@@ -93,7 +93,7 @@ export class CountStep implements ComponentStep {
     if (!whole || !fits) {
       throw new CentroidalError(
         'bad-data',
-        'The state of the search for the number of clusters in the model to resume is damaged: make the model again.',
+        'The state of the search for the number of clusters in the model to resume is damaged: create the model again.',
       )
     }
     this.#search.restore(search, best)

@@ -51,7 +51,7 @@ export class ListsOfPoints {
     if (!fits || !packed.every((component) => component < k || component === NO_LABEL)) {
       throw new CentroidalError(
         'bad-data',
-        'The lists of components in the model to resume do not fit its clusters: make the model again.',
+        'The lists of components in the model to resume do not match its clusters: create the model again.',
       )
     }
     const lists = new ListsOfPoints(rows, width)

@@ -105,7 +105,11 @@ export function readSweepOptions(options: unknown): ReadSweepOptions {
   const read = { ...SWEEP_DEFAULTS, ...given, counts: k as readonly number[] }
   const { method } = read
   if (method !== 'auto' && METHODS[method].findsCount) {
-    throw badOption('method', method, 'it finds the number of clusters itself; call cluster, or give another method.')
+    throw badOption(
+      'method',
+      method,
+      'it finds the number of clusters itself; call cluster() instead, or give another method.',
+    )
   }
   return read
 }

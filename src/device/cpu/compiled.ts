@@ -46,7 +46,7 @@ async function compile(shared: boolean, wantRelaxed: boolean): Promise<CompiledK
   if (!WebAssembly.validate(bytes)) {
     throw new CentroidalError(
       'no-device',
-      'This engine has no WebAssembly SIMD: use Node 20 or later, or a browser of 2023 or later.',
+      'WebAssembly SIMD is not available: use Node 20 or later, or a browser of 2023 or later.',
     )
   }
   return { module: await WebAssembly.compile(bytes), relaxed: false }

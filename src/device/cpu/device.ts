@@ -132,7 +132,7 @@ function createMemory(
   }
   throw new CentroidalError(
     'out-of-memory',
-    'The engine gives WebAssembly less than 1 GiB: close other pages or programs.',
+    'Less than 1 GiB of memory is available to WebAssembly: close other pages or programs.',
   )
 }
 

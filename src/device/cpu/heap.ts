@@ -110,7 +110,7 @@ export class WasmHeap {
       throw new CentroidalError(
         'out-of-memory',
         `The CPU device cannot hold ${megabytes(size)} MB for ${label}: ${megabytes(this.#allocated)} MB of at most ` +
-          `${megabytes(this.maximumBytes)} MB are in use. Use fewer clusters or dimensions, bytes instead of floats, a smaller memoryBytes or totalBytes so that less is kept on it, or a WebGPU device.`,
+          `${megabytes(this.maximumBytes)} MB are in use. Use fewer clusters or dimensions, bytes instead of floats, a smaller memoryBytes or totalBytes so that less is kept on the device, or a WebGPU device.`,
         { cause },
       )
     }

@@ -9,7 +9,7 @@ export function refusedError(error: GPUError): CentroidalError {
   const first = error.message.split('\n')[0]
   return new CentroidalError(
     'device-lost',
-    `The GPU refused work: ${first} Try the CPU device, and please report this.`,
+    `The GPU reported an error: ${first} Try the CPU device, and please report this.`,
   )
 }
 
@@ -17,7 +17,7 @@ export function lostError(lost: GPUDeviceLostInfo): CentroidalError {
   const why = lost.message.split('\n')[0] || lost.reason
   return new CentroidalError(
     'device-lost',
-    `The GPU device was lost while it worked (${why}): run again, resume from the last checkpoint, or use the CPU device.`,
+    `The GPU device was lost during the run (${why}): run again, resume from the last checkpoint, or use the CPU device.`,
   )
 }
 
@@ -32,7 +32,7 @@ export function tooLargeError(label: string, size: number, most: number): Centro
 export function memoryError(label: string, size: number, allocated: number): CentroidalError {
   return new CentroidalError(
     'out-of-memory',
-    `The GPU has no room for ${label} (${megabytes(size)} MB, ${megabytes(allocated)} MB in use): set a smaller memoryBytes so that vectors are streamed, a smaller limits.partBytes, or use the CPU device.`,
+    `Out of GPU memory for ${label} (${megabytes(size)} MB, ${megabytes(allocated)} MB in use): set a smaller memoryBytes so that vectors are streamed, a smaller limits.partBytes, or use the CPU device.`,
   )
 }
 

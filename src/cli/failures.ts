@@ -4,7 +4,7 @@ import { CentroidalError } from '../index.ts'
 import { Interrupted, type Session } from './session.ts'
 
 /** Where people tell about what should never have happened. */
-const PLEASE_REPORT = 'please report it, with what CENTROIDAL_DEBUG=1 adds to this'
+const PLEASE_REPORT = 'please report it, with the output of CENTROIDAL_DEBUG=1'
 
 export function exitCodeOf(error: unknown, session: Session): number {
   if (error instanceof CommanderError) return 2
@@ -29,7 +29,7 @@ function sentenceFor(error: unknown, session: Session): string {
   if (error instanceof CommanderError || error instanceof Interrupted) return error.message
   if (wasInterrupted(error, session)) return 'Interrupted: nothing was written.'
   const [what] = String((error as Error)?.message ?? error).split('\n')
-  return `Something went wrong that should not have (${what}): ${PLEASE_REPORT}.`
+  return `Internal error (${what}): ${PLEASE_REPORT}.`
 }
 
 /** Work that was aborted fails in many ways; all of them are the answer to the same Ctrl-C. */

@@ -55,17 +55,15 @@ export function stopWords({
   const extra = iterations[iterations.length - 1]?.extra
   switch (stopped) {
     case 'converged':
-      return extra?.logLikelihood === undefined
-        ? 'no point changed its cluster any more'
-        : 'the log-likelihood did not change any more'
+      return extra?.logLikelihood === undefined ? 'no point changed its cluster' : 'the log-likelihood did not change'
     case 'tolerance':
       return extra?.logLikelihood === undefined
-        ? `the last one gained less than ${percentExact(Number(options.tolerance))}`
+        ? `the last one lowered the distortion by less than ${percentExact(Number(options.tolerance))}`
         : `the log-likelihood changed by less than ${plain.format(Number(options.tolerance))} per column`
     case 'iterations':
       return `that was the limit (--iterations ${options.iterations})`
     case 'seconds':
-      return `the time was up (--seconds ${options.seconds})`
+      return `the time limit was reached (--seconds ${options.seconds})`
     case 'aborted':
       return 'it was interrupted'
   }
@@ -84,7 +82,7 @@ const START_WORDS: Readonly<Record<StartName, string>> = {
   'kpp-parallel': 'centres chosen by k-means||',
   tree: 'the cells of a partition tree',
   sample: 'a clustering of a sample',
-  hkm: 'the leaves of a tree of small k-means',
+  hkm: 'the leaves of a hierarchical k-means tree',
   bisecting: 'clusters split in two until there are k',
 }
 
@@ -146,7 +144,7 @@ export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): 
 /** Whether the same command gives the same again. Where time or Ctrl-C ended it, nobody knows after how many rounds. */
 export function repeatWords(stopped: string, result: string): string {
   return stopped === 'seconds' || stopped === 'aborted'
-    ? 'It was ended by the clock or by hand: the same command may go another number of rounds, but each of them is the same.'
+    ? 'The run was stopped by the time limit or by hand: the same command may run more or fewer rounds, but each of them gives the same result.'
     : `The same command on the same device gives the same ${result}, bit for bit.`
 }
 
@@ -157,8 +155,6 @@ export function candidateWords(facts: Pick<ModelFacts, 'iterations' | 'k'>): str
   const few = (value: number): string => number(Number(Math.min(value, k).toPrecision(3)))
   const last = iterations[iterations.length - 1].candidates
   if (!candidatesVary(facts))
-    return last >= k
-      ? `${count(k, 'centre')} per vector, all there are`
-      : `${few(last)} of ${count(k, 'centre')} per vector`
+    return last >= k ? `all ${count(k, 'centre')} per vector` : `${few(last)} of ${count(k, 'centre')} per vector`
   return `${few(last)} of ${count(k, 'centre')} per vector in the last round, ${number(Number(iterations[0].candidates.toPrecision(3)))} in the first`
 }

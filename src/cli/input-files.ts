@@ -29,7 +29,7 @@ export function addInputOptions(command: Command): Command {
     ),
     new Option('--name-column <column>', 'the column that names the rows (default: the first column of text)'),
     new Option('--format <name>', 'format of the vectors, such as npy (default: by the extension)'),
-    new Option('--no-header', 'the first line of a text file is a row, whatever it looks like'),
+    new Option('--no-header', 'treat the first line of a text file as a row, not as a header'),
   ]
   for (const option of options) command.addOption(option.helpGroup('Input:'))
   return command
@@ -40,7 +40,7 @@ function readColumns(text: string): string[] {
   if (columns.every((column) => column !== '')) return columns
   throw new CentroidalError(
     'bad-option',
-    `Option --columns is ${JSON.stringify(text)}: give names or numbers with commas between them, such as x,y or 0,1.`,
+    `Option --columns is ${JSON.stringify(text)}: give comma-separated names or numbers, such as x,y or 0,1.`,
   )
 }
 
@@ -114,15 +114,12 @@ function formatByContent(bytes: Buffer): string {
   if (start.startsWith('\x1f\x8b')) {
     throw new CentroidalError(
       'bad-option',
-      'Standard input is packed with gzip: give its format with --format, such as --format csv.gz.',
+      'Standard input is compressed with gzip: give its format, such as --format csv.gz.',
     )
   }
   const text = bytes.subarray(0, 4096)
   if (text.includes(0)) {
-    throw new CentroidalError(
-      'bad-option',
-      'The format of standard input cannot be told from its contents: give it with --format, such as --format fvecs.',
-    )
+    throw new CentroidalError('bad-option', 'The format of standard input is unknown: give it, such as --format fvecs.')
   }
   return /^\s*[[{]/.test(text.toString('utf8')) ? 'jsonl' : 'csv'
 }

@@ -35,12 +35,12 @@ export function addLookupOptions(command: Command, { standard, most }: { standar
   const limit = most === undefined ? '' : `, at most ${most}`
   command
     .addOption(
-      new Option('-n, --nearest <count>', `how many to find for each query${limit}`)
+      new Option('-n, --nearest <count>', `number of results for each query${limit}`)
         .argParser(wholeNumber('--nearest', 'neighbours', 1, most))
         .default(standard),
     )
-    .requiredOption('-o, --out <file>', 'where the numbers go, a row a query: .npy .ivecs .csv .tsv')
-    .option('--distances <file>', 'where the distances go, squared by default: .npy .fvecs .csv .tsv')
+    .requiredOption('-o, --out <file>', 'file for the ids found, one row per query: .npy .ivecs .csv .tsv')
+    .option('--distances <file>', 'file for the distances, squared by default: .npy .fvecs .csv .tsv')
   addInputOptions(command)
   return addSpeechOptions(addDeviceOptions(command))
 }

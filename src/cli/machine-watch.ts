@@ -71,7 +71,7 @@ export class MachineWatch {
 function eventWords(event: ClusterEvent): string | undefined {
   switch (event.kind) {
     case 'waiting':
-      return `waiting for workers to take ${count(event.groups, 'group')} of shards; start some with centroidal worker if there are none`
+      return `waiting for workers for ${count(event.groups, 'group')} of shards; if none is running, start some with centroidal worker`
     case 'workers': {
       const groups = event.workers.reduce((sum, worker) => sum + worker.groups.length, 0)
       // While shards are taken there would be a line for each.
@@ -81,7 +81,7 @@ function eventWords(event: ClusterEvent): string | undefined {
     case 'unreachable':
       return `${event.why} Trying again for ${event.seconds} seconds.`
     case 'rebalanced':
-      return `shards are divided anew for ${event.idle.join(', ')}`
+      return `shards are redistributed for ${event.idle.join(', ')}`
     case 'mixed':
       return `warning: workers compute on different devices (${event.devices.join(', ')}), so that results may differ in the last digits from run to run: start all of them with the same --device`
     default:

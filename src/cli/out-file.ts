@@ -10,7 +10,7 @@ export const STDOUT = '-'
 export async function tryFile(out: string, write: (probe: string) => Promise<void>): Promise<void> {
   // A file beside a folder can be written, and yet not the file.
   if ((await stat(out).catch(() => undefined))?.isDirectory()) {
-    throw new CentroidalError('bad-file', `Cannot write to ${JSON.stringify(out)}: it is a folder; name a file.`)
+    throw new CentroidalError('bad-file', `Cannot write to ${JSON.stringify(out)}: it is a folder; give a file name.`)
   }
   const probe = await temporaryBeside(out)
   try {

@@ -80,13 +80,13 @@ async function innermost(folder: string): Promise<string> {
 export function cannotWrite(path: string, error: unknown): CentroidalError {
   const { code, message } = error as NodeJS.ErrnoException
   const reasons: Record<string, string> = {
-    ENOTDIR: 'a part of the path is a file, not a folder; name another folder.',
+    ENOTDIR: 'a part of the path is a file, not a folder; choose another folder.',
     EEXIST: 'it is a file; name a folder.',
-    EACCES: 'permission denied; name a folder that this user may write to.',
-    EPERM: 'permission denied; name a folder that this user may write to.',
-    EROFS: 'the file system is read-only; name a folder elsewhere.',
-    ENOSPC: 'the disk is full; free some space or name a folder elsewhere.',
-    ENOENT: 'such a folder cannot be made there; name another one.',
+    EACCES: 'permission denied; choose a folder with write permission.',
+    EPERM: 'permission denied; choose a folder with write permission.',
+    EROFS: 'the file system is read-only; choose a folder elsewhere.',
+    ENOSPC: 'the disk is full; free some space, or choose a folder elsewhere.',
+    ENOENT: 'the folder cannot be created; choose another one.',
     ENAMETOOLONG: 'the name is too long; choose a shorter one.',
   }
   const reason = reasons[code ?? ''] ?? `${message}.`

@@ -98,22 +98,22 @@ function usageSentence({ code, message }: CommanderError, command?: Command): st
   const [, suggested] = /\(Did you mean (.*)\?\)/.exec(message) ?? []
   const meant = suggested ?? nearestName(named, flags)
   const lists = command === undefined ? '' : ` ${help} lists all.`
-  const cure = meant === undefined ? `${help} shows what there is.` : `did you mean ${meant}?${lists}`
+  const cure = meant === undefined ? `see ${help}.` : `did you mean ${meant}?${lists}`
   switch (code) {
     case 'commander.unknownOption':
-      return `There is no option ${named}: ${cure}`
+      return `Unknown option ${named}: ${cure}`
     case 'commander.unknownCommand':
-      return `There is no command ${JSON.stringify(named)}: ${cure}`
+      return `Unknown command ${JSON.stringify(named)}: ${cure}`
     case 'commander.help':
-      return 'There is no help for a command of that name: centroidal --help lists the commands.'
+      return 'Unknown command: centroidal --help lists the commands.'
     case 'commander.missingArgument':
-      return `Say which ${named}: the command needs it, and ${help} shows how.`
+      return `Argument <${named}> is missing: see ${help}.`
     case 'commander.optionMissingArgument':
-      return `Option ${named} needs a value after it.`
+      return `Option ${named} requires a value.`
     case 'commander.missingMandatoryOptionValue':
-      return `Option ${named} is needed, and ${help} shows how.`
+      return `Option ${named} is missing: see ${help}.`
     case 'commander.excessArguments':
-      return `${message.replace(/^error: too many/, 'Too many').replace(/\.$/, '')}: put names with spaces in quotes, and name several files as a folder or in quotes with *.`
+      return `${message.replace(/^error: too many/, 'Too many').replace(/\.$/, '')}: put names with spaces in quotes; give several files as a folder, or as a pattern with * in quotes.`
     default:
       return message.replace(/^error: /, '').split('\n')[0]
   }

@@ -49,7 +49,7 @@ export async function readRankings(file: string): Promise<{ query: number; image
     if (!Number.isInteger(query) || !Array.isArray(images) || !images.every(Number.isInteger)) {
       throw new CentroidalError(
         'bad-file',
-        `Line ${i + 1} of ${JSON.stringify(file)} is no ranking: give what centroidal query --out wrote.`,
+        `Line ${i + 1} of ${JSON.stringify(file)} is not a ranking: give a file written by centroidal query --out.`,
       )
     }
     rankings.push({ query: query as number, images })
@@ -72,6 +72,6 @@ export async function readGroups(file: string): Promise<Map<number, number>> {
   if (cols === 1 || rows === 1) return new Map(Array.from(data, (group, image) => [image, group]))
   throw new CentroidalError(
     'bad-data',
-    `${JSON.stringify(file)} is ${rows} x ${cols}: groups are one number a row (of images 0, 1, 2...), or two (image, group).`,
+    `${JSON.stringify(file)} is ${rows} x ${cols}: give one group per row (of images 0, 1, 2...), or an image and its group per row.`,
   )
 }

@@ -122,14 +122,14 @@ export async function loadRun(folder: string): Promise<Run> {
     const notes = await readNotes(folder, { rows, cols: quantizer.codec.cols, k: m, sizes: undefined })
     return { kind: 'quantizer', name: folder, quantizer, notes }
   }
-  if (found.format !== 'centroidal clustering') throw notARun(folder, 'its model.json is of another kind')
+  if (found.format !== 'centroidal clustering') throw notARun(folder, 'its model.json has another format')
   const facts = checked(model, clusteringFacts, found)
   const run = hasLabels(folder, found.staging)
     ? { ...clusterRun(folder, await loadModel(folder), {}), facts }
     : await withoutLabels(folder, facts)
   for (const [name, values] of Object.entries({ ...run, centers: run.centers.data })) {
     if (values instanceof Float32Array && !values.every(Number.isFinite)) {
-      throw notARun(folder, `its ${name}.npy holds a number that is not finite`)
+      throw notARun(folder, `its ${name}.npy contains a number that is not finite`)
     }
   }
   return { ...run, notes: await readNotes(folder, { ...facts, sizes: run.sizes }) }
@@ -144,7 +144,7 @@ export function shortNames(folders: readonly string[]): string[] {
 function notARun(folder: string, why: string): CentroidalError {
   return new CentroidalError(
     'bad-file',
-    `${JSON.stringify(folder)} is no run folder: ${why}; give a folder that centroidal cluster, vocabulary or quantize wrote.`,
+    `${JSON.stringify(folder)} is not a run folder: ${why}; give a folder written by centroidal cluster, vocabulary or quantize.`,
   )
 }
 
@@ -168,7 +168,7 @@ function notUsable(path: string, why: string, cause?: unknown): CentroidalError 
   const cure = basename(path) === 'run.json' ? ', or delete it to report without it' : ''
   return new CentroidalError(
     'bad-file',
-    `${JSON.stringify(path)} is not usable: ${why}; run the command that wrote it again${cure}.`,
+    `${JSON.stringify(path)} cannot be used: ${why}; run the command that wrote it again${cure}.`,
     { cause },
   )
 }

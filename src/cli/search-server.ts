@@ -109,7 +109,7 @@ async function answer(
     throw new Refusal(404, `There is no ${path.slice(0, 100)}: GET / describes the index, POST /search searches it.`)
   }
   const wanted = path === '/' ? 'GET' : 'POST'
-  if (method !== wanted) throw new Refusal(405, `${path} is answered to ${wanted}, not to ${method}.`)
+  if (method !== wanted) throw new Refusal(405, `${path} does not support ${method}: use ${wanted}.`)
   if (path === '/') return factsOf(served)
   // Pages of other sites may send plain text without being asked; JSON only where the server allows it, and this one does not.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
@@ -131,7 +131,8 @@ async function answer(
 function requireHost({ headers }: IncomingMessage, { hosts }: ServerLimits): void {
   if (hosts === undefined) return
   const name = (headers.host ?? '').replace(/:\d+$/, '')
-  if (!hosts.includes(name.toLowerCase())) throw new Refusal(403, `This server answers to ${hosts.join(', ')} only.`)
+  if (!hosts.includes(name.toLowerCase()))
+    throw new Refusal(403, `This server can be reached as ${hosts.join(', ')} only.`)
 }
 
 function tooLarge(limit: number): string {
@@ -149,7 +150,7 @@ async function readJson(request: IncomingMessage, limit: number): Promise<unknow
   try {
     return JSON.parse(Buffer.concat(pieces).toString('utf8'))
   } catch {
-    throw new Refusal(400, 'The request is not JSON.')
+    throw new Refusal(400, 'The request is not valid JSON.')
   }
 }
 
@@ -174,7 +175,7 @@ async function search({ index, device, rerank }: ServedIndex, body: unknown): Pr
   const { queries, ...rest } = body as Record<string, unknown>
   const unknown = Object.keys(rest).find((key) => !(OPTIONS as readonly string[]).includes(key))
   if (unknown !== undefined) {
-    throw new Refusal(400, `There is no option ${unknown.slice(0, 100)}: there are queries, ${OPTIONS.join(', ')}.`)
+    throw new Refusal(400, `Unknown option ${unknown.slice(0, 100)}: give queries, ${OPTIONS.join(', ')}.`)
   }
   if (!Array.isArray(queries) || queries.length === 0) {
     throw new Refusal(400, 'queries is missing: give an array of vectors, such as [[0.1, 0.2]].')
@@ -182,7 +183,7 @@ async function search({ index, device, rerank }: ServedIndex, body: unknown): Pr
   const rows = matrix(queries as number[][])
   const { nearest = 10 } = rest as { nearest?: unknown }
   if (typeof nearest === 'number' && nearest * rows.rows > MOST_RESULTS) {
-    throw new Refusal(400, `${nearest} for each of ${rows.rows} queries are more than ${MOST_RESULTS}: ask for fewer.`)
+    throw new Refusal(400, `${nearest} for each of ${rows.rows} queries exceed ${MOST_RESULTS} results: ask for fewer.`)
   }
   // The index checks what the options are.
   const options = { ...rest, ...(rerank === undefined ? {} : { rerank }), device } as InvertedSearchOptions

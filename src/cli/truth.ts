@@ -28,7 +28,7 @@ export type Classes = Labels | readonly string[]
 export async function readLabels(file: string): Promise<Labels> {
   const { rows, cols, data } = await readIntegers(file)
   if (rows !== 1 && cols !== 1) {
-    throw new CentroidalError('bad-data', `${JSON.stringify(file)} is ${rows} x ${cols}: labels are one number a row.`)
+    throw new CentroidalError('bad-data', `${JSON.stringify(file)} is ${rows} x ${cols}: give one label per row.`)
   }
   return data
 }
@@ -61,7 +61,7 @@ export function requireLength(file: string, found: number, wanted: number, thing
   if (found === wanted) return
   throw new CentroidalError(
     'bad-data',
-    `${JSON.stringify(file)} holds ${found} ${what}: give one for each of the ${wanted} ${things}.`,
+    `${JSON.stringify(file)} contains ${found} ${what}: give one for each of the ${wanted} ${things}.`,
   )
 }
 
@@ -87,7 +87,7 @@ export function nmiWords({ nmi, ari }: Agreement): string {
 /** Said, so that nobody takes it for a fault. Empty where it does not hold. */
 export function reachWords({ clusters, classes }: Agreement): string {
   if (clusters <= classes) return ''
-  return `With ${clusters} clusters for ${count(classes, 'class', 'classes')} neither of them can reach 1.`
+  return `With ${clusters} clusters and ${count(classes, 'class', 'classes')}, neither score can reach 1.`
 }
 
 export function entropyWords({ entropy }: Agreement): string {

@@ -59,10 +59,10 @@ describe('options', () => {
     [['-k', 'ten'], /^Option -k is "ten": give a whole number/],
     [['-k', '601'], /k is 601: there are only 600 vectors/],
     [[], /^Option -k is missing/],
-    [['-k'], /^Option -k <count> needs a value/],
+    [['-k'], /^Option -k <count> requires a value/],
     [
       ['-k', '3', '--itterations', '5'],
-      /^There is no option --itterations: did you mean --iterations\? centroidal cluster --help lists all\.$/,
+      /^Unknown option --itterations: did you mean --iterations\? centroidal cluster --help lists all\.$/,
     ],
     [['-k', '3', '--method', 'loyd'], /^Option --method is "loyd": did you mean lloyd\?$/],
     [['-k', '3', '--device', 'gpu'], /did you mean webgpu\?$/],
@@ -99,7 +99,7 @@ describe('options', () => {
   })
 
   test('an unknown command', async () => {
-    expect(await refusal('clutser', vectors())).toBe('There is no command "clutser": did you mean cluster?')
+    expect(await refusal('clutser', vectors())).toBe('Unknown command "clutser": did you mean cluster?')
   })
 })
 

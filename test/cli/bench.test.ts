@@ -57,7 +57,7 @@ test('runs each method for its time and tells all as JSON', async () => {
     expect(model.facts).toMatchObject({ method: row.method, k: 200, seed: 5 })
     expect(model.facts.stopped).toBe(row.ended === 'time' ? 'seconds' : 'converged')
   }
-  expect(told.sentence).toContain(`${told.best} is the best of these for noise.npy with 200 clusters`)
+  expect(told.sentence).toContain(`${told.best} has the lowest distortion for noise.npy with 200 clusters`)
   const kept = JSON.parse(await readFile(path('trial/bench.json'), 'utf8')) as { best: string; courses: unknown[] }
   expect(kept.best).toBe(told.best)
   expect(kept.courses).toHaveLength(3)
@@ -170,7 +170,7 @@ test('in words: a table, a plot and a sentence; methods and k by default', async
     expect(stdout).toMatch(new RegExp(`^  [a-e] ${method} +[\\d.,]+ +[\\d.]+% +\\d+ `, 'm'))
   }
   expect(stdout).toMatch(/ │a*/)
-  expect(stdout).toMatch(/is the best of these for vectors\.npy with 24 clusters and 0\.6 s: distortion /)
+  expect(stdout).toMatch(/has the lowest distortion for vectors\.npy with 24 clusters and 0\.6 s: /)
   expect(stdout).toContain(path('words/report.html'))
   expect(stderr).toMatch(/^lloyd \(1 of 5\): distortion /m)
 })
@@ -271,14 +271,14 @@ describe('the verdict', () => {
       ['hkm', undefined],
     ])
     expect(sentence).toBe(
-      'lloyd is the best of these for x.npy with 10 clusters and 20 s: distortion 100; it was within 1% of that after 9 s. Next is closures, 0.80% above it. closures is within 1% of the best sooner, after 0.5 s.',
+      'lloyd has the lowest distortion for x.npy with 10 clusters and 20 s: 100; it came within 1% of that after 9 s. Next is closures, 0.80% above it. closures comes within 1% of the best sooner, after 0.5 s.',
     )
   })
 
   test('of two that end alike, the one that was near first', () => {
     const { best, sentence } = judgeRaces([course('lloyd', [9, 100]), course('sharp', [2, 100.05])], context)
     expect(best).toBe('sharp')
-    expect(sentence).toContain('lloyd ends as low (less than 0.1% apart) but takes longer to get there.')
+    expect(sentence).toContain('lloyd ends as low (within 0.1%) but takes longer to get there.')
   })
 
   test('of one, and of none', () => {

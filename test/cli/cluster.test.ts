@@ -225,7 +225,7 @@ describe('going on', () => {
     child.stdout?.once('data', () => child.kill(signal))
     const ended = await ending(child)
     expect(ended.code, ended.stderr).toBe(130)
-    expect(ended.stderr).toMatch(/^Interrupted after \d+ rounds?: what was reached is in .*--resume /)
+    expect(ended.stderr).toMatch(/^Interrupted after \d+ rounds?: the result so far is in .*--resume /)
     const lines = jsonLines(ended)
     expect(lines.at(-1)).toMatchObject({ type: 'result', stopped: 'aborted', iterations: lines.length - 1 })
     expect((await loadModel(out)).facts.iterations).toHaveLength(lines.length - 1)
@@ -246,7 +246,7 @@ describe('going on', () => {
     })
     const { code, stdout, stderr } = await ending(child)
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
-    expect(stderr).toMatch(/Interrupted before the first round was done: nothing was written\.\n$/)
+    expect(stderr).toMatch(/Interrupted before the first round was complete: nothing was written\.\n$/)
     expect(existsSync(out)).toBe(false)
   })
 

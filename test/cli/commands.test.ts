@@ -141,7 +141,7 @@ describe('evaluate', () => {
     const flags = ['--truth', path('classes.npy'), '--vectors', path('vectors.npy')]
     const ended = await runCli('evaluate', 'neighbours', path('classes.npy'), ...flags)
     expect(ended).toMatchObject({ code: 2, stdout: '' })
-    expect(ended.stderr).toMatch(/^Option --vectors is of evaluate, not of evaluate neighbours/)
+    expect(ended.stderr).toMatch(/^Option --vectors does not apply to evaluate neighbours/)
   })
 
   test('large sets: the simplified silhouette, with progress if it takes long', async () => {
@@ -165,8 +165,8 @@ describe('info', () => {
   test('in words', async () => {
     const { code, stdout, stderr } = await runCli('info')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/webgpu\n +not here +No WebGPU adapter: CENTROIDAL_NO_GPU is set/)
-    expect(stdout).toMatch(/cpu {2}taken by auto\n +name +WebAssembly/)
+    expect(stdout).toMatch(/webgpu\n +missing +No WebGPU adapter: CENTROIDAL_NO_GPU is set/)
+    expect(stdout).toMatch(/cpu {2}selected by auto\n +name +WebAssembly/)
     expect(stdout).toMatch(/Auto selects the CPU device because /)
   })
 

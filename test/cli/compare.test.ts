@@ -192,14 +192,14 @@ describe('what is refused', () => {
     await refused(/broken" is no run folder: its model\.json is not a JSON object/, path('broken'))
     await writeFile(path('broken/model.json'), '{"format": "centroidal images"}')
     await refused(/broken" is no run folder: its model\.json is of another kind/, path('broken'))
-    await refused(/^Say which runs/)
+    await refused(/^Argument <runs> is missing/)
   })
 
   test('a page that cannot be written, classes of other vectors', async () => {
     await refused(/^Cannot write to ".*x\.html"/, path('lloyd'), path('sharp'), '--out', path('no/where/x.html'))
     await writeFile(path('few.csv'), '1\n2\n')
     await refused(/few\.csv" holds 2 numbers: give one for each of the 600/, path('lloyd'), '--truth', path('few.csv'))
-    await refused(/^Option --truth needs runs with labels/, path('pq'), '--truth', path('few.csv'))
+    await refused(/^Option --truth requires runs with labels/, path('pq'), '--truth', path('few.csv'))
     expect(existsSync(path('no'))).toBe(false)
   })
 })

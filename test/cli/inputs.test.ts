@@ -56,7 +56,7 @@ test('convert writes to standard output, and rounds only when asked', () => {
   const refused = run(['convert', 'p.csv', 'p.fvecs'])
   expect([refused.status, refused.told]).toEqual([2, expect.stringContaining('or round them with --float32.')])
   expect(run(['convert', 'p.csv', 'p.fvecs', '--float32']).status).toBe(0)
-  expect(run(['convert', 'p.csv']).told).toContain('the last of at least two names is written')
+  expect(run(['convert', 'p.csv']).told).toContain('give at least two names, the last of which is written')
 })
 
 test('labels go to standard output', () => {

@@ -99,7 +99,7 @@ describe('ivf', () => {
     expect(wrong.stderr).toMatch(/Option --where is "3;4": give numbers with commas between them/)
     expect((await runInside(...search, '--probe', '21')).stderr).toMatch(/Option probe is 21: give at most 20/)
     const plain = await runInside('ivf', 'search', path('told.ivf'), path('vectors.npy'), '--rerank', 'kept', '--out', path('none.npy')) // biome-ignore format: a command
-    expect(plain.stderr).toMatch(/keeps no vectors: build it with --keep-vectors/)
+    expect(plain.stderr).toMatch(/does not store vectors: build it with --keep-vectors/)
   })
 })
 
@@ -196,7 +196,7 @@ describe('over HTTP', () => {
     ['no queries', {}, () => ({ nearest: 1 }), 400, /queries is missing/],
     ['no numbers', {}, () => ({ queries: [['a']] }), 400, /give/],
     ['another width', {}, () => ({ queries: [[1, 2]] }), 400, /has 2 columns and the file 8/],
-    ['an unknown option', {}, () => ({ ...good(), device: 'cpu' }), 400, /There is no option device/],
+    ['an unknown option', {}, () => ({ ...good(), device: 'cpu' }), 400, /Unknown option device/],
     ['a bad value', {}, () => ({ ...good(), probe: 'all' }), 400, /Option probe is "all"/],
     ['too many results', {}, () => ({ ...good(), nearest: 100_001 }), 400, /ask for fewer/],
   ])('refuses %s', async (_, options, body, status, message) => {
@@ -227,6 +227,6 @@ describe('over HTTP', () => {
     const { port } = server.address() as AddressInfo
     const ended = await runInside('serve', base, '--port', String(port))
     expect(ended).toMatchObject({ code: 2, stdout: '' })
-    expect(ended.stderr).toMatch(/another program listens there; choose another port/)
+    expect(ended.stderr).toMatch(/another program uses this port; choose another one/)
   })
 })

@@ -67,7 +67,7 @@ describe('bad input', () => {
     ],
     ['more rounds than numbers hold', ['cluster', 'V', '-k', '3', '--iterations', '1e18'], /the largest value is 9007/],
     ['a time that timers do not hold', ['bench', 'V', '--seconds', '1e9'], /the largest value is 1000000; give a/],
-    ['help for no command', ['help', 'nonsense'], /^There is no help for a command of that name/],
+    ['help for no command', ['help', 'nonsense'], /^Unknown command: centroidal --help lists the commands/],
     ['a report over a folder', ['report', 'V', '--out', '.'], /./],
   ])('%s', async (_, args, sentence) => {
     const given = args.map((arg) => (arg === 'V' ? path('vectors.npy') : arg))

@@ -85,14 +85,14 @@ describe('of a clustering', () => {
 })
 
 test('a mistyped option points to the nearest one and to the help of its command', async () => {
-  expect(await refusal('cluster', 'x.npy', '--clusters', '3')).toMatch(/There is no option --clusters: /)
+  expect(await refusal('cluster', 'x.npy', '--clusters', '3')).toMatch(/Unknown option --clusters: /)
   expect(await refusal('assign', 'run', 'x.npy', '--distance', 'd.npy')).toBe(
-    'There is no option --distance: did you mean --distances? centroidal assign --help lists all.',
+    'Unknown option --distance: did you mean --distances? centroidal assign --help lists all.',
   )
   expect(await refusal('evaluate', 'neighbours', 'x.npy', '--xyzzyx')).toBe(
-    'There is no option --xyzzyx: centroidal evaluate neighbours --help shows what there is.',
+    'Unknown option --xyzzyx: see centroidal evaluate neighbours --help.',
   )
   expect(await refusal('nearest', 'a.npy', '--out', 'b.npy')).toBe(
-    'Say which queries: the command needs it, and centroidal nearest --help shows how.',
+    'Argument <queries> is missing: see centroidal nearest --help.',
   )
 })

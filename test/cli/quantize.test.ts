@@ -78,7 +78,7 @@ describe('quantize', () => {
     child.stdout?.once('data', () => child.kill('SIGINT'))
     const { code, stderr } = await ending(child)
     expect(code).toBe(130)
-    expect(stderr).toMatch(/Interrupted after \d+ rounds?: what was reached is in /)
+    expect(stderr).toMatch(/Interrupted after \d+ rounds?: the result so far is in /)
     expect((await loadQuantizer(path('stopped'))).facts.stopped).toBe('aborted')
   })
 })

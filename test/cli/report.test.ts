@@ -147,7 +147,7 @@ describe('what a page claims', () => {
     expect(await pageOf('tolerance', [9, 3])).toContain('bit for bit')
     const timed = await pageOf('seconds', [9, 3])
     expect(timed).not.toContain('bit for bit')
-    expect(timed).toContain('may go another number of rounds')
+    expect(timed).toContain('may run more or fewer rounds')
   })
 
   test('that nothing moved in the last round only if it did not', async () => {

@@ -52,7 +52,7 @@ test('from descriptors to a score', async () => {
   const lines = jsonLines(asked)
   expect(lines).toHaveLength(IMAGES + 1)
   expect(lines.at(-1)).toMatchObject({ type: 'result', queries: IMAGES, images: IMAGES, words: 3 })
-  expect(asked.stderr).toBe('looking up words\n')
+  expect(asked.stderr).toBe('assigning words\n')
 
   const model = await loadModel(path('vocabulary'))
   const index = await buildIndex(model, vectors, images, { device: 'cpu' })
@@ -87,7 +87,7 @@ test('images are taken out and put in again', async () => {
   await writeLabels(path('zeros.npy'), new Uint32Array(EACH))
   await writeVectors(path('one.npy'), matrix(vectors.data.slice(0, EACH * COLS), EACH, COLS))
   const { stdout } = await runInside('index', path('changed'), path('one.npy'), '--images', path('zeros.npy'))
-  expect(stdout).toMatch(/^11 images by 18 words, in .*\n {2}put in {4}1 image with 20 descriptors\n {2}index/)
+  expect(stdout).toMatch(/^11 images indexed by 18 words, in .*\n {2}added {5}1 image with 20 descriptors\n {2}index/)
   expect((await loadIndex(path('changed'))).has(0)).toBe(true)
 })
 
@@ -109,8 +109,8 @@ describe('what cannot be is refused in a sentence', () => {
       path('descriptors.npy'),
       ...finder,
     )
-    await refused(/^There is nothing to do: give descriptors/, 'index', path('vocabulary'))
-    await refused(/^Option --images is missing: name the file/, 'index', path('vocabulary'), path('descriptors.npy'))
+    await refused(/^Neither descriptors nor --remove are given/, 'index', path('vocabulary'))
+    await refused(/^Option --images is missing: give the file/, 'index', path('vocabulary'), path('descriptors.npy'))
     await refused(/^Image 99 is not among the 12 images of the index/, 'index', path('index'), '--remove', '99')
     await refused(/^Option --remove is "a": give image numbers/, 'index', path('index'), '--remove', 'a')
     const wrong = ['--images', path('groups.npy')]
@@ -126,7 +126,7 @@ describe('what cannot be is refused in a sentence', () => {
     const nowhere = ['--out', path('missing/rankings.jsonl')]
     await refused(/^Cannot write to ".*rankings\.jsonl"/, 'query', path('index'), path('descriptors.npy'), ...nowhere)
     await refused(/^Option --groups <file> is needed/, 'evaluate', 'ranking', path('rankings.jsonl'))
-    await refused(/^Option --truth <file> or --vectors <file> is needed/, 'evaluate', path('groups.npy'))
+    await refused(/^Option --truth <file> or --vectors <file>, or both, is missing/, 'evaluate', path('groups.npy'))
     const truth = ['--groups', path('groups.npy')]
     await refused(/^Cannot read ".*nothing": there is no such file/, 'evaluate', 'ranking', path('nothing'), ...truth)
     await writeFile(path('bad.jsonl'), '{"query": 1, "images": [1]}\n[oops\n')

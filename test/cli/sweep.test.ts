@@ -99,7 +99,7 @@ test('Ctrl-C keeps what was reached', async () => {
 
 describe('what is refused', () => {
   test.each([
-    [[], /^Option --k is missing: say which numbers of clusters, as in --k 10\.\.1000\.$/m],
+    [[], /^Option --k is missing: give numbers of clusters, such as --k 10\.\.1000\.$/m],
     [['--k', '20..10'], /^Option --k is "20\.\.10": a range goes from the smaller number to the larger/],
     [['--k', '0..10'], /^Option --k is "0\.\.10": give a range such as 10\.\.1000/],
     [['--k', '2..601'], /^Option --k is "601": there are only 600 vectors/],

@@ -26,7 +26,7 @@ export function parseMethods(text: string): readonly MethodName[] | 'all' {
       throw badValue(
         '--methods',
         name,
-        `it finds its own number of clusters, and distortions of different numbers do not compare; give some of ${able}.`,
+        `it finds the number of clusters itself, and distortions of different numbers of clusters cannot be compared; give some of ${able}.`,
       )
     }
   }
@@ -44,7 +44,7 @@ export function chooseMethods(
   if (unable.length > 0) {
     throw new CentroidalError(
       'bad-option',
-      `Option --methods has ${unable.join(', ')}: ${unable.length > 1 ? 'they do' : 'it does'} not take sparse rows, and ${name} holds such; these do: ${able.join(', ')}.`,
+      `Option --methods has ${unable.join(', ')}: ${unable.length > 1 ? 'they require' : 'it requires'} dense rows, and ${name} is sparse; give ${able.join(', ')}.`,
     )
   }
   if (asked !== undefined) return asked

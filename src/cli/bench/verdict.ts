@@ -45,7 +45,7 @@ export function judgeRaces(results: readonly RaceResult[], context: VerdictConte
     return {
       rows,
       best: undefined,
-      sentence: `No method finished a round within ${fineDuration(context.seconds)}: give more --seconds or fewer clusters.`,
+      sentence: `No method finished a round within ${fineDuration(context.seconds)}: increase --seconds, or use fewer clusters.`,
     }
   }
   const winner = winnerOf(done)
@@ -81,11 +81,11 @@ function winnerOf(done: readonly DoneRow[]): DoneRow {
 function sentenceFor(winner: DoneRow, done: readonly DoneRow[], { k, seconds, file }: VerdictContext): string {
   const where = `for ${file} with ${number(k)} clusters and ${fineDuration(seconds)}`
   const near =
-    winner.secondsToNear === undefined ? '' : `; it was within 1% of that after ${fineDuration(winner.secondsToNear)}`
+    winner.secondsToNear === undefined ? '' : `; it came within 1% of that after ${fineDuration(winner.secondsToNear)}`
   const others = done.filter((row) => row !== winner)
   if (others.length === 0)
     return `Only ${winner.method} has a result ${where}: distortion ${number(winner.distortion)}.`
-  const head = `${winner.method} is the best of these ${where}: distortion ${number(winner.distortion)}${near}.`
+  const head = `${winner.method} has the lowest distortion ${where}: ${number(winner.distortion)}${near}.`
   const ties = others.filter(({ above }) => above <= SAME)
   const next = others.find(({ above }) => above > SAME)
   const quickest = done.reduce((best, row) =>
@@ -93,13 +93,13 @@ function sentenceFor(winner: DoneRow, done: readonly DoneRow[], { k, seconds, fi
   )
   const rest = [
     ties.length > 0
-      ? `${ties.map(({ method }) => method).join(' and ')} ${ties.length > 1 ? 'end' : 'ends'} as low (less than 0.1% apart) but ${ties.length > 1 ? 'take' : 'takes'} longer to get there.`
+      ? `${ties.map(({ method }) => method).join(' and ')} ${ties.length > 1 ? 'end' : 'ends'} as low (within 0.1%) but ${ties.length > 1 ? 'take' : 'takes'} longer to get there.`
       : '',
     ties.length === 0 && next
       ? `Next is ${next.method}, ${percent(next.above, next.above < 0.01 ? 2 : 1)} above it.`
       : '',
     quickest !== winner && quickest.secondsToNear !== undefined
-      ? `${quickest.method} is within 1% of the best sooner, after ${fineDuration(quickest.secondsToNear)}.`
+      ? `${quickest.method} comes within 1% of the best sooner, after ${fineDuration(quickest.secondsToNear)}.`
       : '',
   ]
   return [head, ...rest.filter(Boolean)].join(' ')
@@ -107,7 +107,7 @@ function sentenceFor(winner: DoneRow, done: readonly DoneRow[], { k, seconds, fi
 
 /** A remark on how a method ended, for the table. */
 export function endWords({ ended, rounds }: BenchRow): string {
-  if (ended === 'settled') return 'settled'
-  if (rounds === 0) return ended === 'time' ? 'no round in time' : 'interrupted'
-  return ended === 'time' ? 'time was up' : 'interrupted'
+  if (ended === 'settled') return 'converged'
+  if (rounds === 0) return ended === 'time' ? 'no round finished in time' : 'interrupted'
+  return ended === 'time' ? 'time limit reached' : 'interrupted'
 }

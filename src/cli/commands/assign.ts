@@ -28,16 +28,19 @@ interface AssignFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags
 export function addAssignCommand(program: Command, session: Session): void {
   const command = program
     .command('assign')
-    .summary('put more vectors into the clusters of a run')
-    .description('Gives every vector of a file the number of the nearest centre of a finished run.')
-    .argument('<run>', 'the folder that centroidal cluster wrote')
+    .summary('assign more vectors to the clusters of a run')
+    .description('Assigns every vector of a file to the nearest centre of a finished run.')
+    .argument('<run>', 'folder written by centroidal cluster')
     .argument('<vectors...>', `the vectors to assign: ${VECTOR_FILES}`)
     .option(
       '-o, --out <file>',
-      'where the labels go: .npy .ivecs .csv .tsv, or - for standard output; needed without --on',
+      'file for the labels: .npy .ivecs .csv .tsv, or - for standard output; required without --on',
     )
-    .option('--distances <file>', 'where the squared distances to the centres go: .npy .fvecs .csv .tsv')
-    .option('--suffix <name>', 'with --on, labels go to files named by their shard and this (default: labels)')
+    .option('--distances <file>', 'file for the squared distances to the centres: .npy .fvecs .csv .tsv')
+    .option(
+      '--suffix <name>',
+      'with --on, suffix of the label files, whose names begin with that of the shard (default: labels)',
+    )
     .action((run: string, vectors: string[], flags: AssignFlags) => assign(session, run, vectors, flags))
     .addHelpText(
       'after',
@@ -53,7 +56,12 @@ async function assign(session: Session, run: string, files: readonly string[], f
   const { stdout, stderr } = session
   const began = performance.now()
   const toStdout = flags.out === STDOUT
-  if (toStdout && flags.json) throw badValue('--out', STDOUT, 'standard output takes the labels or the JSON of --json.')
+  if (toStdout && flags.json)
+    throw badValue(
+      '--out',
+      STDOUT,
+      'standard output is used for either the labels or the JSON; leave --json out, or write the labels to a file.',
+    )
   const model = await loadModel(run)
   const source = await openInput(session, files, flags)
   if (flags.on !== undefined) {
@@ -103,9 +111,7 @@ async function assign(session: Session, run: string, files: readonly string[], f
         const sizes = sizesOf(labels, k)
         const { smallest, largest } = summarizeSizes(sizes)
         stdout.line(`Assigned ${count(labels.length, 'vector')} to ${count(k, 'cluster')} in ${duration(seconds)}.`)
-        stdout.line(
-          `  distortion  ${number(distortion)} (${number(model.distortion)} for the vectors the run was made of)`,
-        )
+        stdout.line(`  distortion  ${number(distortion)} (${number(model.distortion)} for the vectors of the run)`)
         stdout.line(`  sizes       ${number(smallest)} ${sizeHistogram(sizes)} ${number(largest)}`)
         stdout.line(`  device      ${device.info.name}: ${device.info.reason}`)
         stdout.line(`  labels      ${out}`)

@@ -36,9 +36,9 @@ interface BenchFlags extends DeviceFlags, InputFlags, SpeechFlags {
 export function addBenchCommand(program: Command, session: Session): void {
   const command = program
     .command('bench')
-    .summary('find out which method is best for your vectors')
+    .summary('compare methods on your vectors')
     .description(
-      `Runs several methods on the vectors of a file, each for the same time, and tells which ends with the lowest distortion and which gets there first. ${FAIRNESS} This measures methods on your data; what the project measures of itself is npm run bench in its repository. Ctrl-C keeps what was reached.`,
+      `Runs several methods on the vectors of a file, each for the same time, and reports which one reaches the lowest distortion and which one is fastest. ${FAIRNESS} This measures methods on your data; what the project measures of itself is npm run bench in its repository. Ctrl-C keeps what was reached.`,
     )
     .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
     .action((vectors: string[], flags: BenchFlags) => bench(session, vectors, flags))
@@ -50,7 +50,7 @@ Example:
   centroidal bench vectors.npy -k 64 --seconds 5 --methods lloyd,sharp,minibatch --out trial
   centroidal report trial/lloyd trial/sharp`,
     )
-  addOptionGroup(command, 'What is tried:', [
+  addOptionGroup(command, 'Comparison:', [
     new Option(
       '-k <count>',
       'number of clusters (default: the square root of the number of vectors, at most 1,000)',
@@ -58,21 +58,23 @@ Example:
     new Option('--seconds <time>', 'time for each method').argParser(positiveSeconds).default(20),
     new Option(
       '--methods <names>',
-      'methods with commas between, or all; those that find their own number of clusters do not compare (default: some that suit k and the data)',
+      'comma-separated methods, or all; methods that find the number of clusters themselves cannot be compared (default: a selection by k and the data)',
     ).argParser(parseMethods),
     new Option('--metric <name>', 'euclidean or cosine')
       .argParser(oneOf('--metric', ['euclidean', 'cosine']))
       .default('euclidean'),
-    new Option('--seed <number>', 'same seed, same starts').argParser(wholeNumber('--seed', '', 0)).default(0),
+    new Option('--seed <number>', 'seed of the random numbers: the same seed gives the same initial centres')
+      .argParser(wholeNumber('--seed', '', 0))
+      .default(0),
   ])
   addInputOptions(command)
   addDeviceOptions(command)
   addOptionGroup(command, 'Results:', [
     new Option(
       '-o, --out <folder>',
-      'gets report.html, bench.json, and for each method a folder with its model',
+      'output folder: report.html, bench.json, and a folder with the model of each method',
     ).default('bench-run'),
-    new Option('--title <text>', 'heading of the report (default: the name of the file)'),
+    new Option('--title <text>', 'heading of the report (default: the file name)'),
   ])
   addSpeechOptions(command)
 }
@@ -167,7 +169,7 @@ async function runAll(contest: Contest): Promise<RaceResult[]> {
     view.stop()
   }
   if (signal.aborted && results.every(({ rounds }) => rounds.length === 0)) {
-    throw new Interrupted('Interrupted before the first round was done: nothing was written.')
+    throw new Interrupted('Interrupted before the first round was complete: nothing was written.')
   }
   return results
 }
@@ -205,7 +207,7 @@ async function tellAll(contest: Contest, results: readonly RaceResult[]): Promis
   if (session.interrupted) {
     const finished = results.filter(({ ended }) => ended !== 'interrupted').length
     throw new Interrupted(
-      `Interrupted after ${finished} of ${count(contest.methods.length, 'method')}: what was reached is in ${out.path}.`,
+      `Interrupted after ${finished} of ${count(contest.methods.length, 'method')}: the results so far are in ${out.path}.`,
     )
   }
 }
@@ -276,6 +278,8 @@ function tell(
   for (const text of textPlot(curves, flags.seconds)) stdout.line(`  ${text}`)
   stdout.line('')
   stdout.line(bold(sentence))
-  stdout.line(dim('Each began the way it does by default, with the same seed; loading and starting count.'))
+  stdout.line(
+    dim('Each method started with its default start and the same seed; the times include loading and starting.'),
+  )
   if (best !== undefined) stdout.line(`  report  ${bold(join(out.path, 'report.html'))}`)
 }

@@ -72,7 +72,10 @@ function clusterCount({ k, method }: ClusterFlags, resumed: ClusterModel | undef
   if (name !== undefined && name in METHODS && METHODS[name as MethodName].findsCount) return k
   const count = k ?? resumed?.facts.k
   if (count === undefined)
-    throw new CentroidalError('bad-option', 'Option -k is missing: say how many clusters, as in -k 100, or -k auto.')
+    throw new CentroidalError(
+      'bad-option',
+      'Option -k is missing: give the number of clusters, such as -k 100, or -k auto.',
+    )
   return count
 }
 
@@ -120,7 +123,7 @@ function checkImage({ image }: ClusterFlags, source: VectorSource): void {
   throw badValue(
     '--image',
     `${width}x${height}`,
-    `that is ${width * height} pixels and ${source.name} has ${source.cols} columns; give the size they make.`,
+    `this is ${width * height} pixels, but ${source.name} has ${source.cols} columns; give a size with as many pixels.`,
   )
 }
 

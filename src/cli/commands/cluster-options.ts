@@ -50,12 +50,12 @@ const METHOD_CHOICES = ['auto', ...METHOD_NAMES] as const
 
 /** What each start is, where its name does not say it. */
 const START_HELP: Readonly<Partial<Record<StartName, string>>> = {
-  auto: 'what suits the method',
+  auto: 'chosen for the method',
   kpp: 'greedy k-means++',
   'kpp-parallel': 'k-means||',
   tree: 'cells of a partition tree',
-  sample: 'a clustering of a sample: up to 64 vectors for each cluster, a quarter of all at most',
-  hkm: 'leaves of a tree of small k-means',
+  sample: 'a clustering of a sample: up to 64 vectors for each cluster, at most a quarter of all',
+  hkm: 'leaves of a hierarchical k-means tree',
   bisecting: 'clusters split in two until there are k',
   'random-labels': 'a random label for every vector',
 }
@@ -65,7 +65,7 @@ export function addClusterOptions(command: Command): Command {
   addOptionGroup(command, 'Clusters:', [
     new Option(
       '-k <count>',
-      'number of clusters, or auto to find it; needed unless the method finds it (egm, agm) or --resume is given',
+      'number of clusters, or auto to find it; required unless the method finds it (egm, agm) or --resume is given',
     ).argParser(readCount),
     new Option('--method <name>', `${METHOD_CHOICES.join(', ')}; see below (default: auto)`).argParser(
       oneOf('--method', METHOD_CHOICES),
@@ -73,19 +73,19 @@ export function addClusterOptions(command: Command): Command {
     new Option('--metric <name>', 'euclidean or cosine (default: euclidean)').argParser(
       oneOf('--metric', ['euclidean', 'cosine']),
     ),
-    new Option('--weights <file>', 'how much each vector counts, one number a row (default: all the same)'),
+    new Option('--weights <file>', 'weight of each vector, one number per row (default: all equal)'),
     new Option(
       '--empty <what>',
-      'a cluster that lost all points takes the farthest point, or keep leaves it (default: farthest)',
+      'empty clusters: farthest moves the centre to the farthest point, keep leaves it (default: farthest)',
     ).argParser(oneOf('--empty', ['farthest', 'keep'])),
     new Option(
       '--relocate',
-      `merge clusters that are close and split those that hold several groups, wherever that lowers the distortion (default for ${relocating()}, except with given centres)`,
+      `merge close clusters and split large ones where that lowers the distortion (default for ${relocating()}, except with given centres)`,
     ),
-    new Option('--no-relocate', 'leave every cluster where its start led it'),
+    new Option('--no-relocate', 'do not merge and split clusters'),
     new Option(
       '--shards <count>',
-      'cut the rows into this many shards; the result depends on their number, not on the devices that own them (default: as the memory of the device requires)',
+      'divide the rows into this many shards; the result depends on their number, not on the devices (default: as the memory of the device requires)',
     ).argParser(wholeNumber('--shards', 'shards', 1, MOST_SHARDS)),
   ])
   addOptionGroup(command, 'When to stop:', [
@@ -94,25 +94,25 @@ export function addClusterOptions(command: Command): Command {
     ),
     new Option(
       '--tolerance <share>',
-      'stop when a round lowers the distortion by less than this share, or changes the log-likelihood of a mixture by less than this per column; 0: run until nothing moves (default: 0.0001)',
+      'stop when a round lowers the distortion by less than this fraction, or changes the log-likelihood of a mixture by less than this per column; 0: run until no label changes (default: 0.0001)',
     ).argParser(realNumber('--tolerance', '')),
-    new Option(
-      '--seconds <time>',
-      'stop after the first round that ends later than this (default: no limit)',
-    ).argParser(realNumber('--seconds', 'seconds')),
-    new Option('--restarts <count>', 'runs from different starts, the best is kept (default: 1)').argParser(
+    new Option('--seconds <time>', 'stop after the round in which this time is reached (default: no limit)').argParser(
+      realNumber('--seconds', 'seconds'),
+    ),
+    new Option('--restarts <count>', 'number of runs from different starts; the best is kept (default: 1)').argParser(
       wholeNumber('--restarts', 'starts', 1, MOST_RESTARTS),
     ),
   ])
-  addOptionGroup(command, 'Where to start:', [
+  addOptionGroup(command, 'Start:', [
     new Option(
       '--start <name or file>',
-      `${startNames()}, or a file of centres; for methods that find the number of clusters all vectors, or how many of them (default: auto)`,
+      `${startNames()}, or a file of centres; for methods that find the number of clusters: all, or a number of vectors (default: auto)`,
     ).argParser(readStart),
-    new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
-      wholeNumber('--seed', '', 0),
-    ),
-    new Option('--resume <folder>', 'go on with the run in this folder; its options hold unless given anew'),
+    new Option(
+      '--seed <number>',
+      'seed of the random numbers; the same seed and device give the same result bit for bit (default: 0)',
+    ).argParser(wholeNumber('--seed', '', 0)),
+    new Option('--resume <folder>', 'continue the run in this folder, with its options unless they are given again'),
   ])
   addOptionGroup(command, 'Options of some methods:', methodFlags())
   addMachineOptions(command)
@@ -120,20 +120,20 @@ export function addClusterOptions(command: Command): Command {
   addOptionGroup(command, 'Results:', [
     new Option(
       '-o, --out <folder>',
-      'gets centers.npy, labels.npy, model.json, report.html; an earlier run in it is replaced (default: run, or the folder of --resume)',
+      'output folder: centers.npy, labels.npy, model.json, report.html; an earlier run in it is replaced (default: run, or the folder of --resume)',
     ),
-    new Option('--checkpoint-every <rounds>', 'save what was reached every so many rounds (default: never)').argParser(
+    new Option('--checkpoint-every <rounds>', 'save a checkpoint every this many rounds (default: never)').argParser(
       wholeNumber('--checkpoint-every', 'rounds', 1),
     ),
     new Option(
       '--truth <file>',
-      'known class of each vector, to be compared with the clusters: numbers, or names in a text file',
+      'known class of each vector, to compare with the clusters: numbers, or names in a text file',
     ),
-    new Option('--names <file>', 'a text file with the name of each vector, a line each, shown in the report'),
-    new Option('--image <WxH>', 'the vectors are grey images of this size: shows each centre in the report').argParser(
+    new Option('--names <file>', 'text file with the name of each vector, one per line, shown in the report'),
+    new Option('--image <WxH>', 'show each centre in the report as a grey image of this size').argParser(
       imageShape('--image'),
     ),
-    new Option('--title <text>', 'heading of the report (default: the name of the file)'),
+    new Option('--title <text>', 'heading of the report (default: the file name)'),
   ])
   return addSpeechOptions(command)
 }
@@ -149,7 +149,7 @@ function startNames(): string {
 function readCount(text: string): number | 'auto' {
   if (text === 'auto') return text
   if (/^\d+(e\d+)?$/i.test(text) && Number(text) >= 1) return wholeNumber('-k', 'clusters', 1)(text)
-  throw badValue('-k', text, 'give a whole number of clusters, 1 or more, or auto to find it.')
+  throw badValue('-k', text, 'give a whole number of clusters, 1 or more, or auto.')
 }
 
 function readStart(text: string): Start {

@@ -74,7 +74,8 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
   )
   row('distortion', `${bold(number(model.distortion))}, the mean squared distance of a vector to its centre`)
   const { logLikelihood } = facts.iterations[facts.iterations.length - 1].extra ?? {}
-  if (logLikelihood !== undefined) row('likelihood', `${number(logLikelihood)}, mean logarithm of a vector, in nats`)
+  if (logLikelihood !== undefined)
+    row('likelihood', `${number(logLikelihood)}, mean log-likelihood of a vector, in nats`)
   if (facts.certainty) row('number', facts.certainty.sentence)
   row('stopped', `after ${count(facts.iterations.length, 'round')} of ${facts.method}: ${stopWords(facts)}`)
   const reason = methodReason(facts)

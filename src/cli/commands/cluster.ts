@@ -25,7 +25,7 @@ export function addClusterCommand(program: Command, session: Session): void {
     .command('cluster')
     .summary('cluster vectors and write a folder with the result')
     .description(
-      'Groups vectors into k clusters around their means, and writes centres, labels and a report with pictures into a folder. Ctrl-C saves what was reached; --resume goes on from there.',
+      'Groups vectors into k clusters around their means, and writes centres, labels and a report with charts into a folder. Ctrl-C saves the rounds so far; --resume continues from there.',
     )
     .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
     .action((vectors: string[], flags: ClusterFlags) => clusterFiles(session, vectors, flags))
@@ -121,7 +121,7 @@ async function run(
     throw new Interrupted(
       out.saved
         ? `Interrupted: the last checkpoint is in ${out.path}.`
-        : 'Interrupted before the first round was done: nothing was written.',
+        : 'Interrupted before the first round was complete: nothing was written.',
     )
   } finally {
     progress.stop()
@@ -139,6 +139,6 @@ function savedInterruption(
   const rounds = count(model.facts.iterations.length, 'round')
   const on = machines ? ` --on ${quoted(machines.store)}` : ''
   return new Interrupted(
-    `Interrupted after ${rounds}: what was reached is in ${out.path}; go on with centroidal cluster ${typedInput(files)} --resume ${quoted(out.path)}${on}`,
+    `Interrupted after ${rounds}: the result so far is in ${out.path}; continue with centroidal cluster ${typedInput(files)} --resume ${quoted(out.path)}${on}`,
   )
 }

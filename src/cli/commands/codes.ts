@@ -29,23 +29,26 @@ interface EncodeFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFlags
 export function addCodeCommands(program: Command, session: Session): void {
   const encode = program
     .command('encode')
-    .summary('turn vectors into codes')
-    .description('Writes every vector of a file as the few bytes that a quantizer makes of it.')
-    .argument('<quantizer>', 'the folder that centroidal quantize wrote')
+    .summary('encode vectors')
+    .description('Encodes every vector of a file as a few bytes, with a trained quantizer.')
+    .argument('<quantizer>', 'folder written by centroidal quantize')
     .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
-    .option('-o, --out <file>', 'where the codes go, one row of bytes a vector: .npy .bvecs; needed without --on')
-    .option('--suffix <name>', 'with --on, codes go to files named by their shard and this (default: codes)')
+    .option('-o, --out <file>', 'file for the codes, one row of bytes per vector: .npy .bvecs; required without --on')
+    .option(
+      '--suffix <name>',
+      'with --on, suffix of the code files, whose names begin with that of the shard (default: codes)',
+    )
     .action((quantizer: string, vectors: string[], flags: EncodeFlags) =>
       encodeFile(session, quantizer, vectors, flags),
     )
     .addHelpText('after', '\nExample:\n  centroidal encode quantizer base.bvecs --out codes.npy')
   const decode = program
     .command('decode')
-    .summary('turn codes back into vectors')
-    .description('Writes the vectors that codes stand for: near those that were encoded, as near as the codes allow.')
-    .argument('<quantizer>', 'the folder that centroidal quantize wrote')
+    .summary('decode codes to vectors')
+    .description('Decodes codes to approximations of the vectors that were encoded.')
+    .argument('<quantizer>', 'folder written by centroidal quantize')
     .argument('<codes>', 'the codes: .npy .bvecs')
-    .requiredOption('-o, --out <file>', 'where the vectors go: .npy .fvecs .csv .tsv')
+    .requiredOption('-o, --out <file>', 'file for the vectors: .npy .fvecs .csv .tsv')
     .action((quantizer: string, codes: string, flags: CodeFlags) => decodeFile(session, quantizer, codes, flags))
     .addHelpText('after', '\nExample:\n  centroidal decode quantizer codes.npy --out near.npy')
   addInputOptions(encode)
@@ -121,7 +124,7 @@ async function decodeFile(session: Session, folder: string, file: string, flags:
       session.stdout.json({ type: 'result', rows, cols, expectedError: quantizer.distortion, out: flags.out })
     } else if (!flags.quiet) {
       session.stdout.line(
-        `Decoded ${count(rows, 'vector')} of ${count(cols, 'dimension')} to ${flags.out}; expect them ${number(Math.sqrt(quantizer.distortion))} off.`,
+        `Decoded ${count(rows, 'vector')} of ${count(cols, 'dimension')} to ${flags.out}, with an expected distance of ${number(Math.sqrt(quantizer.distortion))} from the originals.`,
       )
     }
   } finally {

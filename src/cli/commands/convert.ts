@@ -20,9 +20,9 @@ export function addConvertCommand(program: Command, session: Session): void {
     .command('convert')
     .summary('write vectors in another file format')
     .description(
-      `Reads vectors from one or several files and writes them to the last one, piece by piece where the formats allow. Read: ${VECTOR_FILES}. Written: .npy .fvecs .bvecs .ivecs .csv .tsv, and for sparse rows .npz .mat, each also .gz, or - for standard output. Numbers that the target cannot hold exactly are refused, unless --float32 rounds them.`,
+      `Reads vectors from one or several files and writes them to the last one, in parts where the formats allow. Read: ${VECTOR_FILES}. Written: .npy .fvecs .bvecs .ivecs .csv .tsv, and for sparse rows .npz .mat, each also .gz, or - for standard output. Numbers that the target cannot hold exactly are refused, unless --float32 rounds them.`,
     )
-    .argument('<files...>', 'the files to read, and at last the file to write')
+    .argument('<files...>', 'the files to read, followed by the file to write')
     .action((files: string[], flags: ConvertFlags) => convert(session, files, flags))
     .addHelpText(
       'after',
@@ -36,7 +36,7 @@ Example:
   addInputOptions(command)
   command
     .addOption(new Option('--to <name>', 'format of standard output (default: csv)').helpGroup('Output:'))
-    .addOption(new Option('--float32', 'round numbers of 64 bits to 32-bit floats').helpGroup('Output:'))
+    .addOption(new Option('--float32', 'round 64-bit numbers to 32-bit floats').helpGroup('Output:'))
   addSpeechOptions(command)
 }
 
@@ -46,13 +46,21 @@ async function convert(session: Session, files: readonly string[], flags: Conver
   const from = files.slice(0, -1)
   const to = files[files.length - 1]
   if (from.length === 0) {
-    throw new CentroidalError('bad-option', 'Say which file to write: the last of at least two names is written.')
+    throw new CentroidalError(
+      'bad-option',
+      'The file to write is missing: give at least two names, the last of which is written.',
+    )
   }
   const toStdout = to === STDOUT
   if (flags.to !== undefined && !toStdout) {
-    throw badValue('--to', flags.to, 'it is the format of standard output; a file has that of its name.')
+    throw badValue('--to', flags.to, 'it applies to standard output only; the format of a file follows from its name.')
   }
-  if (toStdout && json) throw badValue('--json', 'true', 'standard output takes the vectors.')
+  if (toStdout && json)
+    throw badValue(
+      '--json',
+      'true',
+      'standard output is used for the vectors; write them to a file, or leave --json out.',
+    )
   const signal = session.interruption()
   const source = await openInput(session, from, flags, true)
   const view = createProgressView(stderr, quiet === true, signal)

@@ -23,11 +23,11 @@ import { addJsonOption, type SpeechFlags } from './shared-options.ts'
 export function addEvaluateCommand(program: Command, session: Session): void {
   const command = program
     .command('evaluate')
-    .summary('judge labels by known classes or by the vectors')
+    .summary('score labels by known classes or by the vectors')
     .description(
-      'With --truth, compares the cluster of each vector with the class it is known to have: normalized mutual information (NMI), adjusted Rand index, purity, entropy. With --vectors, tells how well separated the clusters are: silhouette, Davies-Bouldin and Calinski-Harabasz index. Which number a cluster or a class has does not matter.',
+      'With --truth, compares the cluster of each vector with the class it is known to have: normalized mutual information (NMI), adjusted Rand index, purity, entropy. With --vectors, measures how well separated the clusters are: silhouette, Davies-Bouldin and Calinski-Harabasz index. Which number a cluster or a class has does not matter.',
     )
-    .argument('<labels>', 'one whole number a row: .npy .ivecs .csv .tsv')
+    .argument('<labels>', 'one whole number per row: .npy .ivecs .csv .tsv')
     // One of them is needed, but not by the commands below this one, of which commander would demand it too.
     .option('--truth <file>', 'the class of each row, in the same order: numbers, or names in a text file')
     .option('--vectors <file>', 'the vectors that the labels belong to, in the same order')
@@ -56,26 +56,26 @@ interface ReportFlag {
 }
 
 function truthNeeded(): CentroidalError {
-  return new CentroidalError('bad-option', 'Option --truth <file> is needed, and --help shows how.')
+  return new CentroidalError('bad-option', 'Option --truth <file> is missing: see --help.')
 }
 
 /** The option belongs to `evaluate`, which would take it here without using it. */
 function refuseVectors(vectors: string | undefined, command: string): void {
   if (vectors === undefined) return
-  throw new CentroidalError('bad-option', `Option --vectors is of evaluate, not of evaluate ${command}: leave it out.`)
+  throw new CentroidalError('bad-option', `Option --vectors does not apply to evaluate ${command}: leave it out.`)
 }
 
 /** The flags belong to `evaluate` too, which takes them first: here they are only shown. */
 function addNeighboursCommand(evaluate: Command, session: Session): void {
   const command = evaluate
     .command('neighbours')
-    .summary('compare found neighbours with the true ones')
+    .summary('measure the recall of found neighbours')
     .description(
-      'Recall at 1, 10 and 100: the share of queries whose true nearest neighbour is among that many found. 10-recall@10 and 100-recall@100: the share of that many true neighbours among as many found.',
+      'Recall@1, 10 and 100 is the fraction of queries whose true nearest neighbour is among the first 1, 10 and 100 found. 10-recall@10 and 100-recall@100 are the fractions of the 10 and 100 true neighbours that are among the first 10 and 100 found.',
     )
-    .argument('<found>', 'what centroidal search wrote, a row a query: .npy .ivecs .csv .tsv')
+    .argument('<found>', 'output of centroidal search, one row per query: .npy .ivecs .csv .tsv')
     .addOption(new Option('--truth <file>', 'the true neighbours in the same order of queries, nearest first'))
-    .addOption(new Option('--report <file>', 'where a report with the curve of recall goes: .html'))
+    .addOption(new Option('--report <file>', 'file for a report with the recall curve: .html'))
     .action((found: string, _: object, self: Command) => evaluateNeighbours(session, found, self.optsWithGlobals()))
     .addHelpText(
       'after',
@@ -115,13 +115,13 @@ async function evaluateNeighbours(
 function addRankingCommand(evaluate: Command, session: Session): void {
   const command = evaluate
     .command('ranking')
-    .summary('judge rankings of images by known groups')
+    .summary('score rankings of images by known groups')
     .description(
-      'Compares what centroidal query found with the groups that images are known to belong to: mean average precision (mAP), which leaves out the image asked about, and the N-S score, how many of the first four are of its group, itself included.',
+      'Compares the results of centroidal query with known groups of images: mean average precision (mAP), without the query image itself, and the N-S score, the number of the first four results that belong to its group, itself included.',
     )
-    .argument('<rankings>', 'what centroidal query wrote to --out')
-    .requiredOption('--groups <file>', 'the group of images 0, 1, 2..., one a row; or rows of an image and its group')
-    .option('--report <file>', 'where a report with pictures goes: .html')
+    .argument('<rankings>', 'output of centroidal query --out')
+    .requiredOption('--groups <file>', 'the group of images 0, 1, 2..., one per row; or rows of an image and its group')
+    .option('--report <file>', 'file for a report with charts: .html')
     // --json is an option of both commands, and commander gives it to the outer one.
     .action((rankings: string, _: unknown, own: Command) => evaluateRanking(session, rankings, own.optsWithGlobals()))
     .addHelpText('after', '\nExample:\n  centroidal evaluate ranking rankings.jsonl --groups groups.npy')
@@ -143,10 +143,10 @@ async function evaluateRanking(
     return
   }
   stdout.line(`${count(result.queries, 'ranking')}`)
-  stdout.line(`  mAP        ${result.map.toFixed(4)} (1: the rest of the group always comes first)`)
+  stdout.line(`  mAP        ${result.map.toFixed(4)} (1: all other images of the group come first)`)
   stdout.line(`  N-S score  ${result.nsScore.toFixed(3)} of the first 4 belong to the group`)
   if (result.alone > 0) {
-    stdout.line(`  ${count(result.alone, 'image')} without others in the group: not in the mAP`)
+    stdout.line(`  ${count(result.alone, 'image')} not in the mAP, as the group has no other image`)
   }
   if (report !== undefined) stdout.line(`  report     ${report}`)
 }
@@ -155,7 +155,7 @@ async function evaluate(session: Session, file: string, { truth, vectors, json }
   if (truth === undefined && vectors === undefined) {
     throw new CentroidalError(
       'bad-option',
-      'Option --truth <file> or --vectors <file> is needed, or both, and --help shows how.',
+      'Option --truth <file> or --vectors <file>, or both, is missing: see --help.',
     )
   }
   const { stdout } = session

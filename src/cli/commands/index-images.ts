@@ -27,15 +27,15 @@ interface IndexFlags extends DeviceFlags, InputFlags, SpeechFlags {
 export function addIndexCommand(program: Command, session: Session): void {
   const command = program
     .command('index')
-    .summary('index images by the words of their descriptors')
+    .summary('index images by their visual words')
     .description(
-      'Gives every descriptor the word it is nearest to, and keeps for every word the images that have it. With an index in place of a vocabulary, images are added to it or taken out of it.',
+      'Assigns every descriptor to its nearest visual word, and stores the images of every word. Given an index instead of a vocabulary, adds images to it or removes them.',
     )
-    .argument('<from>', 'the folder of a vocabulary (or of any centroidal cluster), or of an index to change')
-    .argument('[vectors]', `the descriptors of the images to put in: ${VECTOR_FILES}`)
-    .option('--images <file>', 'the image number of each descriptor, one a row')
-    .option('--remove <numbers>', 'images to take out first, such as 3,17', readNumbers)
-    .option('-o, --out <folder>', 'where the index goes (default: index, or the index that is changed)')
+    .argument('<from>', 'folder of a vocabulary (or of any run of centroidal cluster), or of an index to change')
+    .argument('[vectors]', `the descriptors of the images to add: ${VECTOR_FILES}`)
+    .option('--images <file>', 'the image number of each descriptor, one per row')
+    .option('--remove <numbers>', 'images to remove first, such as 3,17', readNumbers)
+    .option('-o, --out <folder>', 'folder for the index (default: index, or the index that is changed)')
     .action((from: string, vectors: string | undefined, flags: IndexFlags) =>
       indexImages(session, from, vectors, flags),
     )
@@ -54,7 +54,7 @@ Example:
 
 function readNumbers(text: string): number[] {
   if (!/^\d{1,10}(,\d{1,10})*$/.test(text)) {
-    throw badValue('--remove', text, 'give image numbers with commas between them, such as 3,17.')
+    throw badValue('--remove', text, 'give comma-separated image numbers, such as 3,17.')
   }
   return text.split(',').map(Number)
 }
@@ -68,7 +68,10 @@ async function indexImages(
   const began = performance.now()
   const changes = existsSync(join(from, 'index.json'))
   if (vectors === undefined && flags.remove === undefined) {
-    throw new CentroidalError('bad-option', 'There is nothing to do: give descriptors to index, or --remove images.')
+    throw new CentroidalError(
+      'bad-option',
+      'Neither descriptors nor --remove are given: give descriptors to index, or images to remove.',
+    )
   }
   const index = changes ? await loadIndex(from) : new ImageIndex(await loadModel(from))
   const before = index.size
@@ -93,11 +96,11 @@ async function indexImages(
     })
   } else if (!flags.quiet) {
     const { stdout } = session
-    stdout.line(`${count(index.size, 'image')} by ${count(words, 'word')}, in ${duration(seconds)}`)
+    stdout.line(`${count(index.size, 'image')} indexed by ${count(words, 'word')}, in ${duration(seconds)}`)
     if (vectors !== undefined) {
-      stdout.line(`  put in    ${count(added, 'image')} with ${count(descriptors, 'descriptor')}`)
+      stdout.line(`  added     ${count(added, 'image')} with ${count(descriptors, 'descriptor')}`)
     }
-    if (flags.remove) stdout.line(`  took out  ${count(removed, 'image')}`)
+    if (flags.remove) stdout.line(`  removed   ${count(removed, 'image')}`)
     stdout.line(`  index     ${out.path}`)
   }
 }
@@ -107,7 +110,7 @@ async function addVectors(session: Session, index: ImageIndex, file: string, fla
   if (flags.images === undefined) {
     throw new CentroidalError(
       'bad-option',
-      'Option --images is missing: name the file with the image number of each descriptor.',
+      'Option --images is missing: give the file with the image number of each descriptor.',
     )
   }
   const source = await openInput(session, file, flags)
@@ -121,7 +124,7 @@ async function addVectors(session: Session, index: ImageIndex, file: string, fla
       await index.add(source, images, {
         device,
         signal,
-        onProgress: (share) => view.show({ label: 'looking up words', share }),
+        onProgress: (share) => view.show({ label: 'assigning words', share }),
       })
     } finally {
       await device.close()

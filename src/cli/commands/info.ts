@@ -9,7 +9,7 @@ import { addJsonOption, type SpeechFlags } from './shared-options.ts'
 export function addInfoCommand(program: Command, session: Session): void {
   const command = program
     .command('info')
-    .summary('show the devices of this machine and which one is taken')
+    .summary('show the devices of this machine and which one is selected')
     .description(
       'Opens every kind of device and shows its name, limits and features, and which one --device auto selects and why.',
     )
@@ -48,15 +48,15 @@ async function tellDevices({ stdout }: Session, { json }: SpeechFlags): Promise<
 function tellDevice(stdout: Output, { kind, info, whyNot, taken }: DeviceListing): void {
   const { bold, dim, green, yellow } = stdout.colors
   stdout.line('')
-  stdout.line(`${bold(kind)}${taken ? `  ${green('taken by auto')}` : ''}`)
+  stdout.line(`${bold(kind)}${taken ? `  ${green('selected by auto')}` : ''}`)
   const row = (name: string, value: string): void => stdout.line(`  ${dim(name.padEnd(17))} ${value}`)
   if (info === undefined) {
-    row('not here', yellow(whyNot ?? 'for no reason it gave'))
+    row('missing', yellow(whyNot ?? 'for an unknown reason'))
     return
   }
   const { limits } = info
   row('name', info.name)
-  row('hardware', info.software ? 'no, a program that plays one (slow)' : 'yes')
+  row('hardware', info.software ? 'no, a software adapter (slow)' : 'yes')
   row('features', info.features.join(', ') || 'none')
   row('largest buffer', bytes(limits.bufferBytes))
   row('largest binding', bytes(limits.bindingBytes))

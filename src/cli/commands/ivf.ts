@@ -61,9 +61,9 @@ const DIMENSIONS = 4
 export function addIvfCommand(program: Command, session: Session): void {
   const ivf = program
     .command('ivf')
-    .summary('search millions of vectors by an inverted file')
+    .summary('search millions of vectors with an inverted file')
     .description(
-      'An inverted file divides vectors among lists, one for each of many clusters, and a search looks into the lists nearest to the query. Vectors are kept as short codes; the best candidates can be measured again exactly.',
+      'An inverted file divides vectors among lists, one for each of many clusters, and a search scans the lists nearest to the query. Vectors are stored as short codes; the best candidates can be re-ranked by exact distances.',
     )
     .addHelpText(
       'after',
@@ -76,10 +76,10 @@ Example:
   const add = ivf
     .command('add')
     .summary('add vectors')
-    .description('Encodes vectors and adds them; only what has changed is written.')
+    .description('Encodes vectors and adds them; only the changes are written.')
     .argument('<folder>', 'the inverted file')
     .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
-    .option('--ids <list>', 'their numbers, such as 7,8 or a file (default: those that follow the highest so far)')
+    .option('--ids <list>', 'ids of the vectors, such as 7,8 or a file (default: numbers after the highest so far)')
     .action((folder: string, vectors: string[], flags: WorkFlags & { readonly ids?: string }) =>
       addTo(session, folder, vectors, flags),
     )
@@ -88,10 +88,10 @@ Example:
   addSpeechOptions(addDeviceOptions(add))
   const remove = ivf
     .command('remove')
-    .summary('remove vectors by their numbers')
-    .description('Removes vectors; only what has changed is written.')
+    .summary('remove vectors by their ids')
+    .description('Removes vectors; only the changes are written.')
     .argument('<folder>', 'the inverted file')
-    .requiredOption('--ids <list>', 'their numbers, such as 3,17 or a file')
+    .requiredOption('--ids <list>', 'ids of the vectors, such as 3,17 or a file')
     .action((folder: string, flags: SpeechFlags & { readonly ids: string }) => removeFrom(session, folder, flags))
     .addHelpText('after', '\nExample:\n  centroidal ivf remove base.ivf --ids 3,17')
   addSpeechOptions(remove)
@@ -101,10 +101,10 @@ Example:
 function addBuild(ivf: Command, session: Session): void {
   const build = ivf
     .command('build')
-    .summary('make an inverted file of vectors')
-    .description('Clusters the vectors, learns how to encode what is left after subtracting the centres, and adds all.')
-    .argument('<vectors...>', `the vectors, which get the numbers 0, 1, 2 and so on: ${VECTOR_FILES}`)
-    .requiredOption('-o, --out <folder>', 'where the inverted file goes')
+    .summary('build an inverted file from vectors')
+    .description('Clusters the vectors, trains a quantizer for their residuals, and adds all vectors.')
+    .argument('<vectors...>', `the vectors, which get the ids 0, 1, 2 and so on: ${VECTOR_FILES}`)
+    .requiredOption('-o, --out <folder>', 'folder for the inverted file')
     .action((vectors: string[], flags: BuildFlags) => buildFile(session, vectors, flags))
     .addHelpText(
       'after',
@@ -117,26 +117,27 @@ Example:
     new Option('--lists <count>', 'lists (default: about 4 times the square root of the number of vectors)').argParser(
       wholeNumber('--lists', 'lists', 1),
     ),
-    new Option('--metric <name>', `how nearness is measured: ${SEARCH_METRICS.join(', ')}`)
+    new Option('--metric <name>', `measure of similarity: ${SEARCH_METRICS.join(', ')}`)
       .argParser(oneOf('--metric', SEARCH_METRICS))
       .default('euclidean'),
     new Option('--type <name>', `${QUANTIZER_TYPES.join(', ')}; see centroidal quantize`)
       .argParser(oneOf('--type', QUANTIZER_TYPES))
       .default('pq'),
-    new Option('-m <count>', 'codes of a vector (default: one for every 4 dimensions, or 64 bits)').argParser(
+    new Option('-m <count>', 'codes per vector (default: one for every 4 dimensions, or 64 bits)').argParser(
       wholeNumber('-m', 'codes', 1),
     ),
     new Option('--codewords <count>', `codewords of each code (default: ${CODEWORDS}; ok and itq have 2)`).argParser(
       wholeNumber('--codewords', 'codewords', 1),
     ),
-    new Option('--keep-vectors', `keep every vector in a byte for each number, for --rerank ${KEPT}`),
+    new Option('--keep-vectors', `also store every vector with one byte per dimension, for --rerank ${KEPT}`),
     new Option(
       '--sample <count>',
-      'vectors that codes are learned from, drawn by the seed (default: 256 for each codeword, at least 65536)',
+      'number of training vectors of the quantizer, drawn with the seed (default: 256 for each codeword, at least 65536)',
     ).argParser(wholeNumber('--sample', 'vectors', 1)),
-    new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
-      wholeNumber('--seed', '', 0),
-    ),
+    new Option(
+      '--seed <number>',
+      'seed of the random numbers; the same seed and device give the same result bit for bit (default: 0)',
+    ).argParser(wholeNumber('--seed', '', 0)),
   ])
   addInputOptions(build)
   addSpeechOptions(addDeviceOptions(build))
@@ -146,27 +147,25 @@ function addSearch(ivf: Command, session: Session): void {
   const search = ivf
     .command('search')
     .summary('find the nearest vectors of each query')
-    .description(
-      'Looks into the lists nearest to each query and writes the numbers of the nearest vectors, best first.',
-    )
+    .description('Scans the lists nearest to each query and writes the ids of the nearest vectors, best first.')
     .argument('<folder>', 'the inverted file')
-    .argument('<queries>', `the vectors to look for: ${VECTOR_FILES}`)
+    .argument('<queries>', `the query vectors: ${VECTOR_FILES}`)
     .addOption(
       new Option(
         '--probe <count>',
-        'lists to look into: more find more, and take as much longer (default: 8)',
+        'number of lists to scan: more lists find more neighbours and take longer (default: 8)',
       ).argParser(wholeNumber('--probe', 'lists', 1)),
     )
     .addOption(
       new Option(
         '--rerank <vectors>',
-        `measure candidates exactly: by the vectors, where number i is row i, or with ${KEPT} by what the file keeps`,
+        `re-rank candidates by exact distances: with a file of the vectors (id i is row i), or with ${KEPT} by the stored vectors`,
       ),
     )
     .addOption(CANDIDATES)
-    .option('--where <list>', 'find only these numbers, such as 3,17 or a file (default: all)')
+    .option('--where <list>', 'search among these ids only, such as 3,17 or a file (default: all)')
     .addOption(
-      new Option('--within <distance>', 'find nothing farther than that (default: no limit)').argParser(
+      new Option('--within <distance>', 'largest distance of a result (default: no limit)').argParser(
         realNumber('--within', ''),
       ),
     )
@@ -185,7 +184,7 @@ Example:
 async function readIds(flag: string, text: string): Promise<ArrayLike<number>> {
   if (/^\d{1,10}(,\d{1,10})*$/.test(text)) return text.split(',').map(Number)
   if (existsSync(text)) return readLabels(text)
-  throw badValue(flag, text, 'give numbers with commas between them, such as 3,17, or a file of them.')
+  throw badValue(flag, text, 'give comma-separated ids, such as 3,17, or a file of ids.')
 }
 
 /** The defaults suit a search on the CPU, where 16 codes of 4 bits are compared by one instruction. */
@@ -248,7 +247,7 @@ function tellBuilt(session: Session, file: InvertedFile, flags: BuildFlags, seco
     const { dim } = session.stdout.colors
     const row = (name: string, value: string): void => session.stdout.line(`  ${dim(name.padEnd(7))} ${value}`)
     session.stdout.line(
-      `${count(size, 'vector')} in ${count(k, 'list')}, by ${count(quantizer.codeBytes, 'byte')} each, in ${duration(seconds)}`,
+      `${count(size, 'vector')} in ${count(k, 'list')}, ${count(quantizer.codeBytes, 'byte')} each, in ${duration(seconds)}`,
     )
     row('lists', `clustered by ${method}, ${count(iterations.length, 'round')}`)
     row(
@@ -314,7 +313,7 @@ function tellChanged(
   const seconds = (performance.now() - began) / 1000
   if (json) session.stdout.json({ type: 'result', ...change, vectors, seconds })
   else if (!quiet) {
-    session.stdout.line(`${sentence} in ${duration(seconds)}; the file holds ${count(vectors, 'vector')}.`)
+    session.stdout.line(`${sentence} in ${duration(seconds)}; the inverted file now has ${count(vectors, 'vector')}.`)
   }
 }
 
@@ -327,7 +326,7 @@ async function searchFile(session: Session, folder: string, asked: string, flags
   if (kept && file.keep === undefined) {
     throw new CentroidalError(
       'bad-option',
-      `Option --rerank is ${KEPT}, and ${JSON.stringify(folder)} keeps no vectors: build it with --keep-vectors, or give the file of the vectors.`,
+      `Option --rerank is ${KEPT}, but ${JSON.stringify(folder)} does not store vectors: build it with --keep-vectors, or give a file of the vectors.`,
     )
   }
   const found = await withVectors(kept ? undefined : flags.rerank, (vectors) =>

@@ -18,12 +18,12 @@ export function addNearestCommand(program: Command, session: Session): void {
     .command('nearest')
     .summary('find the exact nearest vectors of each query')
     .description(
-      'Compares each query with all vectors and writes the numbers of the nearest ones, best first: the truth that approximate searches are judged by.',
+      'Compares each query with all vectors and writes the row numbers of the nearest ones, best first: the ground truth for approximate search.',
     )
-    .argument('<vectors>', 'the vectors to search: all are kept in memory')
-    .argument('<queries>', `the vectors to look for: ${VECTOR_FILES}`)
+    .argument('<vectors>', 'the vectors to search, all kept in memory')
+    .argument('<queries>', `the query vectors: ${VECTOR_FILES}`)
     .addOption(
-      new Option('--metric <name>', `how nearness is measured: ${SEARCH_METRICS.join(', ')}`)
+      new Option('--metric <name>', `measure of similarity: ${SEARCH_METRICS.join(', ')}`)
         .argParser(oneOf('--metric', SEARCH_METRICS))
         .default('euclidean'),
     )

@@ -49,13 +49,13 @@ interface QuantizeFlags extends DeviceFlags, InputFlags, SpeechFlags, MachineFla
 export function addQuantizeCommand(program: Command, session: Session): void {
   const command = program
     .command('quantize')
-    .summary('train a quantizer that turns vectors into short codes')
+    .summary('train a quantizer, which encodes vectors as short codes')
     .description(
-      'Learns from vectors how to write others as a few bytes each, and writes a folder for centroidal encode, decode and search. Ctrl-C saves what was reached.',
+      'Trains a quantizer on vectors, and writes a folder for centroidal encode, decode and search. Ctrl-C saves the rounds so far.',
     )
-    .argument('<vectors...>', `the vectors to learn from: ${VECTOR_FILES}`)
-    .requiredOption('-o, --out <folder>', 'gets books.npy, rotation.npy, model.json and report.html')
-    .option('--title <text>', 'heading of the report (default: the name of the file)')
+    .argument('<vectors...>', `the training vectors: ${VECTOR_FILES}`)
+    .requiredOption('-o, --out <folder>', 'output folder: books.npy, rotation.npy, model.json and report.html')
+    .option('--title <text>', 'heading of the report (default: the file name)')
     .action((vectors: string[], flags: QuantizeFlags) => quantize(session, vectors, flags))
     .addHelpText(
       'after',
@@ -74,7 +74,7 @@ Example:
     new Option('--type <name>', `${QUANTIZER_TYPES.join(', ')}; see below`)
       .argParser(oneOf('--type', QUANTIZER_TYPES))
       .default('ck', 'ck'),
-    new Option('-m <count>', 'codes of a vector, or bits for ok and itq (default: 8, or 64 bits)').argParser(
+    new Option('-m <count>', 'codes per vector, or bits for ok and itq (default: 8, or 64 bits)').argParser(
       wholeNumber('-m', 'codes', 1),
     ),
     new Option('--codewords <count>', 'codewords of each code (default: 256; ok and itq have 2)').argParser(
@@ -82,9 +82,9 @@ Example:
     ),
     new Option(
       '--order <name>',
-      `${SUBSPACE_ORDERS.join(', ')}: how dimensions are grouped at first (default: natural, or principal if the rank is lower)`,
+      `${SUBSPACE_ORDERS.join(', ')}: initial assignment of dimensions to subspaces (default: natural, or principal if the rank is lower)`,
     ).argParser(oneOf('--order', SUBSPACE_ORDERS)),
-    new Option('--rank <count>', 'dimensions that are kept (default: all; ok and itq: one a bit)').argParser(
+    new Option('--rank <count>', 'number of dimensions to keep (default: all; ok and itq: one per bit)').argParser(
       wholeNumber('--rank', 'dimensions', 1),
     ),
   ])
@@ -94,14 +94,15 @@ Example:
     ),
     new Option(
       '--tolerance <share>',
-      'stop when a round lowers the distortion by less than this share; 0: use up the rounds (default: 0.00001)',
+      'stop when a round lowers the distortion by less than this fraction; 0: run all rounds (default: 0.00001)',
     ).argParser(realNumber('--tolerance', '')),
-    new Option('--seed <number>', 'same seed, same device, same result to the bit (default: 0)').argParser(
-      wholeNumber('--seed', '', 0),
-    ),
+    new Option(
+      '--seed <number>',
+      'seed of the random numbers; the same seed and device give the same result bit for bit (default: 0)',
+    ).argParser(wholeNumber('--seed', '', 0)),
     new Option(
       '--sample <count>',
-      'learn from this many vectors, drawn by the seed (default: 256 for each codeword, at least 65536; of a manifest of shards 1000000)',
+      'number of training vectors, drawn with the seed (default: 256 for each codeword, at least 65536; of a manifest of shards 1000000)',
     ).argParser(wholeNumber('--sample', 'vectors', 1)),
   ])
   addInputOptions(command)
@@ -130,7 +131,7 @@ async function quantize(session: Session, files: readonly string[], flags: Quant
     else if (!flags.quiet) tellResult(session.stdout, quantizer, seconds, out.path, machines)
     if (session.interrupted) {
       const rounds = count(quantizer.facts.iterations.length, 'round')
-      throw new Interrupted(`Interrupted after ${rounds}: what was reached is in ${out.path}.`)
+      throw new Interrupted(`Interrupted after ${rounds}: the result so far is in ${out.path}.`)
     }
   } finally {
     await source.close?.()
@@ -181,7 +182,7 @@ async function train(session: Session, source: VectorSource, flags: QuantizeFlag
     return { quantizer, machines: watch?.report() }
   } catch (error) {
     if (!session.interrupted) throw error
-    throw new Interrupted('Interrupted before the first round was done: nothing was written.')
+    throw new Interrupted('Interrupted before the first round was complete: nothing was written.')
   } finally {
     view.stop()
     await watch?.close()
@@ -232,17 +233,14 @@ function tellResult(
   const row = (name: string, value: string): void => stdout.line(`  ${dim(name.padEnd(10))}  ${value}`)
   stdout.line(
     bold(
-      `${type}: ${count(quantizer.codeBytes, 'byte')} a vector, learned from ${count(rows, 'vector')} in ${duration(seconds)}`,
+      `${type}: ${count(quantizer.codeBytes, 'byte')} per vector, trained on ${count(rows, 'vector')} in ${duration(seconds)}`,
     ),
   )
   row(
     'codes',
     `${count(m, 'code')} of ${count(codewords, 'codeword')}, ${count(rank, 'dimension')} of ${quantizer.codec.cols}, order ${order}`,
   )
-  row(
-    'distortion',
-    `${bold(number(quantizer.distortion))}, the mean squared distance of a vector to what its codes stand for`,
-  )
+  row('distortion', `${bold(number(quantizer.distortion))}, the mean squared distance of a vector to its decoded codes`)
   row('stopped', `after ${count(iterations.length, 'round')}: ${STOP_WORDS[stopped]}`)
   row('device', device.name)
   row('', dim(device.reason))

@@ -31,29 +31,29 @@ const SHOWN_IMAGES = 10
 export function addQueryCommand(program: Command, session: Session): void {
   const command = program
     .command('query')
-    .summary('rank the images of an index against others')
+    .summary('rank the images of an index by similarity to query images')
     .description(
-      'Ranks the images of an index by the cosine of their words with those of the images asked about, rare words weighing more (tf-idf).',
+      'Ranks the images of an index by the cosine similarity of their visual words to those of each query image, weighted by tf-idf.',
     )
-    .argument('<index>', 'the folder that centroidal index wrote')
-    .argument('<vectors>', `descriptors of the images to ask about: ${VECTOR_FILES}`)
-    .option('--images <file>', 'the image number of each descriptor (default: all are of one image, number 0)')
+    .argument('<index>', 'folder written by centroidal index')
+    .argument('<vectors>', `descriptors of the query images: ${VECTOR_FILES}`)
+    .option('--images <file>', 'the image number of each descriptor (default: all belong to one image, number 0)')
     .option(
       '--words <count>',
-      'words for each descriptor: 1, or the nearest 3 or 5 by their distance (default: 1)',
+      'words assigned to each descriptor: 1, or the 3 or 5 nearest, weighted by distance (default: 1)',
       wholeNumber('--words', 'words', 1),
     )
     .option(
       '--sigma <distance>',
-      'how fast the shares of words fall with distance (default: half as far as descriptors are from their words)',
+      'width of the Gaussian that weights words by distance (default: half the typical distance of a descriptor to its word)',
       realNumber('--sigma', ''),
     )
     .option(
       '--top <count>',
-      `images listed for each query (default: all in files and JSON, ${SHOWN_IMAGES} in words)`,
+      `images listed for each query (default: all in files and JSON, ${SHOWN_IMAGES} on the terminal)`,
       wholeNumber('--top', 'images', 1),
     )
-    .option('-o, --out <file>', 'where the rankings go, as one JSON object a line (default: nowhere)')
+    .option('-o, --out <file>', 'file for the rankings, one JSON object per line (default: none)')
     .action((index: string, vectors: string, flags: QueryFlags) => query(session, index, vectors, flags))
     .addHelpText(
       'after',
@@ -116,7 +116,7 @@ async function rank(
       return await index.queryAll(source, images, {
         device,
         signal,
-        onProgress: (share) => view.show({ label: 'looking up words', share }),
+        onProgress: (share) => view.show({ label: 'assigning words', share }),
         ...(words === undefined ? {} : { words }),
         ...(sigma === undefined ? {} : { sigma }),
         ...(top === undefined ? {} : { top }),
@@ -140,5 +140,5 @@ function tellRankings(stdout: Output, rankings: readonly QueryRanking[], top: nu
     stdout.line(`  image ${query}: ${found.join('  ') || 'no image shares a word with it'}`)
   }
   const more = rankings.length - SHOWN_QUERIES
-  if (more > 0) stdout.line(dim(`  and ${count(more, 'more query', 'more queries')}: --json or --out gives all`))
+  if (more > 0) stdout.line(dim(`  and ${count(more, 'more query', 'more queries')}: use --json or --out for all`))
 }

@@ -29,14 +29,17 @@ interface ReportFlags extends SpeechFlags {
 export function addReportCommand(program: Command, session: Session): void {
   const command = program
     .command('report')
-    .summary('put runs side by side, or write the report of one anew')
+    .summary('compare runs, or write the report of one again')
     .description(
-      'Reads folders that centroidal cluster, vocabulary or quantize wrote. Of several runs it makes one page that compares them: figures, distortion over time and rounds, sizes, maps of the centres, and how far their labels agree. Of one run it writes its report.html again.',
+      'Reads folders written by centroidal cluster, vocabulary or quantize. For several runs, writes one page that compares them: figures, distortion over time and rounds, sizes, maps of the centres, and the agreement of their labels. For one run, writes its report.html again.',
     )
     .argument('<runs...>', 'folders of runs')
-    .option('-o, --out <file>', 'where the page goes (default: compare.html, or report.html in the folder of one run)')
+    .option(
+      '-o, --out <file>',
+      'file for the page (default: compare.html, or report.html in the folder of a single run)',
+    )
     .option('--title <text>', 'heading of the page')
-    .option('--truth <file>', 'known class of each vector, to be compared with the labels of every run')
+    .option('--truth <file>', 'known class of each vector, to compare with the labels of every run')
     .action((folders: string[], flags: ReportFlags) => report(session, folders, flags))
     .addHelpText(
       'after',
@@ -71,7 +74,7 @@ async function reportSeveral(session: Session, runs: readonly Run[], flags: Repo
   const out = flags.out ?? 'compare.html'
   await tryFile(out, (probe) => savePage(probe, ''))
   const comparison = compareRuns(runs)
-  const title = flags.title ?? `${count(runs.length, 'run')} side by side`
+  const title = flags.title ?? `Comparison of ${count(runs.length, 'run')}`
   await savePage(out, await comparePage(title, comparison, session.commandLine))
   const { agreements, warnings } = comparison
   if (flags.json) stdout.json({ type: 'result', runs: runs.map(runObject), agreements, warnings, out })
@@ -82,7 +85,7 @@ async function reportSeveral(session: Session, runs: readonly Run[], flags: Repo
 async function judge(runs: readonly Run[], file: string): Promise<Run[]> {
   const truth = await readClasses(file)
   if (!runs.some((run) => run.kind === 'clustering' && run.labels !== undefined)) {
-    throw new CentroidalError('bad-option', 'Option --truth needs runs with labels: none of these has any.')
+    throw new CentroidalError('bad-option', 'Option --truth requires runs with labels, and none of these has labels.')
   }
   return runs.map((run) => {
     if (run.kind !== 'clustering' || run.labels === undefined) return run
@@ -148,7 +151,7 @@ function agreementWords(agreements: readonly PairAgreement[]): string[] {
   if (agreements.length > 3) {
     const values = agreements.map(({ nmi }) => nmi)
     const [low, high] = [Math.min(...values), Math.max(...values)].map((value) => value.toFixed(3))
-    return [`labels of any two agree with NMI ${low} to ${high}`]
+    return [`the labels of any two runs agree with NMI ${low} to ${high}`]
   }
   return agreements.map(
     ({ runs: [a, b], nmi, ari }) => `${a} and ${b}: NMI ${nmi.toFixed(3)}, adjusted Rand index ${ari.toFixed(3)}`,

@@ -20,22 +20,24 @@ interface SearchFlags extends LookupFlags {
 export function addSearchCommand(program: Command, session: Session): void {
   const command = program
     .command('search')
-    .summary('find the nearest of encoded vectors')
+    .summary('find the nearest encoded vectors of each query')
     .description(
-      'Compares each query with all codes by look-up tables and writes the numbers of the nearest vectors, best first. With --rerank the best candidates are measured again by the vectors themselves. For millions of vectors, centroidal ivf looks at a part of them only.',
+      'Compares each query with all codes by look-up tables and writes the row numbers of the nearest vectors, best first. With --rerank the best candidates are re-ranked by exact distances. For millions of vectors, centroidal ivf scans only a part of the codes.',
     )
-    .argument('<quantizer>', 'the folder that centroidal quantize wrote')
-    .argument('<codes>', 'what centroidal encode wrote: .npy .bvecs')
-    .argument('<queries>', `the vectors to look for: ${VECTOR_FILES}`)
+    .argument('<quantizer>', 'folder written by centroidal quantize')
+    .argument('<codes>', 'output of centroidal encode: .npy .bvecs')
+    .argument('<queries>', `the query vectors: ${VECTOR_FILES}`)
     .addOption(
       new Option(
         '--distance <name>',
-        `${CODE_DISTANCES.join(', ')}: the query against codes, code against code, or bits that differ, for ok and itq (default: asymmetric)`,
+        `${CODE_DISTANCES.join(', ')}: query to code, code to code, or for ok and itq the number of differing bits (default: asymmetric)`,
       ).argParser(oneOf('--distance', CODE_DISTANCES)),
     )
-    .addOption(new Option('--rerank <vectors>', 'the vectors that were encoded, to measure candidates exactly'))
+    .addOption(
+      new Option('--rerank <vectors>', 'the vectors that were encoded, to re-rank candidates by exact distances'),
+    )
     .addOption(CANDIDATES)
-    .option('--report <file>', 'where a report with pictures goes: .html')
+    .option('--report <file>', 'file for a report with charts: .html')
     .action((quantizer: string, codes: string, queries: string, flags: SearchFlags) =>
       search(session, quantizer, codes, queries, flags),
     )

@@ -35,18 +35,18 @@ export function addServeCommand(program: Command, session: Session): void {
     .command('serve')
     .summary('answer searches in an index over HTTP')
     .description(
-      'Loads an inverted file (or a saved CodeIndex) and answers POST /search with JSON. Only programs on this machine reach it, unless --host is given. Searches that come at the same time are answered together. Ctrl-C answers what was asked, and ends.',
+      'Loads an inverted file (or a saved CodeIndex) and answers POST /search with JSON. Only programs on this machine can reach it, unless --host is given. Concurrent searches are batched. Ctrl-C answers pending requests and stops the server.',
     )
-    .argument('<index>', 'the folder that centroidal ivf build wrote')
+    .argument('<index>', 'folder written by centroidal ivf build')
     .addOption(
-      new Option('--port <number>', '0: any that is free')
+      new Option('--port <number>', 'port to listen on; 0: any free port')
         .argParser(wholeNumber('--port', '', 0, MOST_PORT))
         .default(STANDARD_PORT),
     )
-    .option('--host <address>', 'the address to listen on; everyone who reaches it may search', 'localhost')
-    .option('--rerank <vectors>', 'measure candidates by these vectors (default: by those that the file keeps, if any)')
+    .option('--host <address>', 'address to listen on; anyone who can reach it can search', 'localhost')
+    .option('--rerank <vectors>', 're-rank candidates by these vectors (default: by the stored vectors, if any)')
     .addOption(
-      new Option('--max-request <size>', 'the largest request, such as 512KB')
+      new Option('--max-request <size>', 'largest size of a request, such as 512KB')
         .argParser(byteSize('--max-request', 1024))
         .default(STANDARD_REQUEST, '4MB'),
     )
@@ -98,7 +98,7 @@ function tellAddress(
   if (json) session.stdout.json({ type: 'listening', url, vectors })
   else if (!quiet) session.stdout.line(`Searching ${count(vectors, 'vector')} at ${url}/search. Ctrl-C ends.`)
   if (!local && !quiet) {
-    session.stderr.line('Everyone who reaches this address may search: there is no password and no encryption.')
+    session.stderr.line('Anyone who can reach this address can search: there is no password and no encryption.')
   }
 }
 
@@ -112,10 +112,10 @@ function listening(server: Server, host: string, port: number): Promise<AddressI
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reasons: Record<string, string> = {
-        EADDRINUSE: 'another program listens there; choose another port.',
+        EADDRINUSE: 'another program uses this port; choose another one.',
         EACCES: 'permission denied; choose a port above 1023.',
-        EADDRNOTAVAIL: 'this machine does not have that address.',
-        ENOTFOUND: 'there is no such address.',
+        EADDRNOTAVAIL: 'this machine does not have this address; choose one of its own.',
+        ENOTFOUND: 'the address is unknown; check its spelling.',
       }
       const reason = reasons[error.code ?? ''] ?? `${error.message}.`
       reject(new CentroidalError('bad-option', `Cannot listen on ${host} port ${port}: ${reason}`, { cause: error }))

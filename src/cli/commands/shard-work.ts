@@ -45,7 +45,7 @@ export async function shardWork(
 
 export function requireOut(out: string | undefined): string {
   if (out !== undefined) return out
-  throw new CentroidalError('bad-option', 'Option --out is needed, and --help shows how.')
+  throw new CentroidalError('bad-option', 'Option --out is missing: see --help.')
 }
 
 async function withMachines(
@@ -64,7 +64,7 @@ async function withMachines(
     return { outputs, workers: watch.report().workers }
   } catch (error) {
     if (!session.interrupted) throw error
-    throw new Interrupted('Interrupted: files that were written stay; run the command again to write the others.')
+    throw new Interrupted('Interrupted: the files written so far are kept; run the command again to write the others.')
   } finally {
     view.stop()
     await watch?.close()

@@ -19,9 +19,9 @@ const READABLE = /\.(npy|fvecs|bvecs|ivecs|csv|tsv)$/i
 export function addShardCommand(program: Command, session: Session): void {
   const command = program
     .command('shard')
-    .summary('list the rows of files as shards, for work on several machines')
+    .summary('describe files as shards, for work on several machines')
     .description(
-      'Reads files of vectors once and writes a manifest: which rows of which file make up the data, with checksums. The files stay where they are, in the folder of the manifest or below it, or in S3 (s3://bucket/key). The manifest is what centroidal cluster, assign and encode take with --on.',
+      'Reads files of vectors once and writes a manifest, which lists the rows of every file with checksums. The files stay where they are, in the folder of the manifest or below it, or in S3 (s3://bucket/key). The manifest is what centroidal cluster, assign and encode take with --on.',
     )
     .argument(
       '<files...>',
@@ -29,9 +29,10 @@ export function addShardCommand(program: Command, session: Session): void {
     )
     .requiredOption('-o, --out <file>', 'the manifest to write, a .json file')
     .addOption(
-      new Option('--rows <count>', 'most vectors of a shard (default: as many as take 256 MiB)').argParser(
-        wholeNumber('--rows', 'vectors', 1),
-      ),
+      new Option(
+        '--rows <count>',
+        'largest number of vectors per shard (default: as many as fit in 256 MiB)',
+      ).argParser(wholeNumber('--rows', 'vectors', 1)),
     )
     .action((files: string[], flags: ShardFlags) => shard(session, files, flags))
     .addHelpText('after', '\nExample:\n  centroidal shard vectors/ --out vectors/shards.json')
@@ -41,7 +42,7 @@ export function addShardCommand(program: Command, session: Session): void {
 async function shard(session: Session, given: readonly string[], flags: ShardFlags): Promise<void> {
   const { rows, out, json, quiet } = flags
   if (!/\.json$/i.test(out)) {
-    throw new CentroidalError('bad-option', `Option --out is ${JSON.stringify(out)}: name a file that ends in .json.`)
+    throw new CentroidalError('bad-option', `Option --out is ${JSON.stringify(out)}: give a file that ends in .json.`)
   }
   const signal = session.interruption()
   const view = createProgressView(session.stderr, quiet === true, signal)
@@ -74,7 +75,10 @@ async function filesOf(given: string): Promise<string[]> {
   if (found?.isFile() || pattern === undefined) return [given]
   const names = (await readdir(folder).catch(() => [])).filter((name) => READABLE.test(name) && pattern.test(name))
   if (names.length > 0) return names.sort().map((name) => join(folder, name))
-  throw new CentroidalError('bad-file', `${JSON.stringify(given)} holds no files of vectors: name a folder or files.`)
+  throw new CentroidalError(
+    'bad-file',
+    `${JSON.stringify(given)} contains no files of vectors: give a folder or files.`,
+  )
 }
 
 /** Undefined where nothing stands for other letters. */

@@ -35,36 +35,40 @@ export function addDeviceOptions(command: Command): Command {
         .helpGroup(DEVICE_GROUP),
     )
     .addOption(
-      new Option('--threads <count>', 'threads of the CPU device (default: as many as the machine runs at once)')
+      new Option('--threads <count>', 'threads of the CPU device (default: one for each core)')
         .argParser(wholeNumber('--threads', 'threads', 1))
         .helpGroup(DEVICE_GROUP),
     )
     .addOption(
       new Option(
         '--memory <size>',
-        'memory that the process may use in all, such as 1GB; what does not fit is read again in every round or goes to a temporary file (default: no limit)',
+        'memory limit of the whole process, such as 1GB; data that does not fit is read again in every round or written to a temporary file (default: no limit)',
       )
         .argParser(
-          byteSize('--memory', LEAST_MEMORY, '; how many components a vector remembers (agm) is now --remember'),
+          byteSize(
+            '--memory',
+            LEAST_MEMORY,
+            '; the number of components a vector remembers (agm) is now set with --remember',
+          ),
         )
         .helpGroup(DEVICE_GROUP),
     )
     .addOption(
       new Option(
         '--temp <folder>',
-        'where temporary files of --memory go; they are gone when the command ends (default: the folder of the system)',
+        'folder for the temporary files of --memory, which are removed when the command ends (default: that of the system)',
       ).helpGroup(DEVICE_GROUP),
     )
     .addOption(
       new Option(
         '--device-memory <MB>',
-        'vectors kept on the device; more than this is streamed (default: what it can hold)',
+        'memory for vectors on the device; vectors that do not fit are streamed (default: as much as it has)',
       )
         .argParser(wholeNumber('--device-memory', 'megabytes', 1))
         .helpGroup(DEVICE_GROUP),
     )
     .addOption(
-      new Option('--no-tune', 'use the default forms of GPU kernels, not those measured to be the fastest').helpGroup(
+      new Option('--no-tune', 'use the default forms of GPU kernels instead of the fastest measured ones').helpGroup(
         DEVICE_GROUP,
       ),
     )
@@ -99,7 +103,7 @@ export function addMachineOptions(command: Command): Command {
     .addOption(
       new Option(
         '--on <url>',
-        'let the workers of this store do the work: redis://, rediss:// or postgres://; see centroidal worker (default: this machine alone)',
+        'run on the workers of this store: redis://, rediss:// or postgres://; see centroidal worker (default: this machine only)',
       ).helpGroup(MACHINE_GROUP),
     )
     .addOption(lockOption().helpGroup(MACHINE_GROUP))
@@ -109,14 +113,14 @@ export function addMachineOptions(command: Command): Command {
 export function waitOption(seconds: string): Option {
   return new Option(
     '--wait <seconds>',
-    `a store that cannot be reached is tried again for so long before the command fails (default: ${seconds})`,
+    `how long to retry a store that cannot be reached (default: ${seconds})`,
   ).argParser(realNumber('--wait', 'seconds'))
 }
 
 export function lockOption(): Option {
   return new Option(
     '--lock <seconds>',
-    'a worker that does not answer for so long loses its shards; give all processes the same (default: 15)',
+    'a worker that does not respond for this long loses its shards; use the same value for all processes (default: 15)',
   ).argParser(realNumber('--lock', 'seconds'))
 }
 
@@ -125,16 +129,16 @@ export interface SpeechFlags {
   readonly quiet?: boolean
 }
 
-const SPEECH_GROUP = 'What is told:'
+const SPEECH_GROUP = 'Messages:'
 
 export function addJsonOption(command: Command): Command {
   return command.addOption(
-    new Option('--json', 'one JSON object a line on stdout instead of words').helpGroup(SPEECH_GROUP),
+    new Option('--json', 'one JSON object per line on stdout instead of text').helpGroup(SPEECH_GROUP),
   )
 }
 
 export function addSpeechOptions(command: Command): Command {
   return addJsonOption(command).addOption(
-    new Option('-q, --quiet', 'no progress and no words, only errors (and the JSON of --json)').helpGroup(SPEECH_GROUP),
+    new Option('-q, --quiet', 'no output except errors (and the JSON of --json)').helpGroup(SPEECH_GROUP),
   )
 }

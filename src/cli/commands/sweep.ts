@@ -50,7 +50,7 @@ const CHOICES = ['auto', ...METHOD_NAMES.filter((name) => !METHODS[name].findsCo
 
 function readMethod(text: string): 'auto' | MethodName {
   if ((METHOD_NAMES as readonly string[]).includes(text) && METHODS[text as MethodName].findsCount) {
-    const cure = 'it finds the number of clusters itself; use centroidal cluster for it, or give another method.'
+    const cure = 'it finds the number of clusters itself; use centroidal cluster, or give another method.'
     throw badValue('--method', text, cure)
   }
   return oneOf('--method', CHOICES)(text)
@@ -62,9 +62,9 @@ const MOST_SEEDS = 1000
 export function addSweepCommand(program: Command, session: Session): void {
   const command = program
     .command('sweep')
-    .summary('find out how many clusters there are')
+    .summary('find the number of clusters')
     .description(
-      'Clusters vectors with several numbers of clusters and scores each clustering: distortion, BIC, silhouette, Davies-Bouldin, Calinski-Harabasz, and how far different seeds agree. One sentence says which number fits. Each clustering begins from the one with fewer clusters, so that it takes few rounds. Ctrl-C keeps the numbers that are done.',
+      'Clusters vectors with several numbers of clusters and scores each clustering: distortion, BIC, silhouette, Davies-Bouldin, Calinski-Harabasz, and the agreement of different seeds. One sentence recommends a number. Each clustering starts from the one with fewer clusters, so that it takes few rounds. Ctrl-C keeps the numbers that are done.',
     )
     .argument('<vectors...>', `the vectors: ${VECTOR_FILES}`)
     .action((vectors: string[], flags: SweepFlags) => sweepFile(session, vectors, flags))
@@ -77,14 +77,14 @@ Example:
   centroidal sweep vectors.npy --k 10,20,50,100 --seeds 1 --out trial`,
     )
   addInputOptions(command)
-  addOptionGroup(command, 'What is tried:', [
+  addOptionGroup(command, 'Comparison:', [
     new Option(
       '-k, --k <numbers>',
       'numbers of clusters: a range such as 10..1000, or a list such as 10,20,50',
     ).argParser(parseCounts),
     new Option(
       '--steps <count>',
-      `how many numbers of the range to try, each larger by about the same factor (default: ${SWEEP_DEFAULTS.steps})`,
+      `how many numbers of the range to try, spaced by about the same factor (default: ${SWEEP_DEFAULTS.steps})`,
     ).argParser(wholeNumber('--steps', 'steps', 2, MOST_STEPS)),
     new Option('--method <name>', `${CHOICES.join(', ')}; gmm gives the BIC of a Gaussian mixture`)
       .argParser(readMethod)
@@ -94,7 +94,7 @@ Example:
       .default(SWEEP_DEFAULTS.metric),
     new Option(
       '--seeds <count>',
-      'clusterings of each number, from different seeds, to see how far they agree; of more than 8,192 vectors the further seeds cluster a sample',
+      'number of seeds for each number of clusters, to measure their agreement; for more than 8,192 vectors all but the first cluster a sample',
     )
       .argParser(wholeNumber('--seeds', 'seeds', 1, MOST_SEEDS))
       .default(SWEEP_DEFAULTS.seeds),
@@ -105,8 +105,8 @@ Example:
   addOptionGroup(command, 'Options of some methods:', methodFlags())
   addDeviceOptions(command)
   addOptionGroup(command, 'Results:', [
-    new Option('-o, --out <folder>', 'gets report.html and sweep.json').default('sweep'),
-    new Option('--title <text>', 'heading of the report (default: the name of the file)'),
+    new Option('-o, --out <folder>', 'output folder: report.html and sweep.json').default('sweep'),
+    new Option('--title <text>', 'heading of the report (default: the file name)'),
   ])
   addSpeechOptions(command)
 }
@@ -137,11 +137,11 @@ async function sweepFile(session: Session, files: readonly string[], flags: Swee
 
 function countsOf({ k, steps }: SweepFlags): SweepOptions['k'] {
   if (k === undefined) {
-    throw new CentroidalError('bad-option', 'Option --k is missing: say which numbers of clusters, as in --k 10..1000.')
+    throw new CentroidalError('bad-option', 'Option --k is missing: give numbers of clusters, such as --k 10..1000.')
   }
   if (steps === undefined) return k
   if ('from' in k) return { ...k, steps }
-  throw badValue('--steps', `${steps}`, 'it belongs to a range such as --k 10..1000, and --k is a list; leave it out.')
+  throw badValue('--steps', `${steps}`, 'it applies to a range such as --k 10..1000, but --k is a list; leave it out.')
 }
 
 async function run(
@@ -173,7 +173,7 @@ async function run(
     }
   } catch (error) {
     if (!session.interrupted) throw error
-    throw new Interrupted('Interrupted before the first number of clusters was done: nothing was written.')
+    throw new Interrupted('Interrupted before the first number of clusters was complete: nothing was written.')
   } finally {
     view.stop()
   }
@@ -226,14 +226,14 @@ async function tellAll(done: Done): Promise<void> {
   else if (!flags.quiet) tell(session.stdout, done)
   if (session.interrupted) {
     const steps = count(result.steps.length, 'number of clusters', 'numbers of clusters')
-    throw new Interrupted(`Interrupted after ${steps}: what was reached is in ${out.path}.`)
+    throw new Interrupted(`Interrupted after ${steps}: the results so far are in ${out.path}.`)
   }
 }
 
 function tell(stdout: Output, { file, typed, source, result, seconds, out }: Done): void {
   const { bold, dim } = stdout.colors
   const { steps, best, elbow, advice, advised, next, silhouetteForm } = result
-  const form = silhouetteForm === 'simplified' ? 'silhouette is the simplified one; ' : ''
+  const form = silhouetteForm === 'simplified' ? 'silhouette is the simplified silhouette; ' : ''
   stdout.line(
     bold(
       `${basename(file)}: ${count(source.rows, 'vector')} with ${count(source.cols, 'dimension')}${source.sparse ? ', sparse' : ''}, in ${duration(seconds)}`,
@@ -254,7 +254,7 @@ function tell(stdout: Output, { file, typed, source, result, seconds, out }: Don
   rows.forEach((row, i) => {
     stdout.line(`  ${steps[i].k === advised ? bold(line(row)) : line(row)}`)
   })
-  stdout.line(dim(`  * the best of its column, for the distortion the elbow; ${form}${agreement(steps, source.rows)}`))
+  stdout.line(dim(`  * best of its column (distortion: elbow); ${form}${agreement(steps, source.rows)}`))
   const plot = stepPlot(steps, elbow)
   if (plot.length > 0) stdout.line('')
   for (const text of plot) stdout.line(`  ${text}`)
@@ -268,9 +268,9 @@ function tell(stdout: Output, { file, typed, source, result, seconds, out }: Don
 /** What the stability was measured on. */
 function agreement(steps: readonly SweepStep[], rows: number): string {
   const counts = steps.flatMap(({ stabilityRows }) => stabilityRows ?? [])
-  if (counts.length === 0) return 'stability needs more than one seed'
+  if (counts.length === 0) return 'stability requires more than one seed'
   const [least, most] = [Math.min(...counts), Math.max(...counts)]
-  if (least === rows) return 'stability is how far seeds agree'
+  if (least === rows) return 'stability is the agreement of the seeds'
   const sample = least === most ? number(least) : `${number(least)} to ${number(most)}`
-  return `stability is how far other seeds agree on a sample of ${sample} vectors`
+  return `stability is the agreement of the other seeds on a sample of ${sample} vectors`
 }

@@ -13,12 +13,12 @@ interface TuneFlags extends SpeechFlags {
 export function addTuneCommand(program: Command, session: Session): void {
   const command = program
     .command('tune')
-    .summary('measure how fast this machine is, and which forms of the GPU kernels are the fastest')
+    .summary('measure the speed of this machine and select the fastest GPU kernels')
     .description(
       'Measures the speed of a device, by which --method auto and --device auto choose, and times the forms of GPU kernels that have several with the same results. The speed and the fastest forms are remembered for later runs. A hardware GPU is tuned automatically when it is first used; this command repeats it and shows the timings.',
     )
     .addOption(new Option('--device <name>', 'webgpu or cpu').choices(['webgpu', 'cpu']).default('webgpu'))
-    .option('--all', 'also time forms that round differently, which are never taken')
+    .option('--all', 'also time forms that round differently, which are never selected')
     .action((flags: TuneFlags) => tuneHere(session, flags))
     .addHelpText('after', '\nExample:\n  centroidal tune\n  centroidal tune --device cpu --json')
   addJsonOption(command)
@@ -45,7 +45,7 @@ function show(stdout: Output, { adapter, forms, timings, speed }: Tuning): void 
   stdout.line(`exact assignment  ${words(speed.exact)}`)
   stdout.line(`closures-sharp    ${words(speed.closures)}, in rounds of the same cost on the CPU device`)
   if (timings.length === 0) {
-    stdout.line(dim('No kernel has several forms with the same results here.'))
+    stdout.line(dim('On this device no kernel has several forms with the same results.'))
     return
   }
   stdout.line(

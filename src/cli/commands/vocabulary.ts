@@ -19,9 +19,9 @@ interface VocabularyFlags extends ClusterFlags {
 export function addVocabularyCommand(program: Command, session: Session): void {
   const command = program
     .command('vocabulary')
-    .summary('make words for images out of their descriptors')
+    .summary('build a vocabulary of visual words from descriptors of images')
     .description(
-      'Clusters local descriptors of images; each cluster is a word that images are found by. This is centroidal cluster with fewer options: any folder which that wrote is a vocabulary too.',
+      'Clusters local descriptors of images into visual words. This is centroidal cluster with fewer options: any folder it wrote can be used as a vocabulary.',
     )
     .argument('<vectors...>', `the descriptors: ${VECTOR_FILES}`)
     .addOption(
@@ -45,16 +45,18 @@ export function addVocabularyCommand(program: Command, session: Session): void {
       ),
     )
     .addOption(
-      new Option('--seconds <time>', 'stop after the first round that ends later (default: no limit)').argParser(
-        realNumber('--seconds', 'seconds'),
-      ),
+      new Option(
+        '--seconds <time>',
+        'stop after the round in which this time is reached (default: no limit)',
+      ).argParser(realNumber('--seconds', 'seconds')),
     )
     .addOption(
-      new Option('--seed <number>', 'same seed, same device, same words (default: 0)').argParser(
-        wholeNumber('--seed', '', 0),
-      ),
+      new Option(
+        '--seed <number>',
+        'seed of the random numbers; the same seed and device give the same words (default: 0)',
+      ).argParser(wholeNumber('--seed', '', 0)),
     )
-    .option('-o, --out <folder>', 'where the vocabulary goes; an earlier one in it is replaced', 'vocabulary')
+    .option('-o, --out <folder>', 'folder for the vocabulary; an earlier one in it is replaced', 'vocabulary')
     .action((vectors: string[], { words, ...flags }: VocabularyFlags) =>
       clusterFiles(session, vectors, { ...flags, k: words }),
     )

@@ -24,15 +24,15 @@ interface WorkerFlags extends DeviceFlags, SpeechFlags {
 export function addWorkerCommand(program: Command, session: Session): void {
   const command = program
     .command('worker')
-    .summary('work on shards for runs of other machines')
+    .summary('process shards for runs of other machines')
     .description(
-      'Joins a store and takes shards of the runs that centroidal cluster --on starts there. Reads vectors below --data only. SIGTERM or Ctrl-C gives its shards to other workers at once.',
+      'Connects to a store and processes shards of the runs that centroidal cluster --on starts there. Reads vectors below --data only. On SIGTERM or Ctrl-C its shards are handed to other workers at once.',
     )
     .argument('<url>', 'the store: redis://, rediss:// or postgres://')
     .addOption(
       new Option(
         '--data <folder>',
-        'folder, or place in S3 (s3://bucket/prefix), that shards are read from; may be given several times (default: the current folder)',
+        'folder, or S3 prefix (s3://bucket/prefix), that shards are read from; can be given several times (default: the current folder)',
       ).argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]),
     )
     .addOption(new Option('--name <text>', 'name in reports (default: host and process)'))
@@ -40,7 +40,7 @@ export function addWorkerCommand(program: Command, session: Session): void {
     .addOption(
       new Option(
         '--expire <seconds>',
-        'runs whose coordinator was not heard of for so long are removed from the store (default: 300)',
+        'runs whose coordinator has not responded for this long are removed from the store (default: 300)',
       ).argParser(realNumber('--expire', 'seconds')),
     )
     .addOption(waitOption('60'))

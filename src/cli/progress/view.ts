@@ -22,7 +22,7 @@ export interface ProgressView {
   stop(): void
 }
 
-const STOPPING = 'stopping; Ctrl-C again leaves at once'
+const STOPPING = 'stopping; press Ctrl-C again to quit immediately'
 
 /** The signal is that of Ctrl-C: the view says that it was heard. */
 export function createProgressView(output: Output, quiet: boolean, signal: AbortSignal): ProgressView {
@@ -119,7 +119,7 @@ class Lines implements ProgressView {
     if (milestone) {
       this.#output.line([label, details.join(', ')].filter(Boolean).join(': '))
     } else if (now - this.#last > QUIET_SECONDS * 1000 && label === this.#label) {
-      this.#output.line(`${label}: ${percent(share)} of the whole`)
+      this.#output.line(`${label}: ${percent(share)}`)
     } else if (label === this.#label) {
       return
     } else if (!/\bround \d/.test(label)) {

@@ -13,7 +13,7 @@ import { html, type Markup } from './markup.ts'
 /** To follow "stopped after 12 rounds: ". */
 export const STOP_WORDS: Readonly<Record<QuantizerStop, string>> = {
   iterations: 'that was the limit (--iterations)',
-  tolerance: 'the last one gained too little to go on (--tolerance)',
+  tolerance: 'the last one lowered the distortion by too little (--tolerance)',
   aborted: 'it was interrupted',
 }
 

@@ -2,7 +2,7 @@
 import type { SweepOptions } from '../../index.ts'
 import { badValue } from '../option-values.ts'
 
-const CURE = 'give a range such as 10..1000, or numbers with commas between, such as 10,20,50.'
+const CURE = 'give a range such as 10..1000, or comma-separated numbers such as 10,20,50.'
 
 export function parseCounts(text: string): SweepOptions['k'] {
   const range = /^([^.]+)\.\.([^.]+)$/.exec(text)

@@ -55,7 +55,7 @@ describe('vectors', () => {
 
 describe('options', () => {
   test.each([
-    [['-k', '0'], /^Option -k is "0": give a whole number of clusters, 1 or more, or auto to find it\.$/],
+    [['-k', '0'], /^Option -k is "0": give a whole number of clusters, 1 or more, or auto\.$/],
     [['-k', 'ten'], /^Option -k is "ten": give a whole number/],
     [['-k', '601'], /k is 601: there are only 600 vectors/],
     [[], /^Option -k is missing/],
@@ -79,7 +79,7 @@ describe('options', () => {
       ['-k', '3', '--method', 'lvq', '--weights', 'W'],
       /^Option weights is a Float32Array of \d+: method lvq does not support weights; leave them out\.$/,
     ],
-    [['-k', '3', '--image', '4x4'], /4x4.* 16 pixels and .* has 8 columns/],
+    [['-k', '3', '--image', '4x4'], /4x4.* 16 pixels, but .* has 8 columns/],
   ])('%j', async (args, sentence) => {
     const weights = path('weights.csv')
     await writeFile(weights, '1\n'.repeat(600))
@@ -89,7 +89,7 @@ describe('options', () => {
   test('classes of other vectors', async () => {
     await writeFile(path('few.csv'), '1\n2\n')
     const sentence = await clusterRefusal(vectors(), '-k', '3', '--truth', path('few.csv'))
-    expect(sentence).toMatch(/few\.csv" holds 2 classes: give one for each of the 600 vectors/)
+    expect(sentence).toMatch(/few\.csv" contains 2 classes: give one for each of the 600 vectors/)
   })
 
   test('--device webgpu where there is none', async () => {

@@ -197,13 +197,13 @@ test('sparse rows: the methods that take them', async () => {
   expect(refused.stderr).toMatch(/^Option --methods has akm: it requires dense rows.*give lloyd/)
 })
 
-test('Ctrl-C keeps what was reached', async () => {
+test('Ctrl-C keeps the results so far', async () => {
   const args = ['-k', '100', '--seconds', '100', '--methods', 'minibatch,lloyd', '--out', path('stopped'), '--json']
   const child = startCli('bench', path('noise.npy'), ...args)
   child.stdout?.once('data', () => child.kill('SIGINT'))
   const ended = await ending(child)
   expect(ended.code, ended.stderr).toBe(130)
-  expect(ended.stderr).toMatch(/Interrupted after 0 of 2 methods: what was reached is in .*stopped\.$/m)
+  expect(ended.stderr).toMatch(/Interrupted after 0 of 2 methods: the results so far are in .*stopped\.$/m)
   expect(jsonLines(ended).at(-1)).toMatchObject({ methods: [{ method: 'minibatch', ended: 'interrupted' }] })
   expectWholePage(await readFile(path('stopped/report.html'), 'utf8'))
 })
@@ -222,14 +222,16 @@ test('a time in which nothing is done', async () => {
     path('none'),
   )
   expect(ended.code).toBe(0)
-  expect(ended.stdout).toMatch(/No method finished a round within 0\.001 s: give more --seconds or fewer clusters\./)
+  expect(ended.stdout).toMatch(
+    /No method finished a round within 0\.001 s: increase --seconds, or use fewer clusters\./,
+  )
   expect(existsSync(path('none'))).toBe(false)
 })
 
 describe('what is refused', () => {
   test.each([
     [['--methods', 'loyd'], /^Option --methods is "loyd": did you mean lloyd\?$/m],
-    [['--methods', 'lloyd,agm'], /^Option --methods is "agm": it finds its own number of clusters/],
+    [['--methods', 'lloyd,agm'], /^Option --methods is "agm": it finds the number of clusters itself/],
     [['--seconds', '0'], /^Option --seconds is "0": give a number of seconds above 0\./],
     [['-k', '601'], /^Option -k is "601": there are only 600 vectors/],
     [['-k', '0'], /^Option -k is "0": give a whole number of clusters/],

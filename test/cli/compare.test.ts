@@ -181,24 +181,29 @@ describe('what is refused', () => {
   test('folders that are no runs', async () => {
     await mkdir(path('empty'))
     await refused(
-      /empty" is no run folder: there is no model\.json in it; give a folder that/,
+      /empty" is not a run folder: there is no model\.json in it; give a folder written by/,
       path('lloyd'),
       path('empty'),
     )
-    await refused(/nowhere" is no run folder/, path('nowhere'))
-    await refused(/vectors\.npy" is no run folder/, path('vectors.npy'))
+    await refused(/nowhere" is not a run folder/, path('nowhere'))
+    await refused(/vectors\.npy" is not a run folder/, path('vectors.npy'))
     await mkdir(path('broken'))
     await writeFile(path('broken/model.json'), '{')
-    await refused(/broken" is no run folder: its model\.json is not a JSON object/, path('broken'))
+    await refused(/broken" is not a run folder: its model\.json is not a JSON object/, path('broken'))
     await writeFile(path('broken/model.json'), '{"format": "centroidal images"}')
-    await refused(/broken" is no run folder: its model\.json is of another kind/, path('broken'))
+    await refused(/broken" is not a run folder: its model\.json has another format/, path('broken'))
     await refused(/^Argument <runs> is missing/)
   })
 
   test('a page that cannot be written, classes of other vectors', async () => {
     await refused(/^Cannot write to ".*x\.html"/, path('lloyd'), path('sharp'), '--out', path('no/where/x.html'))
     await writeFile(path('few.csv'), '1\n2\n')
-    await refused(/few\.csv" holds 2 numbers: give one for each of the 600/, path('lloyd'), '--truth', path('few.csv'))
+    await refused(
+      /few\.csv" contains 2 numbers: give one for each of the 600/,
+      path('lloyd'),
+      '--truth',
+      path('few.csv'),
+    )
     await refused(/^Option --truth requires runs with labels/, path('pq'), '--truth', path('few.csv'))
     expect(existsSync(path('no'))).toBe(false)
   })

@@ -47,7 +47,7 @@ describe('ivf', () => {
       ...{ codeBytes: 1, learnedFrom: 300 },
     })
     const { stdout } = await runInside(...build)
-    expect(stdout).toMatch(/^600 vectors in 98 lists, by 1 byte each, in /)
+    expect(stdout).toMatch(/^600 vectors in 98 lists, 1 byte each, in /)
     expect(stdout).toMatch(/lists {3}clustered by \w+, \d+ rounds?\n/)
     expect(stdout).toMatch(/codes {3}pq, 2 codes of 16 codewords, learned from 300 vectors \(--sample\)/)
     expect((await InvertedFile.load(path('told.ivf'))).keep).toBeUndefined()
@@ -77,7 +77,7 @@ describe('ivf', () => {
     await writeLabels(path('ids.npy'), Uint32Array.of(...Array.from({ length: 600 }, (_, i) => 1000 + i)))
     const add = ['ivf', 'add', base, path('vectors.npy')]
     const words = await runInside(...add, '--ids', path('ids.npy'))
-    expect(words.stdout).toMatch(/^Added 600 vectors in .*; the file holds 1,198 vectors\.\n/)
+    expect(words.stdout).toMatch(/^Added 600 vectors in .*; the inverted file now has 1,198 vectors\.\n/)
     expect((await found(...all))[17]).toBe(1017)
     await writeLabels(path('where.npy'), Uint32Array.of(1000, 1005))
     expect(new Set(await found(...all, '--where', path('where.npy')))).toEqual(new Set([1000, 1005]))
@@ -96,7 +96,7 @@ describe('ivf', () => {
     const search = ['ivf', 'search', base, path('vectors.npy'), '--out', path('none.npy')]
     const wrong = await runInside(...search, '--where', '3;4')
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
-    expect(wrong.stderr).toMatch(/Option --where is "3;4": give numbers with commas between them/)
+    expect(wrong.stderr).toMatch(/Option --where is "3;4": give comma-separated ids/)
     expect((await runInside(...search, '--probe', '21')).stderr).toMatch(/Option probe is 21: give at most 20/)
     const plain = await runInside('ivf', 'search', path('told.ivf'), path('vectors.npy'), '--rerank', 'kept', '--out', path('none.npy')) // biome-ignore format: a command
     expect(plain.stderr).toMatch(/does not store vectors: build it with --keep-vectors/)
@@ -186,12 +186,12 @@ describe('over HTTP', () => {
   const good = (): object => ({ queries: [queryOf(0)] })
   test.each<[string, Parameters<typeof ask>[0], () => string | object, number, RegExp]>([
     ['another path', { path: '/etc/passwd' }, good, 404, /^There is no \/etc\/passwd/],
-    ['another method', { method: 'PUT' }, good, 405, /answered to POST, not to PUT/],
+    ['another method', { method: 'PUT' }, good, 405, /does not support PUT: use POST/],
     ['what a page of another site may send', { headers: { 'content-type': 'text/plain' } }, good, 415, /Send JSON/],
-    ['another name of this host', { headers: { 'content-type': JSON_TYPE, host: 'evil.example' } }, good, 403, /answers to localhost only/], // biome-ignore format: a row
+    ['another name of this host', { headers: { 'content-type': JSON_TYPE, host: 'evil.example' } }, good, 403, /can be reached as localhost only/], // biome-ignore format: a row
     ['too much', {}, () => ' '.repeat(LIMIT + 1), 413, /larger than 20000 bytes/],
     ['too much in pieces', { headers: { 'content-type': JSON_TYPE, 'transfer-encoding': 'chunked' } }, () => ' '.repeat(LIMIT + 1), 413, /larger than 20000 bytes/], // biome-ignore format: a row
-    ['no JSON', {}, () => '{"queries": [[', 400, /is not JSON/],
+    ['no JSON', {}, () => '{"queries": [[', 400, /is not valid JSON/],
     ['no object', {}, () => '[1]', 400, /Send an object with queries/],
     ['no queries', {}, () => ({ nearest: 1 }), 400, /queries is missing/],
     ['no numbers', {}, () => ({ queries: [['a']] }), 400, /give/],

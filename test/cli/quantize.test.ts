@@ -51,7 +51,7 @@ describe('quantize', () => {
       ...['quantize', path('vectors.npy'), '--type', 'itq', '-m', '6', '--out', path('itq')],
     )
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^itq: 1 byte a vector, learned from 600 vectors in /)
+    expect(stdout).toMatch(/^itq: 1 byte per vector, trained on 600 vectors in /)
     expect(stdout).toMatch(/6 codes of 2 codewords, 6 dimensions of 8, order principal/)
     expect(stderr).toMatch(/round 1 of 100: distortion /)
     const files = ['books.npy', 'model.json', 'offset.npy', 'report.html', 'rotation.npy', 'run.json']
@@ -62,7 +62,7 @@ describe('quantize', () => {
     [['--type', 'magic'], /Option --type is "magic": .*pq/],
     [['-m', '9'], /Option m is 9: the vectors have 8 dimensions/],
     [['--codewords', '601'], /Option codewords is 601: there are only 600 vectors/],
-    [['--rank', '4', '--order', 'natural', '-m', '2'], /Option order is "natural": only principal/],
+    [['--rank', '4', '--order', 'natural', '-m', '2'], /Option order is "natural": .* requires order principal/],
   ])('%j is refused and nothing is written', async (flags, message) => {
     const ended = await runInside('quantize', path('vectors.npy'), ...flags, '--out', path('refused'))
     expect(ended).toMatchObject({ code: 2, stdout: '' })

@@ -122,7 +122,7 @@ test('tells the method, its options and the centres that were looked at', async 
   expect(closures).toMatch(/<svg[^>]*aria-label="Line: centres looked at per point in each round"/)
   expect(closures).toMatch(/it looked at [\d.]+ of 80 centres per vector in the last round, [\d.]+ in the first/)
   expect(closures).toMatch(/Method closures \(.*tree-threshold 0\.5.*\), from random vectors\./)
-  expect(page).toContain('Per point, the same in every round: all there are.')
+  expect(page).toContain('Per point, the same in every round: all centres.')
   expect(closures).toContain('Per point; there are 80.')
   expect(page).toMatch(/Method lloyd \(chosen by auto: .*\), from centres chosen by greedy k-means\+\+/)
   expect(closures).toMatch(/<dt>centres looked at<\/dt><dd>[\d.]+</)

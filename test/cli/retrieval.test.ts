@@ -99,7 +99,7 @@ describe('what cannot be is refused in a sentence', () => {
   }
 
   test('vocabulary and index', async () => {
-    await refused(/^Option --words <count> is needed/, 'vocabulary', path('descriptors.npy'))
+    await refused(/^Option --words <count> is missing/, 'vocabulary', path('descriptors.npy'))
     await refused(/^Option --words is "0": give a whole number/, 'vocabulary', path('descriptors.npy'), '--words', '0')
     // It takes no number of clusters, and a vocabulary needs one.
     const finder = ['--words', '9', '--method', 'egm']
@@ -112,7 +112,13 @@ describe('what cannot be is refused in a sentence', () => {
     await refused(/^Neither descriptors nor --remove are given/, 'index', path('vocabulary'))
     await refused(/^Option --images is missing: give the file/, 'index', path('vocabulary'), path('descriptors.npy'))
     await refused(/^Image 99 is not among the 12 images of the index/, 'index', path('index'), '--remove', '99')
-    await refused(/^Option --remove is "a": give image numbers/, 'index', path('index'), '--remove', 'a')
+    await refused(
+      /^Option --remove is "a": give comma-separated image numbers/,
+      'index',
+      path('index'),
+      '--remove',
+      'a',
+    )
     const wrong = ['--images', path('groups.npy')]
     const short = /groups\.npy" holds 12 numbers: give one for each of the 240 descriptors/
     await refused(short, 'index', path('vocabulary'), path('descriptors.npy'), ...wrong, '-q', '--out', path('no'))
@@ -125,12 +131,12 @@ describe('what cannot be is refused in a sentence', () => {
     await refused(/there is no such file/, 'query', path('vocabulary'), path('descriptors.npy'))
     const nowhere = ['--out', path('missing/rankings.jsonl')]
     await refused(/^Cannot write to ".*rankings\.jsonl"/, 'query', path('index'), path('descriptors.npy'), ...nowhere)
-    await refused(/^Option --groups <file> is needed/, 'evaluate', 'ranking', path('rankings.jsonl'))
+    await refused(/^Option --groups <file> is missing/, 'evaluate', 'ranking', path('rankings.jsonl'))
     await refused(/^Option --truth <file> or --vectors <file>, or both, is missing/, 'evaluate', path('groups.npy'))
     const truth = ['--groups', path('groups.npy')]
     await refused(/^Cannot read ".*nothing": there is no such file/, 'evaluate', 'ranking', path('nothing'), ...truth)
     await writeFile(path('bad.jsonl'), '{"query": 1, "images": [1]}\n[oops\n')
-    await refused(/^Line 2 of ".*bad\.jsonl" is no ranking/, 'evaluate', 'ranking', path('bad.jsonl'), ...truth)
+    await refused(/^Line 2 of ".*bad\.jsonl" is not a ranking/, 'evaluate', 'ranking', path('bad.jsonl'), ...truth)
     await writeFile(path('stranger.jsonl'), '{"query": 77, "images": [1]}\n')
     await refused(/^Image 77 .* has no group/, 'evaluate', 'ranking', path('stranger.jsonl'), ...truth)
   })

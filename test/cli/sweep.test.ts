@@ -85,12 +85,12 @@ test('a single number, and scores that are not defined', async () => {
   expect(headings(page)).toEqual(['Curves', 'Distortion', 'BIC', 'Numbers', 'How it was made'])
 })
 
-test('Ctrl-C keeps what was reached', async () => {
+test('Ctrl-C keeps the results so far', async () => {
   const child = startCli('sweep', path('noise.npy'), '--k', '5..3000', '--out', path('stopped'), '--json')
   child.stdout?.once('data', () => child.kill('SIGINT'))
   const ended = await ending(child)
   expect(ended.code, ended.stderr).toBe(130)
-  expect(ended.stderr).toMatch(/Interrupted after \d+ numbers? of clusters: what was reached is in .*stopped\.$/m)
+  expect(ended.stderr).toMatch(/Interrupted after \d+ numbers? of clusters: the results so far are in .*stopped\.$/m)
   expect(jsonLines(ended).at(-1)).toMatchObject({ type: 'result', aborted: true })
   const page = await readFile(path('stopped/report.html'), 'utf8')
   expectWholePage(page)
@@ -103,7 +103,7 @@ describe('what is refused', () => {
     [['--k', '20..10'], /^Option --k is "20\.\.10": a range goes from the smaller number to the larger/],
     [['--k', '0..10'], /^Option --k is "0\.\.10": give a range such as 10\.\.1000/],
     [['--k', '2..601'], /^Option --k is "601": there are only 600 vectors/],
-    [['--k', '2,3', '--steps', '4'], /^Option --steps is "4": it belongs to a range/],
+    [['--k', '2,3', '--steps', '4'], /^Option --steps is "4": it applies to a range/],
     [['--k', '2..5', '--method', 'egm'], /^Option --method is "egm": it finds the number of clusters itself/],
     [['--k', '2..5', '--method', 'loyd'], /^Option --method is "loyd": did you mean lloyd\?/],
     [['--k', '2..5', '--seeds', '0'], /^Option --seeds is "0": give a whole number of seeds, 1 or more/],

@@ -73,7 +73,7 @@ function candidateCaption(facts: ClusterRun['facts']): string {
   const finds = iterations[0].extra?.purged !== undefined
   if (candidatesVary(facts)) return `Per point; there are ${number(k)}${finds ? ' in the end' : ''}.`
   const all = iterations[0].candidates >= k
-  return `Per point, the same in every round${all ? ': all there are' : `; there are ${number(k)}`}.`
+  return `Per point, the same in every round${all ? ': all centres' : `; there are ${number(k)}`}.`
 }
 
 function clusterSection({ sizes, centers }: ClusterRun, drawing: Drawing): Markup | undefined {

@@ -32,7 +32,7 @@ test.each([
   `after ${sharp('sharp, random')['passes it in rounds']} rounds and in ${sharp('sharp, random')["of lloyd's"]} of its time, and ends ${share(sharp('sharp, random')['against lloyd'])} lower`,
   `passes it in ${sharp('nearest 50')["of lloyd's"]} of the time and ends ${share(sharp('nearest 50')['against lloyd'])} lower`,
   `\`hkm\` takes ${fixed(curve('hkm').seconds, 2)} seconds and ends ${curve('hkm')['against faiss']} above`,
-  `trained in ${fixed(words('hkm')['training s'], 2)} seconds and finds with a mAP of ${fixed(words('hkm')['mAP, 1 word'], 3)}`,
+  `trained in ${fixed(words('hkm')['training s'], 2)} seconds and reaches a mAP of ${fixed(words('hkm')['mAP, 1 word'], 3)}`,
   `\`closures-sharp\` in ${fixed(words('closures-sharp')['training s'], 2)} seconds with ${fixed(words('closures-sharp')['mAP, 1 word'], 3)}`,
   `ends ${fixed((digits('bisecting') / digits('sharp') - 1) * 100, 1)} % above the best`,
   `\`minibatch\` ends ${fixed((digits('minibatch') / digits('lloyd') - 1) * 100, 2)} % above \`lloyd\``,

@@ -1,11 +1,10 @@
 /**
  * Nearest centres of sparse rows, one thread a row, without barriers. Apart from the dense kernel because scores are taken
- * entry by entry instead of column by column. Centres are dense and packed in
+ * entry by entry instead of column by column. Centres are dense, and packed besides in
  * panels of 8: 8 starting values, then [column][8], so that an entry meets 8 centres with two reads
  * side by side. A panel begins where a binding may.
  *
- * Scores x . c - |c|^2 / 2 choose. The distance of the winner is the squared differences at the entries
- * plus what the centre has elsewhere, |c|^2 less its squares at the entries.
+ * Scores x . c - |c|^2 / 2 choose. The distance of the winner is that of rows.ts.
  * Cost: 2 k operations for each entry.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
@@ -13,7 +12,7 @@ import { distanceList, privateLists } from './assign-many.ts'
 import { bestScore, preferFour } from './assign-pieces.ts'
 import { squareSum } from './center-squares.ts'
 import { bestHeap, heapAccess } from './row-heaps.ts'
-import { ROUNDING } from './rows.ts'
+import { rowDistance } from './rows.ts'
 import { LOWEST, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** The starting values of the panels, one thread a place: -|c|^2 / 2, or lower than all where no centre is. */
@@ -55,38 +54,26 @@ fn main(${threadBuiltins}) {
 }
 `
 
+/** |c|^2 from the starting values. */
+const SQUARE = '-2.0 * panels[(center / 8u) * params.panelQuads + (center % 8u) / 4u][center % 4u]'
+
 const scoring = wgsl`
 ${threadNumber}
-${ROUNDING}
+${rowDistance('csr', SQUARE)}
 
 struct Eight { left: vec4f, right: vec4f }
 
-fn scoreEight(panel: u32, begin: u32, end: u32) -> Eight {
+fn scoreEight(panel: u32, row: u32) -> Eight {
   let base = panel * params.panelQuads;
   var scores = Eight(panels[base], panels[base + 1u]);
-  for (var entry = begin; entry < end; entry++) {
+  let end = offsets[row + 1u];
+  for (var entry = offsets[row]; entry < end; entry++) {
     let value = x[entry];
     let at = base + 2u + 2u * offsets[params.columnsAt + entry];
     scores.left += value * panels[at];
     scores.right += value * panels[at + 1u];
   }
   return scores;
-}
-
-fn distanceTo(index: u32, begin: u32, end: u32) -> f32 {
-  let base = (index / 8u) * params.panelQuads + (index % 8u) / 4u;
-  let lane = index % 4u;
-  let square = -2.0 * panels[base][lane];
-  var apart = 0.0;
-  var inside = 0.0;
-  for (var entry = begin; entry < end; entry++) {
-    let other = panels[base + 2u + 2u * offsets[params.columnsAt + entry]][lane];
-    let gap = x[entry] - other;
-    apart += gap * gap;
-    inside += other * other;
-  }
-  let elsewhere = square - inside;
-  return apart + select(0.0, elsewhere, elsewhere > square * ROUNDING);
 }
 `
 
@@ -101,15 +88,13 @@ fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let begin = offsets[row];
-  let end = offsets[row + 1u];
   var best = Best(LOWEST, 0u);
   for (var panel = 0u; panel < params.panelCount; panel++) {
-    let scores = scoreEight(panel, begin, end);
+    let scores = scoreEight(panel, row);
     best = preferFour(best, scores.left, panel * 8u);
     best = preferFour(best, scores.right, panel * 8u + 4u);
   }
-  let distance = distanceTo(best.index, begin, end);
+  let distance = distanceTo(row, best.index);
   if (params.merge == 0u || distance < distances[row]) {
     labels[row] = params.firstLabel + best.index;
     distances[row] = distance;
@@ -129,13 +114,11 @@ fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let begin = offsets[row];
-  let end = offsets[row + 1u];
   heapThread = number;
   clearBest();
   // Places of a panel without a centre score lowest and never get in.
   for (var panel = 0u; panel < params.panelCount; panel++) {
-    let scores = scoreEight(panel, begin, end);
+    let scores = scoreEight(panel, row);
     for (var lane = 0u; lane < 4u; lane++) { offerBest(scores.left[lane], panel * 8u + lane); }
     for (var lane = 0u; lane < 4u; lane++) { offerBest(scores.right[lane], panel * 8u + 4u + lane); }
   }
@@ -145,7 +128,7 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.m; place++) {
     let index = heapEntry(place).number;
     if (index == NONE) { break; }
-    insertDistance(base, params.firstLabel + index, distanceTo(index, begin, end));
+    insertDistance(base, params.firstLabel + index, distanceTo(row, index));
   }
 }
 `
@@ -161,15 +144,13 @@ fn main(${threadBuiltins}) {
   let number = threadNumber(workgroup, groups, local);
   if (number >= params.rows) { return; }
   let row = params.firstRow + number;
-  let begin = offsets[row];
-  let end = offsets[row + 1u];
   for (var place = 0u; place < params.m; place++) {
     listScore[place] = LOWEST;
     listIndex[place] = NONE;
   }
   // Places of a panel without a centre score lowest and never get in.
   for (var panel = 0u; panel < params.panelCount; panel++) {
-    let scores = scoreEight(panel, begin, end);
+    let scores = scoreEight(panel, row);
     for (var lane = 0u; lane < 4u; lane++) { insertScore(scores.left[lane], panel * 8u + lane); }
     for (var lane = 0u; lane < 4u; lane++) { insertScore(scores.right[lane], panel * 8u + 4u + lane); }
   }
@@ -178,7 +159,7 @@ fn main(${threadBuiltins}) {
   for (var place = 0u; place < params.m; place++) {
     let index = listIndex[place];
     if (index == NONE) { break; }
-    insertDistance(base, params.firstLabel + index, distanceTo(index, begin, end));
+    insertDistance(base, params.firstLabel + index, distanceTo(row, index));
   }
 }
 `

@@ -8,8 +8,8 @@ import type { RowType } from '../src/kernels/rows.ts'
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
 export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
 
-/** The squared distance of a row to a centre, by differences. */
-export const rowDistance = (type: RowType): string => wgsl`
+/** The squared distance of a row to a centre, by differences. `square`: |c|^2 of `center`, which only sparse rows need. */
+export const rowDistance = (type: RowType, square = 'squares[center]'): string => wgsl`
 #if ${type === 'csr'}
 ${ROUNDING}
 fn distanceTo(row: u32, center: u32) -> f32 {
@@ -22,8 +22,9 @@ fn distanceTo(row: u32, center: u32) -> f32 {
     inside += other * other;
   }
   // What the centre has outside the entries of the row.
-  let elsewhere = squares[center] - inside;
-  return apart + select(0.0, elsewhere, elsewhere > squares[center] * ROUNDING);
+  let square = ${square};
+  let elsewhere = square - inside;
+  return apart + select(0.0, elsewhere, elsewhere > square * ROUNDING);
 }
 #else
 fn distanceTo(row: u32, center: u32) -> f32 {

@@ -67,6 +67,7 @@ export const panelColumnsKernel = declareKernel('panel-columns', {
 
 const FIELDS = {
   points: VECTORS,
+  centers: READ_ROWS,
   /** Centres of the panels, and the label of the first of them. */
   centerCount: 'u32',
   firstLabel: 'u32',
@@ -83,7 +84,6 @@ const JOB_FIELDS = {
   /** Centres of a panel. */
   lanes: 'u32',
   packed: reads('f32'),
-  centers: READ_ROWS,
   squares: reads('f64'),
 } as const
 
@@ -177,11 +177,12 @@ export function* assignSparsePasses(
     const here = Math.min(centers.rows, end * PANEL) - first
     const panelCount = end - start
     const panels = slice(workspace, start * panelBytes, panelCount * panelBytes)
-    const shape = { centers: rowsPart(centers, first, first + here), panels, centerCount: here, stride, panelQuads }
+    const part = rowsPart(centers, first, first + here)
+    const shape = { centers: part, panels, centerCount: here, stride, panelQuads }
     yield panelStartsKernel.pass(gpu, { ...shape, places: panelCount * PANEL })
     yield panelColumnsKernel.pass(gpu, { ...shape, panelCount })
     const common = {
-      ...{ points, panels, labels, distances, panelQuads, panelCount, centerCount: here },
+      ...{ points, centers: part, panels, labels, distances, panelQuads, panelCount, centerCount: here },
       firstLabel: (args.firstLabel ?? 0) + first,
       merge: first > 0 || (args.merge ?? false),
     }

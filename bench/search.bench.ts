@@ -66,8 +66,9 @@ interface Contestant {
   readonly process: EngineProcess
   readonly build: Built | undefined
   readonly disk: number
-  readonly before: number
   readonly version: string
+  /** A process that has loaded the index. */
+  load(): Promise<EngineProcess>
   tried: Tried[]
 }
 
@@ -188,13 +189,18 @@ async function prepared(
     builder.close()
     writeFileSync(times, JSON.stringify({ seconds: built.seconds, cpu: built.cpu }))
   }
+  const load = async (): Promise<EngineProcess> => {
+    const started = engine.start()
+    await started.ask('load', { ...files, path })
+    return started
+  }
   const process = engine.start()
-  const { bytes = 0, before = 0, version = '' } = await process.ask('load', { ...files, path })
+  const { bytes = 0, version = '' } = await process.ask('load', { ...files, path })
   const build = isKept(times) ? (JSON.parse(readFileSync(times, 'utf8')) as Built) : undefined
   console.log(
     `${engine.name}: ${engine.index}, built in ${build?.seconds.toFixed(1)} s (processor ${build?.cpu.toFixed(1)} s)`,
   )
-  return { engine, process, build, disk: bytes, before, version, tried: [] }
+  return { engine, process, build, disk: bytes, version, load, tried: [] }
 }
 
 function recallOf(ids: readonly number[][], truth: readonly Set<number>[]): number {
@@ -249,8 +255,8 @@ async function timeTogether(
     }
   }
   const rows: Record<string, Cell>[] = []
-  for (const { engine, process, build, disk, before, batch, single, seconds, cpu, times } of ready) {
-    const memory = (await process.ask('memory')).bytes ?? 0
+  for (const { engine, load, build, disk, batch, single, seconds, cpu, times } of ready) {
+    const memory = await memoryOf(await load(), batch.effort)
     const at = (share: number): number => median(times.map((sorted) => sorted[Math.floor(share * (sorted.length - 1))]))
     rows.push({
       engine: engine.name,
@@ -263,11 +269,21 @@ async function timeTogether(
       'single at': `${single.effort.probe}, ${single.effort.candidates}`,
       'build s': build?.seconds ?? '-',
       'build CPU s': build?.cpu ?? '-',
-      'memory MB': (memory - before) / 1e6,
+      'memory MB': memory / 1e6,
       'disk MB': disk / 1e6,
     })
   }
   return rows
+}
+
+/** Bytes that an index takes while it is searched, in a process that has done nothing else. */
+async function memoryOf(process: EngineProcess, effort: Effort): Promise<number> {
+  const common = { ...effort, nearest: NEAREST, most: 100 }
+  await process.ask('search', { ...common, single: false })
+  await process.ask('search', { ...common, single: true })
+  const { bytes = 0, before = 0 } = await process.ask('memory')
+  process.close()
+  return bytes - before
 }
 
 /** The best of all efforts: nothing that is as quick finds more. */

@@ -178,6 +178,35 @@ const TABLES = {
       ['clusters looked into', 're-ranked', 'recall@1', '@10', '@100'].map((column) => row[column]),
     ),
   }),
+  search: () => ({
+    columns: [
+      '',
+      'recall@10',
+      'queries per second, batch',
+      'single p50, ms',
+      'p99, ms',
+      'build, s',
+      'memory, MB',
+      'disk, MB',
+    ],
+    rows: results('search-2').table.map((row) => [
+      row.engine,
+      row['recall@10'],
+      three(row['queries/s, batch']),
+      three(row['single p50 ms']),
+      three(row['p99 ms']),
+      three(row['build s']),
+      three(row['memory MB']),
+      three(row['disk MB']),
+    ]),
+  }),
+  'search-indexes': () => ({
+    columns: ['', 'index'],
+    rows: results('search-2').engines.map(({ name, version, index }) => [
+      name === version.split(' ')[0] || version === 'this commit' ? name : `${name} ${version.replace(`${name} `, '')}`,
+      index,
+    ]),
+  }),
 }
 
 function markdown({ columns, rows }) {

@@ -1,9 +1,10 @@
 /**
- * The nearest codes of each part of the codes, for hardware: a workgroup for each query and part, with table and list in
- * workgroup memory. The tasks and results are those of `scanTasksBody` (shaders/scan-codes.ts).
+ * Scanning codes on hardware: a workgroup for each query and part of the codes, with table and list in workgroup memory.
+ * `sharedTable` and `sharedList` are what scan-codes and scan-lists have in common; `scanSharedBody` is the scan of
+ * scan-codes, with the tasks and results of `scanTasksBody` (shaders/scan-codes.ts).
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
-import { NONE_AND_FAR, SCAN_TASK_WORDS } from './scan-codes.ts'
+import { NEARER_BY_ID, NONE_AND_FAR, SCAN_TASK_WORDS } from './scan-codes.ts'
 import { groupNumber, threadBuiltins } from './snippets.ts'
 
 /** Threads of a workgroup, each with one code at a time and one entry of the list. */
@@ -15,18 +16,63 @@ export const SHARED_ENTRIES = 2048
 /** Codes whose sums a thread keeps while the cells of a large table pass. */
 const SUMS = 8
 
-export function scanSharedBody(wide: boolean): string {
-  const sums = Array.from({ length: SUMS }, (_, i) => i)
-  return wgsl`
-${NONE_AND_FAR}
-${groupNumber}
+/** The numbers of these codes, to write out a line for each. */
+export const SUM_NUMBERS: readonly number[] = Array.from({ length: SUMS }, (_, i) => i)
+/** Codes that a workgroup takes at a time. */
+export const SCAN_TILE = SUMS * SCAN_THREADS
 
+/** Some cells of the table of a query; needs `tables`, `codes`, and the parameters `cells`, `entries` and `codeStride`. */
+export const sharedTable = (wide: boolean): string => wgsl`
 #if ${wide}
 var<workgroup> table: array<f32, ${SHARED_ENTRIES}>;
 #else
 var<workgroup> table: array<array<f32, 256>, ${SHARED_ENTRIES / 256}>;  // an index below 256 needs no clamping
 #endif
-/** The nearest so far, sorted by distance and then id. */
+
+/** Fetches the cells from \`begin\` to \`end\` of a table that begins at \`start\`. Called by all threads. */
+fn fetchCells(local: u32, start: u32, begin: u32, end: u32) {
+  workgroupBarrier();
+  for (var i = local; i < ${SHARED_ENTRIES}u; i += ${SCAN_THREADS}u) {
+    var entry = 0.0;
+    if (i < (end - begin) * params.entries) { entry = tables[start + begin * params.entries + i]; }
+#if ${wide}
+    table[i] = entry;
+#else
+    table[i / 256u][i % 256u] = entry;
+#endif
+  }
+  workgroupBarrier();
+}
+
+/** Adds the cells from \`begin\` to \`end\` of a code, whose entries the table holds, in rising order. */
+fn addCells(start: f32, code: u32, begin: u32, end: u32) -> f32 {
+  var sum = start;
+#if ${wide}
+  for (var cell = begin; cell < end; cell++) {
+    sum += table[(cell - begin) * params.entries + codes[code * params.codeStride + cell]];
+  }
+#else
+  // The table holds zeros after the last cell.
+  let at = (code * params.codeStride + begin) / 4u;
+  let word = codes[at];
+  sum += table[0][word & 255u];
+  sum += table[1][(word >> 8u) & 255u];
+  sum += table[2][(word >> 16u) & 255u];
+  sum += table[3][word >> 24u];
+  if (begin + 4u < end) {
+    let next = codes[at + 1u];
+    sum += table[4][next & 255u];
+    sum += table[5][(next >> 8u) & 255u];
+    sum += table[6][(next >> 16u) & 255u];
+    sum += table[7][next >> 24u];
+  }
+#endif
+  return sum;
+}
+`
+
+/** The nearest so far in a sorted list of `params.most`; needs `isNearer`, a total order. */
+export const sharedList = wgsl`
 var<workgroup> listDistance: array<f32, ${SCAN_THREADS}>;
 var<workgroup> listId: array<u32, ${SCAN_THREADS}>;
 /** Codes nearer than the last of the list, in any order. */
@@ -34,10 +80,6 @@ var<workgroup> newDistance: array<f32, ${SCAN_THREADS}>;
 var<workgroup> newId: array<u32, ${SCAN_THREADS}>;
 var<workgroup> newCount: atomic<u32>;
 var<workgroup> knownCount: u32;
-
-fn isNearer(distance: f32, id: u32, otherDistance: f32, otherId: u32) -> bool {
-  return distance < otherDistance || (distance == otherDistance && id < otherId);
-}
 
 /** How many of the new codes are nearer. */
 fn nearerNew(distance: f32, id: u32, count: u32) -> u32 {
@@ -60,9 +102,9 @@ fn nearerListed(distance: f32, id: u32) -> u32 {
 }
 
 /** Brings one code of each thread into the list. Called by all threads. */
-fn keepNearest(local: u32, distance: f32, id: u32, last: u32) {
+fn keepNearest(local: u32, distance: f32, id: u32, isThere: bool) {
   let most = params.most;
-  if (id < last && distance < listDistance[most - 1u]) {
+  if (isThere && isNearer(distance, id, listDistance[most - 1u], listId[most - 1u])) {
     let place = atomicAdd(&newCount, 1u);
     newDistance[place] = distance;
     newId[place] = id;
@@ -96,32 +138,16 @@ fn keepNearest(local: u32, distance: f32, id: u32, last: u32) {
   }
   workgroupBarrier();
 }
+`
 
-/** Adds the cells from \`begin\` to \`end\` of a code, whose entries the table holds, in rising order. */
-fn addCells(start: f32, code: u32, begin: u32, end: u32) -> f32 {
-  var sum = start;
-#if ${wide}
-  for (var cell = begin; cell < end; cell++) {
-    sum += table[(cell - begin) * params.entries + codes[code * params.codeStride + cell]];
-  }
-#else
-  // The table holds zeros after the last cell.
-  let at = (code * params.codeStride + begin) / 4u;
-  let word = codes[at];
-  sum += table[0][word & 255u];
-  sum += table[1][(word >> 8u) & 255u];
-  sum += table[2][(word >> 16u) & 255u];
-  sum += table[3][word >> 24u];
-  if (begin + 4u < end) {
-    let next = codes[at + 1u];
-    sum += table[4][next & 255u];
-    sum += table[5][(next >> 8u) & 255u];
-    sum += table[6][(next >> 16u) & 255u];
-    sum += table[7][next >> 24u];
-  }
-#endif
-  return sum;
-}
+export function scanSharedBody(wide: boolean): string {
+  const numberOf = (i: number): string => `tile + ${i * SCAN_THREADS}u + local`
+  return wgsl`
+${NONE_AND_FAR}
+${groupNumber}
+${NEARER_BY_ID}
+${sharedTable(wide)}
+${sharedList}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(${threadBuiltins}) {
@@ -136,27 +162,17 @@ fn main(${threadBuiltins}) {
   listDistance[local] = FAR;
   listId[local] = NONE;
 
-  for (var tile = tasks[task + 4u]; tile < last; tile += ${SUMS * SCAN_THREADS}u) {
-${sums.map((i) => `    var sum${i} = 0.0;`).join('\n')}
+  for (var tile = tasks[task + 4u]; tile < last; tile += ${SCAN_TILE}u) {
+${SUM_NUMBERS.map((i) => `    var sum${i} = 0.0;`).join('\n')}
     for (var begin = 0u; begin < params.cells; begin += cellsAtOnce) {
       let end = min(begin + cellsAtOnce, params.cells);
       // A table that fits as a whole is read once.
       if (params.cells > cellsAtOnce || tile == tasks[task + 4u]) {
-        workgroupBarrier();
-        for (var i = local; i < ${SHARED_ENTRIES}u; i += ${SCAN_THREADS}u) {
-          var entry = 0.0;
-          if (i < (end - begin) * params.entries) { entry = tables[tableStart + begin * params.entries + i]; }
-#if ${wide}
-          table[i] = entry;
-#else
-          table[i / 256u][i % 256u] = entry;
-#endif
-        }
-        workgroupBarrier();
+        fetchCells(local, tableStart, begin, end);
       }
-${sums.map((i) => `      sum${i} = addCells(sum${i}, min(tile + ${i * SCAN_THREADS}u + local, last - 1u), begin, end);`).join('\n')}
+${SUM_NUMBERS.map((i) => `      sum${i} = addCells(sum${i}, min(${numberOf(i)}, last - 1u), begin, end);`).join('\n')}
     }
-${sums.map((i) => `    keepNearest(local, sum${i}, tile + ${i * SCAN_THREADS}u + local, last);`).join('\n')}
+${SUM_NUMBERS.map((i) => `    keepNearest(local, sum${i}, ${numberOf(i)}, ${numberOf(i)} < last);`).join('\n')}
   }
 
   workgroupBarrier();

@@ -20,7 +20,8 @@ const NONE = ${NO_QUERY}u;
 ${FAR}
 `
 
-export const scanTablesBody = (): string => wgsl`
+/** `products`: -2 q.y, or with another factor, in place of squared distances. */
+export const scanTablesBody = (products: boolean): string => wgsl`
 ${threadNumber}
 
 @compute @workgroup_size(WORKGROUP)
@@ -43,8 +44,13 @@ fn main(${threadBuiltins}) {
     let word = (space * params.h + code) * params.bookStride;
     var sum = 0.0;
     for (var t = 0u; t < width; t++) {
-      let gap = queries[query * params.stride + begin + t] - books[word + t];
+      let asked = queries[query * params.stride + begin + t];
+#if ${products}
+      sum += params.factor * asked * books[word + t];
+#else
+      let gap = asked - books[word + t];
       sum += gap * gap;
+#endif
     }
     total += sum;
   }
@@ -52,20 +58,31 @@ fn main(${threadBuiltins}) {
 }
 `
 
-const lists = wgsl`
-/** Sorted insertion; ties go to the lower id. */
+/** Ties go to the lower id. */
+export const NEARER_BY_ID = wgsl`
+fn isNearer(distance: f32, id: u32, otherDistance: f32, otherId: u32) -> bool {
+  return distance < otherDistance || (distance == otherDistance && id < otherId);
+}
+`
+
+/** Sorted insertion into `distances` and the array `ids`, in place of the last; needs `isNearer`. */
+export const sortedList = (ids: string): string => wgsl`
 fn insert(base: u32, most: u32, id: u32, distance: f32) {
   var place = most - 1u;
   while (place > 0u) {
     let other = distances[base + place - 1u];
-    if (other < distance || (other == distance && ids[base + place - 1u] < id)) { break; }
+    if (!isNearer(distance, id, other, ${ids}[base + place - 1u])) { break; }
     distances[base + place] = other;
-    ids[base + place] = ids[base + place - 1u];
+    ${ids}[base + place] = ${ids}[base + place - 1u];
     place--;
   }
   distances[base + place] = distance;
-  ids[base + place] = id;
+  ${ids}[base + place] = id;
 }
+`
+const lists = wgsl`
+${NEARER_BY_ID}
+${sortedList('ids')}
 `
 
 export const scanTasksBody = (wide: boolean): string => wgsl`

@@ -10,6 +10,7 @@ import numpy
 threads = int(sys.argv[1])
 faiss.omp_set_num_threads(threads)
 index = queries = None
+before = 0
 
 
 def resident():
@@ -21,14 +22,13 @@ def build(factory, base, asked, lists, learn):
     global index, queries
     vectors = numpy.load(base, mmap_mode="r")
     queries = numpy.load(asked).astype("float32")
-    before = resident()
     index = faiss.index_factory(vectors.shape[1], factory)
     began, busy = time.perf_counter(), time.process_time()
     every = max(1, len(vectors) // learn) if learn > 0 else 1
     index.train(numpy.asarray(vectors[::every], dtype="float32"))
     index.add(numpy.asarray(vectors, dtype="float32"))
     seconds, cpu = time.perf_counter() - began, time.process_time() - busy
-    return {"seconds": seconds, "cpu": cpu, "before": before, "version": faiss.__version__}
+    return {"seconds": seconds, "cpu": cpu, "version": faiss.__version__}
 
 
 def save(path):
@@ -37,11 +37,11 @@ def save(path):
 
 
 def load(path, base, asked):
-    global index, queries
+    global index, queries, before
     before = resident()
     queries = numpy.load(asked).astype("float32")
     index = faiss.read_index(path)
-    return {"bytes": os.path.getsize(path), "before": before, "version": faiss.__version__}
+    return {"bytes": os.path.getsize(path), "version": faiss.__version__}
 
 
 def search(probe, candidates, nearest, single, most):
@@ -69,7 +69,7 @@ commands = {
     "save": save,
     "load": load,
     "search": search,
-    "memory": lambda: {"bytes": resident()},
+    "memory": lambda: {"bytes": resident(), "before": before},
 }
 for line in sys.stdin:
     message = json.loads(line)

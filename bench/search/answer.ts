@@ -34,24 +34,25 @@ interface Worker {
 export async function answerAsEngine(name: string, threads: number): Promise<void> {
   const worker = await workerOf(name, threads)
   let queries: Matrix = matrix(new Float32Array(0), 0, 1)
+  /** Bytes of the process before there was an index. */
+  let before = 0
   const commands: Record<string, (message: Message) => Promise<Answer>> = {
     async build(message) {
       queries = await readVectors(message.asked)
       const base = await readVectors(message.base)
-      const before = process.memoryUsage.rss()
       const taken = stopwatch()
       await worker.build(base, message)
-      return { ...taken(), before, version: worker.version }
+      return { ...taken(), version: worker.version }
     },
     async save({ path }) {
       await worker.save(path)
       return { bytes: await bytesOf(path) }
     },
     async load(message) {
-      const before = process.memoryUsage.rss()
+      before = process.memoryUsage.rss()
       queries = await readVectors(message.asked)
       await worker.load(message.path, message)
-      return { bytes: await bytesOf(message.path), before, version: worker.version }
+      return { bytes: await bytesOf(message.path), version: worker.version }
     },
     async search(message) {
       const { nearest, single, most } = message
@@ -74,7 +75,7 @@ export async function answerAsEngine(name: string, threads: number): Promise<voi
       }
       return { times }
     },
-    memory: async () => ({ bytes: process.memoryUsage.rss() }),
+    memory: async () => ({ bytes: process.memoryUsage.rss(), before }),
   }
   process.on('message', (message: Message) => {
     commands[message.command](message).then(
@@ -163,12 +164,12 @@ async function usearch(threads: number): Promise<Worker> {
   let cols = 0
   let kept = ''
   let index = made(1, 64)
-  let width = 64
+  let width = 0
   return {
     version: 'usearch 2.25.1',
     async build(base) {
       cols = base.cols
-      index = made(cols, width)
+      index = made(cols, 64)
       const keys = BigUint64Array.from({ length: base.rows }, (_, i) => BigInt(i))
       index.add(keys, Float32Array.from(base.data), threads)
     },
@@ -179,8 +180,6 @@ async function usearch(threads: number): Promise<Worker> {
     async load(path, message) {
       kept = path
       cols = (await readVectors(message.asked)).cols
-      index = made(cols, width)
-      index.load(path)
     },
     prepare({ probe }) {
       if (probe === width) return

@@ -44,9 +44,9 @@ export const BOOK_FIELDS = {
 /** Codes on the CPU, cells or words. */
 export const ROW_CODE_FIELDS = { codes: reads('u8'), codeStride: 'u32' } as const
 
-const QUERY_FIELDS = { queries: reads('f32'), stride: 'u32' } as const
+export const QUERY_FIELDS = { queries: reads('f32'), stride: 'u32' } as const
 
-const TABLE_SHAPE = {
+export const TABLE_SHAPE = {
   /** Of a vector. */
   cells: 'u32',
   /** Of the table of a cell. */
@@ -58,7 +58,7 @@ export const scanTablesKernel = declareKernel('scan-codes-tables', {
   args: { ...QUERY_FIELDS, ...BOOK_FIELDS },
   gpu: {
     args: { ...TABLE_SHAPE, rows: 'host', tables: writes('f32') },
-    body: scanTablesBody,
+    body: () => scanTablesBody(false),
     cut: {
       params: ['firstQuery', 'count'],
       items: ({ rows }) => rows,
@@ -179,7 +179,8 @@ export function tableBytes(m: number, codewords: number): number {
   return cells * entriesOf(codewords) * 4
 }
 
-function entriesOf(codewords: number): number {
+/** Entries of the table of a cell. */
+export function entriesOf(codewords: number): number {
   return Math.max(256, codewords)
 }
 

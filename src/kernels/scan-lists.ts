@@ -1,15 +1,16 @@
 /**
- * scan-lists: the nearest codes of queries in lists of an inverted file, for the CPU. A query has one look-up table for all its
- * lists; the distance of what is found is measured by differences.
+ * scan-lists: the nearest codes of queries in lists of an inverted file. A query has one look-up table for all its lists; the
+ * distance of what is found is measured by differences. On a GPU that takes several steps: see list-steps.ts.
  *
  * projected: f32 [q][width], the queries along the directions of the quantizer. lists: u32 [q][probe], bases: f32 [q][probe], as
  * nearest-lists writes them. extents: u32 [k][2], first slot and number of codes of a list. codes: of slots, row by row as in
- * scan-codes, or with `blocked` u8 [slots / 16][cells][16]; then lists begin at multiples of 16. terms: f32 [slots], |y|^2 + 2 C.y of
+ * scan-codes, or on the CPU with `blocked` u8 [slots / 16][cells][16]; then lists begin at multiples of 16. terms: f32 [slots], |y|^2 + 2 C.y of
  * the codewords y and the centre C, or 0 with `inner`. ids: u32 [slots]. centers: f32 [k][width], centres along the directions.
  * allowed, if given: u8 [slots / 8], a bit for each slot. outIds: u32, outDistances: f32, both [q][most], nearest first, ties to
  * the lower id, NO_QUERY where there are fewer within `within`. Cost: m look-ups for each code and query, a sixteenth of the
  * instructions in blocks.
  */
+
 import { countOf, mayRead, reads, writes } from '../device/fields.ts'
 import { SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'

@@ -84,6 +84,25 @@ export class ListGeometry {
     return packCenters(this.#plain, this.stride, this.inner)
   }
 
+  /**
+   * Centres to choose lists by, as rows; for inner products with a further column that brings them to the same length. Queries
+   * have 0 there: the squared distance is then a constant of the query less twice the product.
+   */
+  chosenBy(): Matrix {
+    const { k, cols, stride } = this
+    const width = this.inner ? cols + 1 : cols
+    const out = new Float32Array(k * width)
+    for (let i = 0; i < k; i++) out.set(this.#plain.subarray(i * stride, i * stride + cols), i * width)
+    if (this.inner) {
+      const squares = Float64Array.from({ length: k }, (_, i) =>
+        this.#plain.subarray(i * stride, i * stride + cols).reduce((sum, value) => sum + value * value, 0),
+      )
+      const most = squares.reduce((largest, square) => Math.max(largest, square), 0)
+      for (let i = 0; i < k; i++) out[i * width + cols] = Math.sqrt(most - squares[i])
+    }
+    return matrix(out, k, width)
+  }
+
   /** What is stored with each code. */
   terms(codes: Uint8Array, lists: Uint32Array): Float32Array {
     const terms = new Float32Array(lists.length)

@@ -93,8 +93,8 @@ export class ListSearcher {
   #answer(batch: readonly Waiting<ListRequest, RankedCodes>[]): Promise<void> {
     const [{ request }] = batch
     return this.#residences.use(request.device, (residence) => {
-      const onLists = request.distance === 'asymmetric' && residence.device.info.kind === 'cpu'
-      return onLists ? this.#byLists(batch, residence) : this.#byTables(batch, residence)
+      const byLists = request.distance === 'asymmetric'
+      return byLists ? this.#byLists(batch, residence) : this.#byTables(batch, residence)
     })
   }
 
@@ -182,19 +182,15 @@ export class ListSearcher {
   ): Promise<void> {
     const geometry = this.#geometry()
     if (geometry.inner) {
-      throw badOption(
-        'device',
-        device.info.name,
-        'searching by inner product requires a CPU device and distance asymmetric.',
-      )
+      throw badOption('distance', 'symmetric', 'searching by inner product requires asymmetric distances.')
     }
     held.tables ??= new TableLists(device, this.#codec, this.#centers, geometry.metric === 'cosine', this.#store)
     for (const { request, resolve, reject } of batch) {
-      const { source, probe, distance, where, within, signal, onProgress } = request
+      const { source, probe, where, within, signal, onProgress } = request
       try {
-        refuseFilters(where, within, device.info.kind === 'cpu' ? 'a symmetric search' : 'a GPU')
+        refuseFilters(where, within)
         const nearest = Math.max(1, Math.min(request.nearest, this.#store.size))
-        const found = await held.tables.search(source, { probe, nearest, distance }, { signal, onProgress })
+        const found = await held.tables.search(source, { probe, nearest }, { signal, onProgress })
         resolve(this.#finished(found, geometry, request.nearest))
       } catch (error) {
         reject(error)

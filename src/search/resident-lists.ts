@@ -1,5 +1,5 @@
 /**
- * An inverted file on a CPU device: centres, codes, terms and ids stay in its memory between searches, and follow the store.
+ * An inverted file on a device: centres, codes, terms and ids stay in its memory between searches, and follow the store.
  * A search allocates room for its queries and results alone.
  */
 import { type Matrix, matrix } from '../core/matrix.ts'
@@ -11,25 +11,22 @@ import {
   type RunControl,
   slice,
 } from '../device/contract.ts'
-import { elements } from '../device/fields.ts'
-import { bookStride, codeStride } from '../kernels/encode.ts'
-import { nearestListsKernel } from '../kernels/nearest-lists.ts'
-import { codeLayout } from '../kernels/scan-codes.ts'
-import { isBlocked, SCAN_BLOCK, scanListsKernel } from '../kernels/scan-lists.ts'
+import { codeStride } from '../kernels/encode.ts'
+import { codeLayout, NO_QUERY } from '../kernels/scan-codes.ts'
+import { isBlocked, SCAN_BLOCK } from '../kernels/scan-lists.ts'
 import { paddedCodes } from '../quantize/codes.ts'
 import { type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import type { ListGeometry } from './list-geometry.ts'
+import {
+  type ListBuffers,
+  ListJobs,
+  ListPasses,
+  type ListSearch,
+  listBuffers,
+  type SearchBuffers,
+  type SlotBuffers,
+} from './list-jobs.ts'
 import type { ListStore, StoreVersion } from './list-store.ts'
-
-/** What a search asks for besides the queries. */
-export interface ListSearch {
-  readonly probe: number
-  readonly nearest: number
-  /** In the units of the kernels. */
-  readonly within: number
-  /** A bit for each slot. */
-  readonly allowed: Uint8Array | undefined
-}
 
 /** Slots that are copied to the device at a time. */
 const PIECE = 65536
@@ -43,12 +40,8 @@ const RESULT_BYTES = 64 * 2 ** 20
 const AT_ONCE_OPERATIONS = 8e6
 
 /** Copies of the arrays of the store; replaced when the store has outgrown them. */
-interface SlotBuffers {
+interface OwnSlots extends SlotBuffers {
   readonly scope: BufferScope
-  readonly slots: number
-  readonly codes: DeviceBuffer
-  readonly terms: DeviceBuffer
-  readonly ids: DeviceBuffer
 }
 
 export class ResidentLists {
@@ -56,13 +49,15 @@ export class ResidentLists {
   readonly #geometry: ListGeometry
   readonly #store: ListStore
   readonly #scope: BufferScope
-  readonly #fixed: FixedBuffers
+  readonly #fixed: ListBuffers
+  /** By the kind of device. */
+  readonly #steps: ListJobs | ListPasses
   readonly #shape: { readonly m: number; readonly codewords: number }
   readonly #blocked: boolean
   readonly #rowBytes: number
   /** Room for a few queries and their results, by label. */
   readonly #small = new Map<string, DeviceBuffer>()
-  #slots: SlotBuffers | undefined
+  #slots: OwnSlots | undefined
   #version: StoreVersion | undefined
 
   constructor(device: Device, geometry: ListGeometry, store: ListStore) {
@@ -71,12 +66,16 @@ export class ResidentLists {
     this.#geometry = geometry
     this.#store = store
     this.#shape = { m: ranges.length - 1, codewords }
-    this.#blocked = isBlocked(this.#shape.m, codewords)
+    const onCpu = device.info.kind === 'cpu'
+    this.#blocked = onCpu && isBlocked(this.#shape.m, codewords)
     const { cells, bits } = codeLayout(this.#shape.m, codewords)
     this.#rowBytes = this.#blocked ? cells : codeStride(cells) * (bits === 32 ? 4 : 1)
     this.#scope = new BufferScope(device)
     try {
-      this.#fixed = fixedBuffers(this.#scope, geometry)
+      this.#fixed = listBuffers(this.#scope, geometry)
+      this.#steps = onCpu
+        ? new ListJobs(this.#scope, geometry, this.#fixed)
+        : new ListPasses(device, this.#scope, geometry, this.#fixed)
     } catch (error) {
       this.#scope.free()
       throw error
@@ -86,7 +85,9 @@ export class ResidentLists {
   /** Queries that are searched for at a time. */
   batchRows(nearest: number): number {
     const perQuery = Math.max(nearest * 8, this.#geometry.stride * 8)
-    return Math.max(1, Math.min(MOST_QUERIES, Math.floor(RESULT_BYTES / perQuery)))
+    const most = Math.min(MOST_QUERIES, Math.floor(RESULT_BYTES / perQuery))
+    const steps = this.#steps
+    return Math.max(1, steps instanceof ListPasses ? Math.min(most, steps.mostQueries(this.#device, nearest)) : most)
   }
 
   /** Ids and distances in the units of the kernels; `queries` as `ListGeometry.queries` gives them. */
@@ -100,7 +101,8 @@ export class ResidentLists {
     const room = (bytes: number, label: string): DeviceBuffer =>
       bytes <= KEPT_BYTES ? this.#kept(bytes, label) : scope.allocate(bytes, label)
     try {
-      const out = {
+      const buffers = {
+        rows,
         queries: room(queries.byteLength, 'queries'),
         lists: room(rows * probe * 4, 'lists of queries'),
         bases: room(rows * probe * 4, 'distances of lists'),
@@ -109,24 +111,41 @@ export class ResidentLists {
         ids: room(rows * nearest * 4, 'nearest'),
         distances: room(rows * nearest * 4, 'distances'),
       }
-      this.#device.write(out.queries, queries)
-      const work = {
-        name: 'search-lists',
-        webgpu: () => {
-          throw new Error('lists are searched like this on CPU devices only')
-        },
-        cpu: (memory: CpuMemory) => this.#jobs(memory, rows, asked, slots, out),
+      this.#device.write(buffers.queries, queries)
+      const steps = this.#steps
+      if (steps instanceof ListPasses) {
+        await steps.run(this.#device, scope, queries, asked, slots, buffers, control)
+      } else {
+        await this.#runJobs(steps, asked, slots, buffers, control)
       }
-      const atOnce = rows * this.#operations(asked) <= AT_ONCE_OPERATIONS && this.#device.runAtOnce?.(work) === true
-      if (!atOnce) await this.#device.run(work, control)
-      return {
-        m: nearest,
-        labels: new Uint32Array(await this.#device.read(slice(out.ids, 0, rows * nearest * 4))),
-        distances: new Float32Array(await this.#device.read(slice(out.distances, 0, rows * nearest * 4))),
+      const labels = new Uint32Array(await this.#device.read(slice(buffers.ids, 0, rows * nearest * 4)))
+      const distances = new Float32Array(await this.#device.read(slice(buffers.distances, 0, rows * nearest * 4)))
+      // Shaders have no infinity.
+      if (steps instanceof ListPasses) {
+        for (let i = 0; i < labels.length; i++) if (labels[i] === NO_QUERY) distances[i] = Number.POSITIVE_INFINITY
       }
+      return { m: nearest, labels, distances }
     } finally {
       scope.free()
     }
+  }
+
+  async #runJobs(
+    steps: ListJobs,
+    asked: ListSearch,
+    slots: SlotBuffers,
+    buffers: SearchBuffers,
+    control: RunControl,
+  ): Promise<void> {
+    const work = {
+      name: 'search-lists',
+      webgpu: () => {
+        throw new Error('a GPU searches lists by passes')
+      },
+      cpu: (memory: CpuMemory) => steps.jobs(memory, asked, slots, buffers),
+    }
+    const atOnce = buffers.rows * this.#operations(asked) <= AT_ONCE_OPERATIONS
+    if (!(atOnce && this.#device.runAtOnce?.(work) === true)) await this.#device.run(work, control)
   }
 
   /** A buffer for one search after the other; there is one of each label. */
@@ -154,60 +173,6 @@ export class ResidentLists {
     const { m, codewords } = this.#shape
     const scanned = (this.#store.size * probe) / k
     return 2 * k * stride + 4 * codewords * width + 2 * scanned * m * (this.#blocked ? 0.2 : 1)
-  }
-
-  *#jobs(
-    memory: CpuMemory,
-    rows: number,
-    { probe, nearest, within }: ListSearch,
-    slots: SlotBuffers,
-    out: Readonly<Record<'queries' | 'lists' | 'bases' | 'projected' | 'ids' | 'distances', DeviceBuffer>> & {
-      readonly allowed: DeviceBuffer | undefined
-    },
-  ) {
-    const { k, stride, width, inner, whole, codec } = this.#geometry
-    const { panels, centers, rotation, projected, extents, ranges, books } = this.#fixed
-    const { m, codewords } = this.#shape
-    const { bits, cells } = codeLayout(m, codewords)
-    const lists = elements(out.lists, rows * probe)
-    const bases = elements(out.bases, rows * probe)
-    const points = elements(out.projected, rows * width)
-    yield nearestListsKernel.job(memory, {
-      queries: elements(out.queries, rows * stride),
-      rows,
-      stride,
-      panels: elements(panels),
-      k,
-      centers: elements(centers, k * stride),
-      rotation: rotation && elements(rotation, width * stride),
-      width,
-      probe,
-      inner,
-      lists,
-      bases,
-      projected: points,
-    })
-    const room = slots.slots
-    yield scanListsKernel.job(memory, {
-      ...{ projected: points, width, lists, bases, probe },
-      extents: elements(extents, 2 * k),
-      ranges: elements(ranges, m + 1),
-      m,
-      books: elements(books, m * codewords * bookStride(codec.ranges)),
-      bookStride: bookStride(codec.ranges),
-      h: codewords,
-      bits,
-      codes: elements(slots.codes, room * this.#rowBytes),
-      codeStride: this.#blocked ? cells : codeStride(cells),
-      blocked: this.#blocked,
-      terms: elements(slots.terms, room),
-      ids: elements(slots.ids, room),
-      centers: elements(projected, k * width),
-      allowed: out.allowed && elements(out.allowed, out.allowed.bytes),
-      ...{ within, inner, whole, most: nearest },
-      outIds: elements(out.ids, rows * nearest),
-      outDistances: elements(out.distances, rows * nearest),
-    })
   }
 
   /** Brings the copy up to date. */
@@ -263,29 +228,6 @@ export class ResidentLists {
   #deviceCodes(first: number, end: number): Uint8Array {
     const rows: Matrix = matrix(this.#store.codesOf(first, end), end - first, this.#store.codeBytes)
     return this.#blocked ? blocksOf(rows) : paddedCodes(rows, this.#shape, 0, rows.rows)
-  }
-}
-
-interface FixedBuffers {
-  readonly panels: DeviceBuffer
-  readonly centers: DeviceBuffer
-  readonly rotation: DeviceBuffer | undefined
-  readonly projected: DeviceBuffer
-  readonly extents: DeviceBuffer
-  readonly ranges: DeviceBuffer
-  readonly books: DeviceBuffer
-}
-
-function fixedBuffers(scope: BufferScope, geometry: ListGeometry): FixedBuffers {
-  const { codec, centers, projected, rotation, k } = geometry
-  return {
-    panels: scope.upload(geometry.panels(), 'packed centres'),
-    centers: scope.upload(centers, 'centres'),
-    rotation: rotation && scope.upload(rotation, 'rotation'),
-    projected: scope.upload(projected, 'projected centres'),
-    extents: scope.allocate(8 * k, 'extents of lists'),
-    ranges: scope.upload(Uint32Array.from(codec.ranges), 'ranges of subspaces'),
-    books: scope.upload(codec.books, 'codebooks'),
   }
 }
 

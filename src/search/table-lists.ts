@@ -1,6 +1,6 @@
 /**
- * An inverted file on a device, searched with a table for each query and list: on GPUs, and for symmetric distances. Codes
- * stay on the device until the store changes.
+ * An inverted file on a device, searched by symmetric distances: what a query is rounded to differs from list to list, so that
+ * each query and list has a table of its own. Codes stay on the device until the store changes.
  */
 import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorSource } from '../core/matrix.ts'
@@ -20,7 +20,6 @@ import { leftOvers, repeated } from './residuals.ts'
 export interface TableSearch {
   readonly probe: number
   readonly nearest: number
-  readonly distance: 'asymmetric' | 'symmetric'
 }
 
 /** The content as it was when it was loaded. */
@@ -52,7 +51,7 @@ export class TableLists {
   /** Ids, and distances in the units of the codec. */
   async search(
     given: VectorSource,
-    { probe, nearest, distance }: TableSearch,
+    { probe, nearest }: TableSearch,
     { signal, onProgress }: RunControl,
   ): Promise<RankedCodes> {
     const out = rankedBuffer(given.rows, nearest)
@@ -67,12 +66,9 @@ export class TableLists {
       const end = Math.min(first + batch, source.rows)
       const own = lists.subarray(first * probe, end * probe)
       const pairs = leftOvers(await repeated(source, first, end, probe), this.#centers, own)
-      const { points, rest } = await queryPoints(device, this.#codec, pairs, distance, signal)
+      const { points } = await queryPoints(device, this.#codec, pairs, 'symmetric', signal)
       const tasks = listTasks(own, offsets)
-      // What no direction sees differs from cluster to cluster: such lists can only be merged with it added.
-      const merge = rest ? 1 : probe
-      const lone = await this.#scanner.run(codes, points, tasks, 1, merge, nearest, { signal })
-      const found = rest ? mergedOnHost(lone, rest, probe, nearest) : lone
+      const found = await this.#scanner.run(codes, points, tasks, 1, probe, nearest, { signal })
       out.labels.set(
         found.labels.map((at) => (at === NO_LABEL ? NO_LABEL : ids[at])),
         first * nearest,
@@ -103,9 +99,9 @@ export class TableLists {
   }
 }
 
-/** What a search on a GPU, or by symmetric distances, cannot do. */
-export function refuseFilters(where: unknown, within: unknown, thing: string): void {
-  const cure = `give a CPU device and asymmetric distances; ${thing} takes neither where nor within.`
+/** What a search by symmetric distances cannot do. */
+export function refuseFilters(where: unknown, within: unknown): void {
+  const cure = 'a symmetric search takes neither where nor within; give asymmetric distances.'
   if (where !== undefined) throw badOption('where', where, cure)
   if (within !== undefined) throw badOption('within', within, cure)
 }
@@ -127,25 +123,4 @@ function listTasks(lists: Uint32Array, offsets: Uint32Array): ScanTask[] {
     tasks.push({ queries, first: offsets[list], last: offsets[list + 1], part: 0 })
   }
   return tasks
-}
-
-function mergedOnHost(
-  found: { labels: Uint32Array; distances: Float32Array },
-  rest: Float64Array,
-  probe: number,
-  nearest: number,
-): RankedCodes {
-  const queries = rest.length / probe
-  const out = rankedBuffer(queries, nearest)
-  const full = found.distances.map((distance, i) => distance + rest[Math.floor(i / nearest)])
-  for (let query = 0; query < queries; query++) {
-    const order = Array.from({ length: probe * nearest }, (_, i) => query * probe * nearest + i)
-      .filter((place) => found.labels[place] !== NO_LABEL)
-      .sort((a, b) => full[a] - full[b] || found.labels[a] - found.labels[b])
-    order.slice(0, nearest).forEach((place, i) => {
-      out.labels[query * nearest + i] = found.labels[place]
-      out.distances[query * nearest + i] = full[place]
-    })
-  }
-  return out
 }

@@ -1,5 +1,5 @@
 /** What model.json and run.json must hold for a report. Both may have been edited, damaged or written by others. */
-import type { ElementType, ModelFacts, QuantizerFacts } from '../index.ts'
+import type { CommonFacts, ElementType, ModelFacts, QuantizerFacts } from '../index.ts'
 import {
   either,
   line,
@@ -76,7 +76,12 @@ interface Saved {
 /** Whether this program can read it is for the library to say. */
 const version = size
 
-const clusteringFields = object<ModelFacts & Saved>({
+interface Clustering extends CommonFacts, Saved {
+  readonly method: string
+  readonly options: Record<string, unknown>
+}
+
+const clusteringFields = object<Clustering>({
   version,
   method: name,
   metric: oneOf('euclidean', 'cosine'),
@@ -121,7 +126,7 @@ export const clusteringFacts: Shape<ModelFacts> = (value, at) => {
   ) {
     throw new ShapeError(`options.${stopped}`, undefined, 'the limit that ended the run')
   }
-  return facts
+  return facts as unknown as ModelFacts
 }
 
 /** model.json of a quantizer: what reports read of it. */

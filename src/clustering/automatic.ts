@@ -5,18 +5,20 @@
  * it agrees with the most similar cluster of the other run: the Jaccard index of their members, the measure of Hennig,
  * "Cluster-wise assessment of cluster stability" (2007), who calls a cluster stable from 0.75 on.
  */
+
 import { badOption } from '../core/errors.ts'
 import { elementBytes, matrix, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import { sampleDistinct } from '../core/random.ts'
 import { stream } from '../core/streams.ts'
 import { type DeviceSpeed, speedWords } from '../device/speed.ts'
 import type { CountCertainty } from '../models/certainty.ts'
+import type { MethodName } from '../models/method-names.ts'
 import type { ClusterModel } from '../models/model.ts'
 import { chunks, wideChunks } from '../vectors/frame.ts'
 import type { AnyClusterOptions } from './cluster-options.ts'
 import { CHEAP_ROUND, secondsWords } from './method-choice.ts'
 import { UNKNOWN_SPEED } from './method-task.ts'
-import { METHODS, type MethodName } from './presets.ts'
+import { METHODS } from './presets.ts'
 
 const STABLE = 0.75
 const RUNS = 2

@@ -1,14 +1,13 @@
 /** What a caller may ask of a clustering, with the defaults and why they are what they are. */
+
 import type { Matrix, Vector, WideMatrix } from '../core/matrix.ts'
+import type { CandidatesName, MethodName, MethodOptions, OptionOfMethod, StartName } from '../models/method-names.ts'
 import type { ClusterModel } from '../models/model.ts'
 import type { IterationStats } from '../models/stats.ts'
 import type { DeviceChoice } from '../vectors/device-choice.ts'
 import type { WorkOptions } from '../vectors/work-options.ts'
-import type { MethodOptions, OptionOfMethod } from './method-options.ts'
-import type { CandidatesName, OwnMethod } from './own-method.ts'
-import type { MethodName } from './presets.ts'
+import type { OwnMethod } from './own-method.ts'
 import type { Machines } from './remote-owners.ts'
-import type { StartName } from './run-state.ts'
 
 /** What can be asked of a clustering by any method. {@link ClusterOptions} has the options of single methods too. */
 export interface CommonOptions extends WorkOptions {

@@ -21,8 +21,9 @@
  * Speeds are powers of two that are remembered, or assumed by the kind of device, so the choice does not change from run to
  * run. It may be another one on another device; give the method to fix it.
  */
+
 import { type DeviceSpeed, type Speed, speedWords } from '../device/speed.ts'
-import type { MethodName } from './presets.ts'
+import type { MethodName } from '../models/method-names.ts'
 
 export interface MethodChoice {
   readonly method: MethodName

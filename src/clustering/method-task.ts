@@ -1,9 +1,11 @@
 /** From options and shape to the choice of `method: 'auto'`. */
+
 import { assumedSpeed, type DeviceSpeed } from '../device/speed.ts'
+import type { MethodName } from '../models/method-names.ts'
 import type { ClusterModel } from '../models/model.ts'
 import type { AnyClusterOptions } from './cluster-options.ts'
 import { chooseMethod, type MethodChoice, type Task } from './method-choice.ts'
-import { METHODS, type MethodName } from './presets.ts'
+import { METHODS } from './presets.ts'
 
 /** Of the vectors. */
 export interface Shape {

@@ -1,15 +1,14 @@
 /** Methods that callers bring: which clusters each vector looks at, and where the centres go, as functions on the host. */
+
 import { callback, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badArgument } from '../core/errors.ts'
 import type { WideMatrix } from '../core/matrix.ts'
 import type { Random } from '../core/random.ts'
+import type { CandidatesName, MethodName } from '../models/method-names.ts'
 import { givenCandidates } from './candidates/given.ts'
-import { METHODS, type MethodName } from './presets.ts'
+import { METHODS } from './presets.ts'
 import type { Method } from './run-state.ts'
 import { givenUpdate } from './updates/given.ts'
-
-/** Methods whose choice of clusters can be combined with an update of the caller's own: their centres are means. */
-export type CandidatesName = 'lloyd' | 'closures' | 'akm' | 'rakm' | 'canopy'
 
 const SOURCES: readonly CandidatesName[] = ['lloyd', 'closures', 'akm', 'rakm', 'canopy']
 

@@ -1,4 +1,5 @@
 /** A method is a row: where candidates come from, and what is done with them. */
+import type { MethodName } from '../models/method-names.ts'
 import { allCandidates } from './candidates/all.ts'
 import { akm, rakm } from './methods/akm.ts'
 import { bisecting } from './methods/bisecting.ts'
@@ -10,23 +11,6 @@ import { agm, egm, gmm } from './methods/mixtures.ts'
 import { closuresSharp, sharp } from './methods/sharp.ts'
 import type { Method } from './run-state.ts'
 import { meanUpdate } from './updates/mean.ts'
-
-/** The methods there are: rows of {@link METHODS}. */
-export type MethodName =
-  | 'lloyd'
-  | 'akm'
-  | 'rakm'
-  | 'hkm'
-  | 'closures'
-  | 'closures-sharp'
-  | 'sharp'
-  | 'bisecting'
-  | 'canopy'
-  | 'minibatch'
-  | 'lvq'
-  | 'egm'
-  | 'agm'
-  | 'gmm'
 
 /** Every method: what it is in a line, which options it has and whether it takes sparse rows or weights. */
 export const METHODS: Readonly<Record<MethodName, Method>> = {

@@ -1,6 +1,7 @@
 /** The model of a run as it stands: centres, labels and facts, in the input's units. */
 import { isMatrix, type Matrix, matrix } from '../core/matrix.ts'
-import { ClusterModel, type ModelFacts, type ResumeState } from '../models/model.ts'
+import type { ModelFacts } from '../models/facts.ts'
+import { ClusterModel, type ResumeState } from '../models/model.ts'
 import type { IterationStats, StopReason } from '../models/stats.ts'
 import { requireFiniteResult } from '../vectors/finite.ts'
 import { LARGEST_FLOAT, outOfFrame } from '../vectors/frame.ts'
@@ -39,13 +40,13 @@ export async function readModel(
     requireFiniteResult(sigmas, 'a standard deviation of the mixture')
   }
   // No limit in time is no number in JSON.
-  const { start, weights, seconds, methodReason, shards, own, ...others } = resolved
+  const { start, weights, seconds, methodReason, shards, own: _own, ...others } = resolved
   const { weightScale: _, roundingError: __, evidence: ___, largest: ____, treeUse: _____, ...rest } = others
   const plain = shards === undefined ? rest : { ...rest, shards }
   const chosen = methodReason === undefined ? {} : { methodReason }
   const limit = Number.isFinite(seconds) ? { seconds } : {}
-  const facts: ModelFacts = {
-    method: own?.name ?? resolved.method,
+  const facts = {
+    method: methodNamed(resolved),
     metric: resolved.metric,
     k,
     rows: points.rows,
@@ -68,12 +69,18 @@ export async function readModel(
   return new ClusterModel(
     centers,
     await points.readLabels(),
-    facts,
+    // The settings are those of the method: see resolveSettings.
+    facts as ModelFacts,
     { centers: inner, frame: points.frame },
     state.tree,
     mixture && sigmas && { weights: Float32Array.from(mixture.weights), sigmas },
     resumeState,
   )
+}
+
+/** As the facts of a model name the method. */
+export function methodNamed({ method, own }: Pick<ResolvedOptions, 'method' | 'own'>): ModelFacts['method'] {
+  return own ? `own:${own.name}` : method
 }
 
 export async function centersOf(state: RunState): Promise<Matrix<Float32Array>> {

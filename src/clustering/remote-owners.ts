@@ -3,16 +3,17 @@
  * one process; the loop calls the same functions for its own devices. Results are merged exactly and in the order of the
  * shards, so they do not depend on who owns which shards.
  */
+
 import type { VectorSource } from '../core/matrix.ts'
 import type { RunControl } from '../device/contract.ts'
 import type { MeasuredPoints } from '../kernels/move-through.ts'
+import type { MethodName } from '../models/method-names.ts'
 import type { Mixture } from '../models/mixture.ts'
 import type { ResumeArrays } from '../models/resume-arrays.ts'
 import type { Frame } from '../vectors/frame.ts'
 import type { RowLayout } from '../vectors/layout.ts'
 import type { Settings } from './method-options.ts'
 import type { PartialRound, PartialSums, ShardValue } from './partial.ts'
-import type { MethodName } from './presets.ts'
 import type { FarPoints } from './refill.ts'
 import type { Round } from './run-state.ts'
 

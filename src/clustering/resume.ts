@@ -5,14 +5,16 @@
  */
 import { badOption, CentroidalError } from '../core/errors.ts'
 import { matrix, type VectorSource } from '../core/matrix.ts'
+import type { ModelFacts } from '../models/facts.ts'
 import type { Mixture } from '../models/mixture.ts'
-import { ClusterModel, type ModelFacts, type ResumeState } from '../models/model.ts'
+import { ClusterModel, type ResumeState } from '../models/model.ts'
 import type { ResumeArrays } from '../models/resume-arrays.ts'
 import type { StopReason } from '../models/stats.ts'
 import { outOfFrame } from '../vectors/frame.ts'
 import type { Crew } from './members.ts'
 import type { ResolvedOptions } from './options.ts'
 import { METHODS } from './presets.ts'
+import { methodNamed } from './read-model.ts'
 
 export function checkResume(model: ClusterModel, source: VectorSource, resolved: ResolvedOptions): void {
   const { rows, cols, k, metric } = model.facts
@@ -36,12 +38,10 @@ export function checkResume(model: ClusterModel, source: VectorSource, resolved:
 }
 
 /** Whether the model came from the same method, options and seed: only then can it be finished already, and its saved arrays be used. */
-export function sameMethod(
-  { facts }: ClusterModel,
-  { method: named, own, settings, seed, empty, weights, relocate }: ResolvedOptions,
-): boolean {
+export function sameMethod({ facts }: ClusterModel, resolved: ResolvedOptions): boolean {
   const { options } = facts
-  const method = own?.name ?? named
+  const { settings, seed, empty, weights, relocate } = resolved
+  const method = methodNamed(resolved)
   const [mine, other] = [settings, options.settings ?? {}].map((given) => JSON.stringify(Object.entries(given).sort()))
   const weighted = options.weighted === (weights !== undefined)
   if ((options.relocate === true) !== relocate) return false

@@ -3,8 +3,9 @@ import { BufferScope, type Device, type DeviceBuffer, type RunControl } from '..
 import { assignWorkspaceBytes } from '../kernels/assign.ts'
 import type { PointGroups } from '../kernels/move-batch.ts'
 import { allocateRows, type DeviceRows, firstRows, readRows, writeRows } from '../kernels/rows.ts'
+import type { SampleFacts } from '../models/facts.ts'
+import type { StartName } from '../models/method-names.ts'
 import type { Mixture } from '../models/mixture.ts'
-import type { SampleFacts } from '../models/model.ts'
 import type { ResumeArrays } from '../models/resume-arrays.ts'
 import type { ExtraFacts, StopReason } from '../models/stats.ts'
 import type { PointPart } from '../vectors/point-part.ts'
@@ -256,18 +257,6 @@ export interface Method {
   /** @internal What happens when it prefers one. */
   readonly update: (state: RunState) => Update
 }
-
-/** How centres, or labels, can begin. */
-export type StartName =
-  | 'auto'
-  | 'random-labels'
-  | 'random'
-  | 'kpp'
-  | 'kpp-parallel'
-  | 'tree'
-  | 'sample'
-  | 'hkm'
-  | 'bisecting'
 
 type RunSetting = Pick<
   RunState,

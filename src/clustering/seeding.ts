@@ -13,13 +13,14 @@
 
 import { type Random, sampleDistinct, shuffle } from '../core/random.ts'
 import { plusPlusTrials } from '../kernels/plus-plus.ts'
+import type { StartName } from '../models/method-names.ts'
 import { flattenLabels } from '../trees/label-tree.ts'
 import { RowSet } from '../vectors/distinct.ts'
 import { intoFrame, wideChunks } from '../vectors/frame.ts'
 import { DistanceSampler } from './distance-sampler.ts'
 import { greedyChoice, greedyReads, greedyRows, greedySample } from './greedy-start.ts'
 import { hierarchyStart } from './hierarchy-start.ts'
-import type { RunState, StartName } from './run-state.ts'
+import type { RunState } from './run-state.ts'
 import { drawByWeight } from './sample.ts'
 import { treeStart } from './tree-start.ts'
 

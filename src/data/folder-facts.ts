@@ -50,7 +50,7 @@ function isPowerOfTwo(value: number): boolean {
 export function checkRounds(
   at: string,
   rounds: readonly { readonly iteration: number; readonly distortion: number }[],
-  distortion: number,
+  distortion: number | undefined,
 ): void {
   if (rounds.length === 0) throw wrongValue(`${at} iterations`, rounds, 'at least one round')
   rounds.forEach(({ iteration }, i) => {
@@ -62,23 +62,34 @@ export function checkRounds(
   if (distortion !== last) throw wrongValue(`${at} distortion`, distortion, `that of the last round, ${last},`)
 }
 
-/**
- * Options of a run are shown and compared, not computed with: any values will do, two levels deep. Only the sizes of shards
- * are used when a run is resumed.
- */
-export const shownOptions: Schema<Readonly<Record<string, unknown>>> = (value, at) => {
-  const options = plainObject(value, at)
-  for (const [name, option] of Object.entries(options)) {
-    if (name === 'shards') {
-      if (Array.isArray(option)) list(whole(0))(option, `${at}.${name}`)
-      else whole(1)(option, `${at}.${name}`)
-      continue
-    }
-    const inner =
-      typeof option === 'object' && option !== null ? Object.values(plainObject(option, `${at}.${name}`)) : []
-    for (const entry of inner) {
-      if (typeof entry === 'object' && entry !== null) throw wrongValue(`${at}.${name}`, entry, 'a plain value')
-    }
-  }
-  return options
+/** A value of an option of a method. */
+const setting: Schema<number | string | boolean> = (value, at) => {
+  if (['number', 'string', 'boolean'].includes(typeof value)) return value as number
+  throw wrongValue(at, value, 'a plain value')
 }
+
+const settings: Schema<Readonly<Record<string, number | string | boolean>>> = (value, at) =>
+  Object.fromEntries(
+    Object.entries(plainObject(value, at)).map(([name, option]) => [name, setting(option, `${at}.${name}`)]),
+  )
+
+const startName = text(/^[a-z][a-z-]*$/)
+
+/** Options of a run, as it ran with them. */
+export const usedOptions = record({
+  k: COUNT,
+  method: text(/^[a-z][a-z-]*$/),
+  seed: SEED,
+  iterations: whole(1),
+  tolerance: real(0),
+  seconds: optional(real(0)),
+  restarts: whole(1),
+  start: (value, at) => (typeof value === 'number' ? whole(1)(value, at) : startName(value, at)),
+  metric: choice('euclidean', 'cosine'),
+  empty: choice('farthest', 'keep'),
+  relocate: choice(true, false),
+  weighted: choice(true, false),
+  shards: optional((value, at) => (Array.isArray(value) ? list(whole(0))(value, at) : whole(1)(value, at))),
+  methodReason: optional(text()),
+  settings,
+})

@@ -3,7 +3,7 @@
  * JSON. How it is saved and loaded: folder-save.ts and folder-load.ts.
  */
 import type { Matrix } from '../core/matrix.ts'
-import { COUNT, checkedFrame, checkRounds, deviceFacts, type SavedFrame, SEED, shownOptions } from './folder-facts.ts'
+import { COUNT, checkedFrame, checkRounds, deviceFacts, type SavedFrame, SEED, usedOptions } from './folder-facts.ts'
 import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
 import type { FolderContents } from './folder-save.ts'
 import { listFile, matrixFile, type ResumeArray, savedList, savedMatrix, savedNumbers } from './saved-arrays.ts'
@@ -83,14 +83,14 @@ export function modelFolder(contents: ModelContents): FolderContents {
 }
 
 const runFacts = {
-  method: text(/^[a-z][a-z-]*$/),
+  method: text(/^(own:)?[a-z][a-z-]*$/),
   metric: choice('euclidean', 'cosine'),
   k: COUNT,
   rows: COUNT,
   cols: COUNT,
   weight: optional(real(0)),
   seed: SEED,
-  options: shownOptions,
+  options: usedOptions,
   device: deviceFacts,
   stopped: choice('converged', 'tolerance', 'iterations', 'seconds', 'aborted'),
   startSeconds: optional(real(0)),

@@ -2,8 +2,9 @@
  * What coordinator and workers send each other through a store. Anything that comes from there is checked here before it is
  * used: shapes, ranges, names. Nothing in a message is ever run, and files are named by the manifest alone.
  */
-import { type MethodOptions, resolveSettings } from '../clustering/method-options.ts'
-import { METHODS, type MethodName } from '../clustering/presets.ts'
+
+import { resolveSettings } from '../clustering/method-options.ts'
+import { METHODS } from '../clustering/presets.ts'
 import type { RunDescription } from '../clustering/remote-owners.ts'
 import { CentroidalError } from '../core/errors.ts'
 import {
@@ -20,6 +21,7 @@ import {
   wrongValue,
 } from '../data/schema.ts'
 import { EXACT_BLOCK } from '../kernels/exact-sums.ts'
+import type { MethodName, MethodOptions } from '../models/method-names.ts'
 import type { RowLayout } from '../vectors/layout.ts'
 import type { BlockDelta, CenterDelta, SumsDelta } from './deltas.ts'
 import { checkShard, type ShardEntry } from './manifest.ts'

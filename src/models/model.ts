@@ -11,21 +11,22 @@ import {
   type VectorInput,
   type VectorSource,
 } from '../core/matrix.ts'
-import { loadFolder, type SavedFolder } from '../data/folder-load.ts'
+import { badFolder, loadFolder, type SavedFolder } from '../data/folder-load.ts'
 import { type FolderContents, saveFolder } from '../data/folder-save.ts'
-import { type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
+import { type LoadedFacts, type ModelContents, modelFolder, modelKind, readModelFolder } from '../data/model-folder.ts'
 import { packedFolder } from '../data/packed-folder.ts'
 import type { SaveOptions } from '../data/saved-texts.ts'
-import type { Device, DeviceInfo } from '../device/contract.ts'
+import type { Device } from '../device/contract.ts'
 import { withDevice } from '../vectors/device-choice.ts'
 import type { Frame } from '../vectors/frame.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { CountCertainty } from './certainty.ts'
+import type { ModelFacts } from './facts.ts'
+import { isMethodName } from './method-names.ts'
 import { predictClusters } from './predict.ts'
 import type { Prediction, Responsibilities } from './prediction.ts'
 import { predictShares } from './responsibilities.ts'
 import type { ResumeArrays } from './resume-arrays.ts'
-import type { IterationStats, StopReason } from './stats.ts'
 import { type ClusterSummary, readSummaryOptions, type SummaryOptions, summariesOf } from './summaries.ts'
 import { centerDistances } from './transform.ts'
 import { requireUpdatable, updatedParts } from './update.ts'
@@ -35,46 +36,6 @@ export const MODEL_VERSION = 2
 
 /** @internal Folders of clusterings. */
 export const MODEL_KIND = modelKind(MODEL_VERSION)
-
-/** What model.json says besides the numbers in the .npy files. */
-export interface ModelFacts {
-  /** The method that ran, whether asked for or chosen. */
-  readonly method: string
-  /** How nearness was measured. */
-  readonly metric: 'euclidean' | 'cosine'
-  /** Clusters there are at the end. */
-  readonly k: number
-  /** Vectors it was made from. */
-  readonly rows: number
-  /** Their dimensions. */
-  readonly cols: number
-  /** Sum of the weights of the vectors, where they have some. Models saved by earlier versions lack it. */
-  readonly weight?: number | undefined
-  /** What the random numbers began with. */
-  readonly seed: number
-  /** Options that were given or chosen, as plain values. */
-  readonly options: Readonly<Record<string, unknown>>
-  /** Where it ran, and why there. */
-  readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
-  /** Why it ended. */
-  readonly stopped: StopReason
-  /** Seconds that choosing the first centres or labels took, in the restart the result is of. Models saved by earlier versions lack it. */
-  readonly startSeconds?: number | undefined
-  /** The sample that was clustered first, where the run began from one. */
-  readonly sample?: SampleFacts | undefined
-  /** Every round, in order. */
-  readonly iterations: readonly IterationStats[]
-  /** How sure the number of clusters is, where `k: 'auto'` asked for it. */
-  readonly certainty?: CountCertainty
-}
-
-/** A sample that a run began from. */
-export interface SampleFacts {
-  /** Vectors of the sample. */
-  readonly rows: number
-  /** Rounds in which it was clustered. */
-  readonly rounds: number
-}
 
 /**
  * What a run needs besides to go on exactly as it would have: see resume.ts.
@@ -290,6 +251,11 @@ export class ClusterModel {
     return packedFolder(this.folderContents())
   }
 
+  /** What {@link loadModel} does. */
+  static async load(folder: string | Blob): Promise<ClusterModel> {
+    return loadModel(folder)
+  }
+
   #resumeContents(): Pick<ModelContents, 'resume' | 'resumeState'> {
     if (this.resumeState === undefined) return {}
     const { arrays, ...resume } = this.resumeState
@@ -349,7 +315,19 @@ export async function modelFrom(saved: SavedFolder): Promise<ClusterModel> {
   const { facts, frame, centers, labels, frameCenters, tree, mixture, ...resumed } = await readModelFolder(saved)
   // Centres of the frame are kept apart only where they differ.
   const state = { centers: frameCenters ?? (centers.data as Float32Array), frame }
+  requireKnownMethod(facts, saved.path)
+  const { best, ...resume } = resumed.resume ?? {}
+  if (best) requireKnownMethod(best, saved.path)
   // What these hold is checked when a run is resumed.
-  const resumeState: ResumeState = { ...resumed.resume, arrays: resumed.resumeState ?? {} }
+  const resumeState: ResumeState = { ...resume, ...(best && { best }), arrays: resumed.resumeState ?? {} }
   return new ClusterModel(centers, labels, facts, state, tree, mixture, resumeState)
+}
+
+/** The values of its options are shown and compared, not computed with. */
+function requireKnownMethod(facts: LoadedFacts, path: string): asserts facts is LoadedFacts & ModelFacts {
+  const { method, options } = facts
+  if (isMethodName(options.method) && (method === options.method || method.startsWith('own:'))) return
+  throw badFolder(
+    `${path}/model.json: method is ${JSON.stringify(method)}, which is not known here: save the folder again.`,
+  )
 }

@@ -6,7 +6,8 @@
 import { badOption } from '../core/errors.ts'
 import { type Matrix, matrix, type VectorSource } from '../core/matrix.ts'
 import { intoFrame, outOfFrame, wideChunks } from '../vectors/frame.ts'
-import type { ClusterModel, ModelFacts } from './model.ts'
+import type { ModelFacts } from './facts.ts'
+import type { ClusterModel } from './model.ts'
 import type { Prediction } from './prediction.ts'
 
 export function requireUpdatable({ sigmas, facts }: ClusterModel): void {
@@ -77,7 +78,7 @@ export async function updatedParts(
       options,
       ...(weight === undefined ? {} : { weight: weight + labels.length }),
       iterations: [...facts.iterations, round],
-    },
+    } as ModelFacts,
     inner: centers,
   }
 }

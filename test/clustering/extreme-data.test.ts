@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { cluster } from '../../src/clustering/cluster.ts'
 import type { ClusterOptions } from '../../src/clustering/cluster-options.ts'
-import { METHODS, type MethodName } from '../../src/clustering/presets.ts'
+import { METHODS } from '../../src/clustering/presets.ts'
 import { createRandom } from '../../src/core/random.ts'
 import type { Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
+import type { MethodName } from '../../src/models/method-names.ts'
 import { distinctRows, hasZeroRow, judge, KINDS } from './extreme-kinds.ts'
 
 const seed = inject('testSeed')

@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cluster } from '../../src/clustering/cluster.ts'
 import type { ClusterOptions } from '../../src/clustering/cluster-options.ts'
 import { readOptions, resolveOptions } from '../../src/clustering/options.ts'
-import { METHODS, type MethodName } from '../../src/clustering/presets.ts'
+import { METHODS } from '../../src/clustering/presets.ts'
 import { CentroidalError } from '../../src/core/errors.ts'
 import { matrix } from '../../src/core/matrix.ts'
 import type { Device } from '../../src/device/contract.ts'
 import { openDevice } from '../../src/device/open.ts'
+import type { MethodName } from '../../src/models/method-names.ts'
 import { nearest } from '../../src/search/flat.ts'
 
 describe('overflow', () => {

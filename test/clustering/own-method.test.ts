@@ -58,7 +58,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       model.facts.iterations.forEach(({ distortion }, i) => {
         expect(distortion / exact.facts.iterations[i].distortion).toBeCloseTo(1, 5)
       })
-      expect(model.facts.method).toBe('mine')
+      expect(model.facts.method).toBe('own:mine')
     })
 
     test('random candidates never raise the objective, and every label is among what was listed', async () => {
@@ -152,7 +152,7 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const folder = path('own.model')
       await (await cluster(vectors, { ...options, iterations: 3 })).save(folder)
       const saved = await loadModel(folder)
-      expect(saved.facts.method).toBe('mine')
+      expect(saved.facts.method).toBe('own:mine')
       const resumed = await cluster(vectors, { ...options, iterations: 6, resume: saved })
       expect(resumed.labels).toEqual(whole.labels)
       expect(resumed.centers.data).toEqual(whole.centers.data)

@@ -1,11 +1,12 @@
 /** What tests of starts share: a state to start from, and how good the centres are. */
-import { createRunState, type RunState, type StartName } from '../../src/clustering/run-state.ts'
+import { createRunState, type RunState } from '../../src/clustering/run-state.ts'
 import { chooseStart } from '../../src/clustering/seeding.ts'
 import { Team } from '../../src/clustering/team.ts'
 import type { VectorInput } from '../../src/core/matrix.ts'
 import { toSource } from '../../src/core/matrix.ts'
 import { stream } from '../../src/core/streams.ts'
 import type { Device, Matrix } from '../../src/index.ts'
+import type { StartName } from '../../src/models/method-names.ts'
 import { inspectVectors, largestInFrame } from '../../src/vectors/frame.ts'
 import { PointStore } from '../../src/vectors/points.ts'
 

@@ -7,6 +7,7 @@ import {
   type Device,
   type IterationStats,
   type MethodName,
+  type ModelFacts,
   matrix,
   sparseMatrix,
   type VectorInput,
@@ -84,7 +85,7 @@ function stoppedByTime(
   { centers, labels, facts, state, tree, weights, sigmas }: ClusterModel,
   seconds: number,
 ): ClusterModel {
-  const told = { ...facts, stopped: 'seconds', options: { ...facts.options, seconds } } as const
+  const told = { ...facts, stopped: 'seconds', options: { ...facts.options, seconds } } as ModelFacts
   return new ClusterModel(centers, labels, told, state, tree, weights && sigmas && { weights, sigmas })
 }
 

@@ -1,9 +1,11 @@
 /** Whether a run relocates clusters: the option, or its default. */
+
 import { badOption } from '../../core/errors.ts'
 import { isMatrix } from '../../core/matrix.ts'
 import type { Device } from '../../device/contract.ts'
+import type { MethodName } from '../../models/method-names.ts'
 import type { AnyClusterOptions } from '../cluster-options.ts'
-import { METHODS, type MethodName } from '../presets.ts'
+import { METHODS } from '../presets.ts'
 
 /** Numbers of all vectors that one process may be asked to read by default, where the vectors come in shards. */
 const MOST_GATHERED = 1e9

@@ -1,12 +1,14 @@
 /** Clusterings of the same points with more and more clusters, each begun from the one before. */
+
 import { stream } from '../../core/streams.ts'
 import type { Device } from '../../device/contract.ts'
 import { scatterSums } from '../../metrics/scatter-sums.ts'
+import type { MethodName } from '../../models/method-names.ts'
 import type { Mixture } from '../../models/mixture.ts'
 import type { ClusterModel } from '../../models/model.ts'
 import { isIdentity } from '../../vectors/frame.ts'
 import type { PointStore } from '../../vectors/points.ts'
-import { METHODS, type MethodName } from '../presets.ts'
+import { METHODS } from '../presets.ts'
 import type { RunOptions } from '../read-model.ts'
 import { type Attempt, runOnce } from '../run-once.ts'
 import type { TreeUse } from '../run-state.ts'

@@ -12,9 +12,9 @@ import {
 } from '../../core/arguments.ts'
 import { badArgument, badOption, show } from '../../core/errors.ts'
 import type { OnProgress } from '../../core/progress.ts'
+import type { MethodName, MethodOptions } from '../../models/method-names.ts'
 import { WORK_CHECKS, type WorkOptions } from '../../vectors/work-options.ts'
-import type { MethodOptions } from '../method-options.ts'
-import { METHODS, type MethodName } from '../presets.ts'
+import { METHODS } from '../presets.ts'
 import type { SweepStep } from './result.ts'
 
 /** A range of numbers of clusters. */

@@ -1,6 +1,6 @@
 /** What a sweep found out. */
+import type { MethodName } from '../../models/method-names.ts'
 import type { ClusterModel } from '../../models/model.ts'
-import type { MethodName } from '../presets.ts'
 import type { SweepRange } from './options.ts'
 
 /** One number of clusters, and how good the clustering is that counts. */

@@ -2,19 +2,13 @@
 
 export { cluster, clusterSteps } from './clustering/cluster.ts'
 export type { AnyClusterOptions, ClusterOptions, CommonOptions, StartChoice } from './clustering/cluster-options.ts'
-export type { MethodOption, MethodOptions, OptionOfMethod, SettingValue } from './clustering/method-options.ts'
+export type { MethodOption, SettingValue } from './clustering/method-options.ts'
 export { CLUSTER_DEFAULTS, START_NAMES } from './clustering/options.ts'
-export type {
-  CandidateRequest,
-  CandidatesName,
-  CandidateTable,
-  OwnMethod,
-  UpdateRequest,
-} from './clustering/own-method.ts'
-export { METHODS, type MethodName } from './clustering/presets.ts'
+export type { CandidateRequest, CandidateTable, OwnMethod, UpdateRequest } from './clustering/own-method.ts'
+export { METHODS } from './clustering/presets.ts'
 export type { Machines } from './clustering/remote-owners.ts'
 export type { ClusterStep } from './clustering/run-once.ts'
-export type { Method, StartName } from './clustering/run-state.ts'
+export type { Method } from './clustering/run-state.ts'
 export { SWEEP_DEFAULTS, type SweepOptions, type SweepRange } from './clustering/sweep/options.ts'
 export type { SweepBest, SweepResult, SweepStep } from './clustering/sweep/result.ts'
 export { sweep, sweepSteps } from './clustering/sweep.ts'
@@ -32,7 +26,7 @@ export {
   type VectorSource,
   type WideMatrix,
 } from './core/matrix.ts'
-export { nearestName } from './core/nearest-name.ts'
+export { meantName, nearestName } from './core/nearest-name.ts'
 export type { OnProgress } from './core/progress.ts'
 export { createRandom, type Random } from './core/random.ts'
 export { sampleRows } from './core/sampled-source.ts'
@@ -69,7 +63,7 @@ export {
   nsScore,
   type RankingQuality,
 } from './metrics/ranking.ts'
-export { type NeighborLists, overlapAt, recallAt } from './metrics/recall.ts'
+export { type FoundLists, type NeighborLists, overlapAt, recallAt } from './metrics/recall.ts'
 export {
   type ScoreOptions,
   SILHOUETTE_EXACT_ROWS,
@@ -77,7 +71,17 @@ export {
   silhouette,
 } from './metrics/silhouette.ts'
 export type { CountCertainty } from './models/certainty.ts'
-export { ClusterModel, loadModel, MODEL_VERSION, type ModelFacts, type PredictOptions } from './models/model.ts'
+export type {
+  CommonFacts,
+  MethodFacts,
+  MethodSettings,
+  ModelFacts,
+  OwnFacts,
+  RunFacts,
+  SampleFacts,
+} from './models/facts.ts'
+export type { CandidatesName, MethodName, MethodOptions, OptionOfMethod, StartName } from './models/method-names.ts'
+export { ClusterModel, loadModel, MODEL_VERSION, type PredictOptions } from './models/model.ts'
 export type { Prediction, Responsibilities } from './models/prediction.ts'
 export type { ExtraFacts, IterationStats, StopReason } from './models/stats.ts'
 export type { ClusterMember, ClusterSummary, SummaryOptions } from './models/summaries.ts'
@@ -108,7 +112,8 @@ export {
 export type { SoftWordOptions, WordOptions } from './retrieval/visual-words.ts'
 export type { Ranking } from './retrieval/word-index.ts'
 export { type AddOptions, CodeIndex, type CodeIndexOptions, type IndexSearchOptions } from './search/code-index.ts'
-export { faissBytes } from './search/faiss.ts'
+export { type FaissOptions, faissBytes } from './search/faiss.ts'
+export { type FaissContents, readFaiss } from './search/faiss-read.ts'
 export type { FileContent, FileOptions, InvertedFileOptions, InvertedSearchOptions } from './search/file-options.ts'
 export { type NeighborOptions, type Neighbors, nearest, SEARCH_METRICS, type SearchMetric } from './search/flat.ts'
 export type { IdFilter } from './search/id-filter.ts'
@@ -116,5 +121,10 @@ export { InvertedFile } from './search/inverted-file.ts'
 export type { ByteScale } from './search/kept-bytes.ts'
 export { type PartitionTreeOptions, partitionTrees, type TreeLeaves } from './search/partition-trees.ts'
 export { rerank } from './search/rerank.ts'
+export {
+  type AddVectorsOptions,
+  VectorLists,
+  type VectorSearchOptions,
+} from './search/vector-lists.ts'
 export { type DeviceChoice, type OwnDevice, openDevice } from './vectors/device-choice.ts'
 export type { WorkOptions } from './vectors/work-options.ts'

@@ -1,7 +1,7 @@
 /** The commands under one name, and what is said about a command line that cannot be understood. */
 import { Command, CommanderError } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }
-import { nearestName } from '../index.ts'
+import { meantName } from '../index.ts'
 import { addAssignCommand } from './commands/assign.ts'
 import { addBenchCommand } from './commands/bench.ts'
 import { addClusterCommand } from './commands/cluster.ts'
@@ -94,9 +94,10 @@ function typedName(command: Command): string {
 function usageSentence({ code, message }: CommanderError, command?: Command): string {
   const [, named = ''] = /'([^']*)'/.exec(message) ?? []
   const help = `${command === undefined ? 'centroidal' : typedName(command)} --help`
-  const flags = command?.options.flatMap(({ long }) => (long ? [long] : [])) ?? []
+  const flags = command?.options.flatMap(({ long, short }) => [long, short].filter((flag) => flag !== undefined)) ?? []
   const [, suggested] = /\(Did you mean (.*)\?\)/.exec(message) ?? []
-  const meant = suggested ?? nearestName(named, flags)
+  // What other libraries call it comes before what looks like it.
+  const meant = meantName(named, flags) ?? suggested
   const lists = command === undefined ? '' : ` ${help} lists all.`
   const cure = meant === undefined ? `see ${help}.` : `did you mean ${meant}?${lists}`
   switch (code) {

@@ -25,6 +25,8 @@ function shown(input: unknown): string {
   if (ArrayBuffer.isView(input)) return `${show(input)} without a shape`
   const data = typeof input === 'object' && input !== null ? (input as { data?: unknown }).data : undefined
   if (data === undefined) return show(input)
+  if (data instanceof Float64Array || Array.isArray(data))
+    return `an object whose data is ${show(data)}, without rows and cols`
   const cure = castAdvice(data) && ', which is not taken: give it as Float32Array.from(data)'
   return `an object whose data is ${show(data)}${cure}`
 }

@@ -83,12 +83,20 @@ const FAMILIAR: Readonly<Record<string, readonly string[]>> = {
   njobs: ['threads'],
   subquantizers: ['m'],
   nbits: ['codewords'],
-  verbose: ['onIteration', 'onProgress'],
+  verbose: ['oniteration', 'onprogress', 'progress'],
 }
 
-/** The option that a caller who knows other libraries means by a name, or the nearest one. */
+/** @internal The option that a caller who knows other libraries means by a name, or the nearest one; names may be flags. */
 export function meantName(typed: string, names: readonly string[]): string | undefined {
-  const plain = typed.toLowerCase().replace(/[_-]/g, '')
+  if (typeof typed !== 'string' || typed.length > LONGEST) return nearestName(typed, names)
+  const plain = plainName(typed)
   const familiar = Object.hasOwn(FAMILIAR, plain) ? FAMILIAR[plain] : []
-  return familiar.find((name) => names.includes(name)) ?? nearestName(typed, names)
+  return (
+    familiar.map((name) => names.find((other) => plainName(other) === name)).find(Boolean) ?? nearestName(typed, names)
+  )
+}
+
+/** --max-iter, max_iter and maxIter are one name. */
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '')
 }

@@ -8,7 +8,7 @@ import { COUNT } from './folder-facts.ts'
 import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
 import type { FolderContents } from './folder-save.ts'
 import { badArray, listFile, matrixFile, savedMatrix, savedNumbers } from './saved-arrays.ts'
-import { choice, optional, record, whole, wrongValue } from './schema.ts'
+import { type Checked, choice, optional, record, whole, wrongValue } from './schema.ts'
 
 export interface CodeArrays {
   readonly codes: Matrix
@@ -126,11 +126,56 @@ async function readKept(saved: SavedFolder, size: number, cols: number): Promise
 
 async function readCodes(saved: SavedFolder, size: number, width: number): Promise<CodeArrays> {
   const codes = await savedMatrix(saved, 'codes', { rows: size, cols: width, type: 'u8' })
+  return { codes, ids: await readIds(saved, size) }
+}
+
+async function readIds(saved: SavedFolder, size: number): Promise<Uint32Array> {
   const ids = await savedNumbers(saved, 'ids', { length: size, limit: NO_ID })
   const sorted = ids.slice().sort()
   const twice = sorted.findIndex((id, i) => i > 0 && id === sorted[i - 1])
   if (twice >= 0) throw badArray(saved, 'ids', `holds ${sorted[twice]} twice, where ids must differ`)
-  return { codes, ids }
+  return ids
+}
+
+/** Lists of whole vectors. */
+export function listKind(version: number, folders: Readonly<Record<string, FolderKind>>): FolderKind {
+  const arrays = ['vectors', 'ids', 'lists']
+  return { json: 'model.json', name: 'vector lists', version, arrays: (name) => arrays.includes(name), folders }
+}
+
+export interface ListArrays {
+  readonly vectors: Matrix<Float32Array>
+  readonly ids: Uint32Array
+  /** The cluster of each vector. */
+  readonly lists: Uint32Array
+}
+
+export function listFolder(
+  { version }: FolderKind,
+  metric: string,
+  { vectors, ids, lists }: ListArrays,
+  clusters: FolderContents,
+): FolderContents {
+  return {
+    json: 'model.json',
+    format: 'centroidal vector lists',
+    version,
+    facts: { size: ids.length, metric },
+    files: { 'vectors.npy': matrixFile(vectors), 'ids.npy': listFile(ids), 'lists.npy': listFile(lists) },
+    folders: { clusters },
+  }
+}
+
+const listFacts = record({ size: COUNT_OR_NONE, metric: choice('euclidean', 'cosine', 'inner-product') })
+
+export async function readVectorLists(
+  saved: SavedFolder,
+  { rows: k, cols }: Pick<Matrix, 'rows' | 'cols'>,
+): Promise<ListArrays & Checked<typeof listFacts>> {
+  const { size, metric } = listFacts(saved.facts, `${saved.path}/model.json:`)
+  const vectors = (await savedMatrix(saved, 'vectors', { rows: size, cols })) as Matrix<Float32Array>
+  const lists = await savedNumbers(saved, 'lists', { length: size, limit: k })
+  return { size, metric, vectors, ids: await readIds(saved, size), lists }
 }
 
 export interface ImageArrays {

@@ -4,7 +4,7 @@ import { COUNT, checkedFrame, checkRounds, deviceFacts, type SavedFrame, SEED } 
 import { badFolder, type FolderKind, type SavedFolder } from './folder-load.ts'
 import type { FolderContents } from './folder-save.ts'
 import { badArray, matrixFile, savedMatrix } from './saved-arrays.ts'
-import { type Checked, choice, list, plainObject, real, record, whole, wrongValue } from './schema.ts'
+import { type Checked, choice, list, optional, plainObject, real, record, whole, wrongValue } from './schema.ts'
 
 export interface QuantizerArrays {
   readonly books: Matrix
@@ -56,7 +56,7 @@ const factsSchema = record({
   stopped: choice('iterations', 'tolerance', 'aborted'),
   iterations: list(record({ iteration: whole(1), distortion: real(0), seconds: real(0), rotationSeconds: real(0) })),
   device: deviceFacts,
-  distortion: real(0),
+  distortion: optional(real(0)),
   cols: COUNT,
   ranges: list(whole(0)),
   frame: plainObject,
@@ -68,7 +68,8 @@ export async function readQuantizerFolder(saved: SavedFolder): Promise<LoadedQua
   const at = `${saved.path}/model.json:`
   const { distortion, cols, ranges, frame, ...facts } = factsSchema(saved.facts, at)
   const { type, m, codewords, rank, iterations } = facts
-  checkRounds(at, iterations, distortion)
+  // Codewords that came from elsewhere have no rounds.
+  if (distortion !== undefined || iterations.length > 0) checkRounds(at, iterations, distortion)
   if (rank > cols) throw wrongValue(`${at} rank`, rank, `a number up to that of the columns, ${cols},`)
   const bits = type === 'ok' || type === 'itq'
   if (bits && codewords !== 2) throw wrongValue(`${at} codewords`, codewords, `2, which ${type} has,`)

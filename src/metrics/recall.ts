@@ -12,21 +12,33 @@ export interface NeighborLists {
   readonly data: ArrayLike<number>
 }
 
+/** What a search returned: the lists of all queries, one after the other. */
+export interface FoundLists {
+  /** Numbers in a list. */
+  readonly m: number
+  /** queries x m numbers, best first. */
+  readonly labels: ArrayLike<number>
+}
+
 /**
  * Recall at R: the share of queries whose true nearest neighbour is among the first R found.
  *
  * @example
  * ```ts
- * import { recallAt } from 'centroidal'
+ * import { nearest, recallAt } from 'centroidal'
  *
  * const found = { rows: 2, cols: 2, data: [4, 7, 1, 9] }
  * const truth = { rows: 2, cols: 1, data: [4, 9] }
  * recallAt(found, truth, 1) // => 0.5
  * recallAt(found, truth, 2) // => 1
+ *
+ * // Results of searches, of files (readIntegers), or both.
+ * const vectors = [[0, 0], [0, 1], [5, 5]]
+ * recallAt(await nearest(vectors, vectors, { m: 2 }), await nearest(vectors, vectors), 1) // => 1
  * ```
  */
-export function recallAt(found: NeighborLists, truth: NeighborLists, r: number): number {
-  const { foundData, truthData } = checkedPair(found, truth)
+export function recallAt(given: NeighborLists | FoundLists, known: NeighborLists | FoundLists, r: number): number {
+  const { found, truth, foundData, truthData } = checkedPair(given, known)
   whole(1)(r, 'r')
   let hits = 0
   for (let i = 0; i < found.rows; i++) {
@@ -55,8 +67,8 @@ export function recallAt(found: NeighborLists, truth: NeighborLists, r: number):
  * overlapAt(found, truth, 3) // => 0.667
  * ```
  */
-export function overlapAt(found: NeighborLists, truth: NeighborLists, n: number): number {
-  const { foundData, truthData } = checkedPair(found, truth)
+export function overlapAt(given: NeighborLists | FoundLists, known: NeighborLists | FoundLists, n: number): number {
+  const { found, truth, foundData, truthData } = checkedPair(given, known)
   whole(1)(n, 'n')
   if (n > truth.cols) {
     throw badData(
@@ -73,23 +85,38 @@ export function overlapAt(found: NeighborLists, truth: NeighborLists, n: number)
   return hits / (found.rows * n)
 }
 
-function checkedPair(
-  found: NeighborLists,
-  truth: NeighborLists,
-): { foundData: ArrayLike<number>; truthData: ArrayLike<number> } {
+interface Pair {
+  readonly found: NeighborLists
+  readonly truth: NeighborLists
+  readonly foundData: ArrayLike<number>
+  readonly truthData: ArrayLike<number>
+}
+
+function checkedPair(given: NeighborLists | FoundLists, known: NeighborLists | FoundLists): Pair {
+  const found = asLists(given, 'the lists found')
+  const truth = asLists(known, 'the true lists')
   const foundData = checkedLists(found, 'the lists found')
   const truthData = checkedLists(truth, 'the true lists')
-  if (found.rows === truth.rows && found.rows > 0) return { foundData, truthData }
+  if (found.rows === truth.rows && found.rows > 0) return { found, truth, foundData, truthData }
   throw new CentroidalError(
     'bad-data',
     `There are result lists for ${found.rows} queries and true lists for ${truth.rows}: give both for the same queries.`,
   )
 }
 
-function checkedLists(lists: NeighborLists, thing: string): ArrayLike<number> {
-  if (typeof lists !== 'object' || lists === null) {
-    throw badData(`${capital(thing)} are ${show(lists)}: give an object with rows, cols and data.`)
+function asLists(given: NeighborLists | FoundLists, thing: string): NeighborLists {
+  if (typeof given !== 'object' || given === null) {
+    throw badData(
+      `${capital(thing)} are ${show(given)}: give the result of a search, or an object with rows, cols and data.`,
+    )
   }
+  if (!('labels' in given)) return given
+  const cols = whole(1)(given.m, `m of ${thing}`)
+  const data = numberList(given.labels, `labels of ${thing}`)
+  return { rows: Math.ceil(data.length / cols), cols, data }
+}
+
+function checkedLists(lists: NeighborLists, thing: string): ArrayLike<number> {
   const rows = whole(0)(lists.rows, `rows of ${thing}`)
   const cols = whole(1)(lists.cols, `cols of ${thing}`)
   const data = numberList(lists.data, `data of ${thing}`)

@@ -72,7 +72,7 @@ export class Quantizer {
     this.facts = facts
   }
 
-  /** Mean squared distance of a training vector to what its codes stand for. */
+  /** Mean squared distance of a training vector to what its codes stand for; NaN where it is not known, see {@link readFaiss}. */
   get distortion(): number {
     return this.facts.iterations[this.facts.iterations.length - 1]?.distortion ?? Number.NaN
   }
@@ -155,13 +155,19 @@ export class Quantizer {
     return packedFolder(this.folderContents())
   }
 
+  /** What {@link loadQuantizer} does. */
+  static async load(folder: string | Blob): Promise<Quantizer> {
+    return loadQuantizer(folder)
+  }
+
   /** @internal What `save` writes. */
   folderContents(): FolderContents {
     const { cols, frame, ranges, codewords, rotation, offset, books } = this.codec
     const m = ranges.length - 1
     const facts = {
       ...this.facts,
-      distortion: this.distortion,
+      // Of codewords from elsewhere it is not known.
+      ...(this.facts.iterations.length === 0 ? {} : { distortion: this.distortion }),
       cols,
       ranges,
       frame: { ...frame, shift: frame.shift && Array.from(frame.shift) },

@@ -187,6 +187,11 @@ export class ImageIndex {
     return imageFolder(KIND, arrays, centers, this.vocabulary.folderContents())
   }
 
+  /** What {@link loadIndex} does. */
+  static async load(folder: string): Promise<ImageIndex> {
+    return loadIndex(folder)
+  }
+
   #prepared(): WordIndex {
     if (this.#inverted === undefined) {
       const { ids } = this

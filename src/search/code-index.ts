@@ -10,6 +10,7 @@ import {
   type OptionChecks,
   optionsOf,
   real,
+  recordOf,
   uint32Array,
   whole,
 } from '../core/arguments.ts'
@@ -21,6 +22,7 @@ import type { FolderContents } from '../data/folder-save.ts'
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { emptyCodes, requireKnownCodes } from '../quantize/codes.ts'
 import { type CodeSearchOptions, SEARCH_CHECKS } from '../quantize/flat-search.ts'
+import { type QuantizerOptions, readQuantizerOptions } from '../quantize/options.ts'
 import {
   CODING_CHECKS,
   type CodingOptions,
@@ -30,6 +32,7 @@ import {
   trainedQuantizer,
 } from '../quantize/quantizer.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes } from '../quantize/ranked.ts'
+import { trainQuantizer } from '../quantize/train.ts'
 import { ChangeLog, saveChanged } from './change-log.ts'
 import { CodeSearcher } from './code-searcher.ts'
 import { CodeStore } from './code-store.ts'
@@ -90,10 +93,10 @@ export const INDEX_SEARCH_CHECKS: OptionChecks<IndexSearchOptions> = {
  *
  * @example
  * ```ts
- * import { blobs, CodeIndex, trainQuantizer } from 'centroidal'
+ * import { blobs, CodeIndex } from 'centroidal'
  *
  * const { vectors } = blobs({ rows: 400, cols: 16, clusters: 20 })
- * const index = new CodeIndex(await trainQuantizer(vectors, { type: 'pq', m: 4, codewords: 16 }))
+ * const index = await CodeIndex.train(vectors, { type: 'pq', m: 4, codewords: 16 })
  * await index.add(vectors)
  * index.remove([3, 5]) // => 2
  * index.size // => 398
@@ -124,6 +127,15 @@ export class CodeIndex {
         : newIds(rows, uint32Array(ids, 'the list of ids'))
     this.#store = new CodeStore(known, numbers)
     this.#searcher = new CodeSearcher(quantizer.codec, this.#store, this.metric === 'inner-product')
+  }
+
+  /** Trains a quantizer on vectors, by cosine on their directions. The index is empty then: add to it. */
+  static async train(vectors: VectorInput, options: CodeIndexOptions & QuantizerOptions): Promise<CodeIndex> {
+    const { metric: chosen, ...given } = recordOf(options, 'the options of CodeIndex.train')
+    const { metric = 'euclidean' } = optionsOf('CodeIndex.train', { metric: chosen }, INDEX_CHECKS)
+    const asked = readQuantizerOptions(given)
+    const source = await inMetric(toSource(vectors), metric)
+    return new CodeIndex(await trainQuantizer(source, asked), undefined, undefined, { metric })
   }
 
   /** Vectors in it. */

@@ -2,6 +2,7 @@
 import { choice, type OptionChecks, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorInput } from '../core/matrix.ts'
+import { MOST_NEAREST } from '../kernels/assign.ts'
 import type { ClusterModel } from '../models/model.ts'
 import type { QuantizerOptions } from '../quantize/options.ts'
 import { INDEX_SEARCH_CHECKS, type IndexSearchOptions } from './code-index.ts'
@@ -77,4 +78,11 @@ export function metricOf(model: ClusterModel, asked: SearchMetric | undefined): 
     asked,
     `the model has metric ${metric}; an inverted file of this metric requires a model with metric ${asked === 'cosine' ? 'cosine' : 'euclidean'}.`,
   )
+}
+
+/** Lists are chosen as nearest centres are. */
+export function requireProbe(probe: number, k: number): void {
+  if (probe <= Math.min(k, MOST_NEAREST)) return
+  const why = k <= MOST_NEAREST ? `there are only ${k} clusters` : 'a query looks into no more clusters than that'
+  throw badOption('probe', probe, `give at most ${Math.min(k, MOST_NEAREST)}: ${why}.`)
 }

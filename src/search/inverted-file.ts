@@ -14,7 +14,6 @@ import { sampledSource } from '../core/sampled-source.ts'
 import { codeFolder, codeKind, readInvertedFile } from '../data/code-folder.ts'
 import { loadFolder } from '../data/folder-load.ts'
 import type { FolderContents } from '../data/folder-save.ts'
-import { MOST_NEAREST } from '../kernels/assign.ts'
 import { type ClusterModel, clusterModel, MODEL_KIND, modelFrom } from '../models/model.ts'
 import { requireKnownCodes } from '../quantize/codes.ts'
 import { QUANTIZER_DEFAULTS, readQuantizerOptions, vectorsThatHelp } from '../quantize/options.ts'
@@ -32,6 +31,7 @@ import {
   type InvertedFileOptions,
   type InvertedSearchOptions,
   metricOf,
+  requireProbe,
   TRAIN_CHECKS,
 } from './file-options.ts'
 import type { SearchMetric } from './flat.ts'
@@ -194,8 +194,7 @@ export class InvertedFile {
     const source = toSource(queries, 'the queries')
     const { nearest, wanted } = candidateCount(asked)
     const probe = asked.probe ?? Math.min(8, this.model.centers.rows)
-    const most = Math.min(this.model.centers.rows, MOST_NEAREST)
-    if (probe > most) throw badOption('probe', probe, `give at most ${most}, the number of clusters.`)
+    requireProbe(probe, this.model.centers.rows)
     if (source.cols !== this.model.centers.cols) {
       throw new CentroidalError(
         'bad-data',
@@ -291,6 +290,12 @@ export class InvertedFile {
       ...(this.#metric === 'inner-product' ? { metric: this.#metric } : {}),
       ...(this.#scale ? { keep: 'bytes' } : {}),
     }
+  }
+
+  /** @internal Everything, list after list. */
+  content(): FileContent {
+    const { rows, ids, lists } = this.#store.content()
+    return { ids, lists, ...this.#split(rows, ids.length) }
   }
 
   /** @internal What `save` writes. */

@@ -150,9 +150,10 @@ function requireRowsOf(labels: Uint32Array, { rows, name }: VectorSource): void 
   }
 }
 
-type Measure = (data: VectorData, at: number, query: Float32Array, from: number, cols: number) => number
+export type Measure = (data: VectorData, at: number, query: Float32Array, from: number, cols: number) => number
 
-function measureBy(metric: SearchMetric): Measure {
+/** Distances between rows of arrays. */
+export function measureBy(metric: SearchMetric): Measure {
   if (metric === 'euclidean') return squaredDistance
   return metric === 'inner-product' ? (...args) => -product(...args) : cosineDistance
 }

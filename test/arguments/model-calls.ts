@@ -1,15 +1,21 @@
 /** What models do with vectors, for the table of calls. */
 
-import type { PredictOptions, SummaryOptions, WorkOptions } from '../../src/index.ts'
+import type { FaissOptions, PredictOptions, SummaryOptions, WorkOptions } from '../../src/index.ts'
 import * as library from '../../src/index.ts'
 import type { Fixtures } from './fixtures.ts'
-import { argument, type Call, folder, optional, options, saveOptions, WATCH } from './places.ts'
+import { argument, type Call, folder, missing, optional, options, saveOptions, WATCH } from './places.ts'
 
 export function modelCalls({ device, vectors, model, mixture }: Fixtures): Readonly<Record<string, readonly Call[]>> {
   const predict = options<PredictOptions>({ device }, { ...WATCH, descend: 'flag' })
   const work = options<WorkOptions>({ device }, WATCH)
   return {
-    faissBytes: [{ call: (v) => library.faissBytes(v), arguments: [argument('vectors', 'none', vectors)] }],
+    faissBytes: [
+      {
+        call: (v, o) => library.faissBytes(v, o),
+        arguments: [argument('vectors', 'none', vectors), options<FaissOptions>({}, { metric: 'none' })],
+      },
+    ],
+    readFaiss: [{ call: (path) => library.readFaiss(path), arguments: [missing] }],
     normalize: [{ call: (v) => library.normalize(v), arguments: [argument('vectors', 'vectors', vectors)] }],
     vectorsOf: [
       {

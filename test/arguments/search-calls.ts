@@ -2,14 +2,17 @@
 
 import type {
   AddOptions,
+  AddVectorsOptions,
   CodeIndexOptions,
   CodeSearchOptions,
   CodingOptions,
+  FileOptions,
   IndexOptions,
   IndexSearchOptions,
   InvertedSearchOptions,
   QuantizerOptions,
   QueryOptions,
+  VectorSearchOptions,
 } from '../../src/index.ts'
 import * as library from '../../src/index.ts'
 import type { Fixtures } from './fixtures.ts'
@@ -43,6 +46,13 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
     candidates: 'none',
     within: { place: 'real', also: ['minus one', '-Infinity'] },
     where: { place: 'numbers', also: ['map'], ...ENDLESS },
+  }
+  const listSearch: OptionsOf<VectorSearchOptions> = {
+    ...WATCH,
+    nearest: codeSearch.nearest,
+    probe: 'none',
+    within: indexSearch.within,
+    where: indexSearch.where,
   }
   const words = { ...WATCH, words: 'none', sigma: { place: 'real', not: ['zero', 'Infinity'] } } as const
   const query: OptionsOf<QueryOptions> = { ...words, top: { place: 'whole', also: ['Infinity'] } }
@@ -80,7 +90,12 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
     ],
     loadIndex: [{ call: (path) => library.loadIndex(path), arguments: [missing] }],
     ImageIndex: imageIndexCalls(f, query),
+    VectorLists: vectorListsCalls(f, listSearch),
     CodeIndex: [
+      {
+        call: (v, o) => library.CodeIndex.train(v, o),
+        arguments: [argument('vectors', 'vectors', vectors), argument('options', 'none', { type: 'ok', m: 2, device })],
+      },
       {
         call: (q, c, i, o) => new library.CodeIndex(q, c, i, o),
         arguments: [
@@ -144,6 +159,37 @@ export function searchCalls(f: Fixtures): Readonly<Record<string, readonly Call[
       { call: (path) => library.InvertedFile.load(path), arguments: [missing] },
     ],
   }
+}
+
+function vectorListsCalls({ device, vectors, model }: Fixtures, search: OptionsOf<VectorSearchOptions>): Call[] {
+  const made = (): InstanceType<typeof library.VectorLists> => new library.VectorLists(model)
+  return [
+    {
+      call: (m, o) => new library.VectorLists(m, o),
+      arguments: [
+        argument('model', 'none', model),
+        options<Pick<FileOptions, 'metric'>>({ metric: 'euclidean' }, { metric: 'none' }),
+      ],
+    },
+    {
+      call: (v, o) => made().add(v, o),
+      arguments: [
+        argument('vectors', 'vectors', vectors),
+        options<AddVectorsOptions>({ device }, { ...WATCH, ids: 'none' }),
+      ],
+    },
+    { call: (ids) => made().remove(ids), arguments: [argument('ids', 'numbers', [1], { also: ['map'], ...ENDLESS })] },
+    {
+      call: (v, o) => made().search(v, o),
+      arguments: [
+        argument('queries', 'vectors', vectors),
+        options<VectorSearchOptions>({ device, nearest: 2 }, search),
+      ],
+    },
+    { call: () => made().close(), arguments: [] },
+    { call: (path) => made().save(path), arguments: [folder] },
+    { call: (path) => library.VectorLists.load(path), arguments: [missing] },
+  ]
 }
 
 function imageIndexCalls({ device, vectors, images, model }: Fixtures, query: OptionsOf<QueryOptions>): Call[] {

@@ -36,6 +36,7 @@ export function callsOf(f: Fixtures): Readonly<Record<string, readonly Call[] | 
     CODE_DISTANCES: 'constant',
     SEARCH_METRICS: 'constant',
     CentroidalError: 'internal',
+    meantName: 'internal',
     nearestName: 'internal',
     cluster: [
       ...(['lloyd', 'closures-sharp', 'gmm', 'agm', 'overlap', 'auto'] as const).map((kind) => clusterCall(f, kind)),

@@ -64,6 +64,13 @@ describe('options', () => {
       ['-k', '3', '--itterations', '5'],
       /^Unknown option --itterations: did you mean --iterations\? centroidal cluster --help lists all\.$/,
     ],
+    [
+      ['--n_clusters', '3'],
+      /^There is no option --n_clusters: did you mean -k\? centroidal cluster --help lists all\.$/,
+    ],
+    [['-k', '3', '--max-iter', '5'], /^There is no option --max-iter: did you mean --iterations\?/],
+    [['-k', '3', '--init', 'kpp'], /^There is no option --init: did you mean --start\?/],
+    [['-k', '3', '--n_init', '5'], /^There is no option --n_init: did you mean --restarts\?/],
     [['-k', '3', '--method', 'loyd'], /^Option --method is "loyd": did you mean lloyd\?$/],
     [['-k', '3', '--device', 'gpu'], /did you mean webgpu\?$/],
     [['-k', '3', '--tolerance', 'small'], /^Option --tolerance is "small": give a number/],
@@ -96,6 +103,23 @@ describe('options', () => {
     expect(await clusterRefusal(vectors(), '-k', '3', '--device', 'webgpu')).toMatch(
       /^No WebGPU adapter: .*--device cpu/,
     )
+  })
+
+  test.each([
+    [
+      ['ivf', 'search', 'a', 'b', '-o', 'c', '--nprobe', '4'],
+      '--nprobe: did you mean --probe? centroidal ivf search --help lists all.',
+    ],
+    [
+      ['search', 'a', 'b', 'c', '-o', 'd', '-k', '4'],
+      '-k: did you mean --nearest? centroidal search --help lists all.',
+    ],
+    [
+      ['nearest', 'a', 'b', '-o', 'c', '--space', 'l2'],
+      '--space: did you mean --metric? centroidal nearest --help lists all.',
+    ],
+  ])('%j', async (args, sentence) => {
+    expect(await refusal(...args)).toBe(`There is no option ${sentence}`)
   })
 
   test('an unknown command', async () => {

@@ -5,20 +5,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   blobs,
   CodeIndex,
+  cluster,
   type Device,
   faissBytes,
+  InvertedFile,
   type Matrix,
   matrix,
   nearest,
   openDevice,
   type QuantizerOptions,
+  readFaiss,
+  type SearchMetric,
   trainQuantizer,
+  VectorLists,
   writeVectors,
 } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
+import { pythonWith } from '../python.ts'
 
-const PYTHON = '/usr/bin/python3'
-const hasFaiss = spawnSync(PYTHON, ['-c', 'import faiss']).status === 0
+const python = pythonWith('faiss')
 const path = temporaryFolder()
 let device: Device
 beforeAll(async () => {
@@ -38,26 +43,29 @@ test('vectors are a flat index, byte by byte', () => {
 
 test('what faiss cannot hold is refused', async () => {
   const { vectors } = blobs({ rows: 50, cols: 7, clusters: 5 })
-  const uneven = await trainQuantizer(vectors, { type: 'pq', m: 2, codewords: 16, device })
-  expect(() => faissBytes(new CodeIndex(uneven))).toThrow(/needs subspaces of the same width: 7 dimensions/)
-  const odd = await trainQuantizer(vectors, { type: 'pq', m: 7, codewords: 9, device })
-  expect(() => faissBytes(new CodeIndex(odd))).toThrow(/needs 2, 4, 16 or 256 codewords, not 9/)
+  const model = await cluster(vectors, { k: 4, device })
+  const narrow = await InvertedFile.train(vectors, model, { type: 'ck', m: 2, rank: 4, codewords: 4, device })
+  expect(() => faissBytes(narrow)).toThrow(/needs a quantizer that keeps all 7 dimensions, and this one keeps 4/)
+  expect(() => faissBytes(narrow, { metric: 'cosine' })).toThrow(/the index is searched by euclidean; leave it out/)
 })
 
 const SCRIPT = `
 import sys, numpy, faiss
 index = faiss.read_index(sys.argv[1])
+if len(sys.argv) > 6:
+    faiss.extract_index_ivf(index).nprobe = int(sys.argv[6])
 queries = numpy.load(sys.argv[2])
 distances, labels = index.search(queries, int(sys.argv[3]))
 labels.astype('<i8').tofile(sys.argv[4])
 distances.astype('<f4').tofile(sys.argv[5])
 `
 
-async function searchedByFaiss(bytes: Uint8Array, queries: Matrix, m: number) {
+async function searchedByFaiss(bytes: Uint8Array, queries: Matrix, m: number, probe?: number) {
   writeFileSync(path('index.faiss'), bytes)
   await writeVectors(path('queries.npy'), queries)
   const files = ['index.faiss', 'queries.npy'].map(path)
-  const done = spawnSync(PYTHON, ['-c', SCRIPT, ...files, String(m), path('labels'), path('distances')])
+  const lists = probe === undefined ? [] : [String(probe)]
+  const done = spawnSync(python ?? '', ['-c', SCRIPT, ...files, String(m), path('labels'), path('distances'), ...lists])
   expect(done.stderr.toString()).toBe('')
   const numbers = readFileSync(path('labels'))
   const labels = Array.from({ length: numbers.length / 8 }, (_, i) => Number(numbers.readBigInt64LE(8 * i)))
@@ -65,7 +73,7 @@ async function searchedByFaiss(bytes: Uint8Array, queries: Matrix, m: number) {
   return { labels, distances: Array.from({ length: floats.length / 4 }, (_, i) => floats.readFloatLE(4 * i)) }
 }
 
-describe.skipIf(!hasFaiss)('faiss opens', () => {
+describe.skipIf(python === undefined)('faiss opens', () => {
   const { vectors } = blobs({ rows: 300, cols: 16, clusters: 20, seed: 4 })
   const queries = matrix(vectors.data.slice(0, 16 * 12), 12, 16)
 
@@ -88,6 +96,8 @@ describe.skipIf(!hasFaiss)('faiss opens', () => {
     ['ok', { type: 'ok', m: 8 }, vectors, false],
     ['pq far from zero', { type: 'pq', m: 4, codewords: 16 }, far as Matrix, false],
     ['ck far from zero', { type: 'ck', m: 4, codewords: 16 }, far as Matrix, false],
+    ['pq of uneven subspaces', { type: 'pq', m: 5, codewords: 16 }, vectors, true],
+    ['pq of 9 codewords', { type: 'pq', m: 4, codewords: 9 }, vectors, false],
   ])('%s', async (_, options, base, named) => {
     const index = new CodeIndex(await trainQuantizer(base, { ...options, device }))
     const ids = named ? Uint32Array.from({ length: 300 }, (_, i) => 1000 + 3 * i) : undefined
@@ -108,5 +118,41 @@ describe.skipIf(!hasFaiss)('faiss opens', () => {
       const scale = 1e-3 * (1 + ours.distances[i])
       expect(Math.abs(distanceTo(query, found.labels[i]) - distanceTo(query, ours.labels[i]))).toBeLessThan(scale)
     }
+  })
+
+  const inner = matrix(vectors.data.map((value) => value + 0.1) as Float32Array, 300, 16)
+  test.each<[string, SearchMetric, QuantizerOptions | 'flat', number]>([
+    ['IVF-PQ', 'euclidean', { type: 'pq', m: 4, codewords: 16 }, 5],
+    ['IVF-PQ of uneven subspaces', 'euclidean', { type: 'pq', m: 3, codewords: 8 }, 5],
+    ['IVF-ck', 'euclidean', { type: 'ck', m: 4 }, 5],
+    ['IVF-ck by inner product', 'inner-product', { type: 'ck', m: 4, codewords: 16 }, 5],
+    ['IVF-PQ by cosine', 'cosine', { type: 'pq', m: 8, codewords: 16 }, 20],
+    ['IVF-flat', 'euclidean', 'flat', 3],
+    ['IVF-flat by inner product', 'inner-product', 'flat', 3],
+    ['IVF-flat by cosine', 'cosine', 'flat', 3],
+  ])('%s', async (_, metric, type, probe) => {
+    const model = await cluster(inner, { k: 20, metric: metric === 'cosine' ? metric : 'euclidean', device })
+    const index =
+      type === 'flat'
+        ? new VectorLists(model, { metric })
+        : await InvertedFile.train(inner, model, { ...type, metric, device })
+    const ids = Uint32Array.from({ length: 300 }, (_, i) => 5 + 2 * i)
+    await index.add(inner, { ids, device })
+    index.remove([5, 9])
+    const ours = await index.search(queries, { nearest: 20, probe, device })
+    const bytes = faissBytes(index)
+    const found = await searchedByFaiss(bytes, queries, 20, probe)
+    const read = await readFaiss(new File([bytes], 'index.faiss'))
+    if (read.kind !== 'lists' && read.kind !== 'vector-lists') throw new Error(read.kind)
+    const again = await read.index.search(queries, { nearest: 20, probe, device })
+    // Many vectors share a code: they come in any order.
+    const sign = { euclidean: 1, cosine: 2, 'inner-product': -1 }[metric]
+    ours.distances.forEach((distance, i) => {
+      const slack = 1e-3 * (1 + Math.abs(distance))
+      expect(Math.abs(found.distances[i] - sign * distance)).toBeLessThan(2 * slack)
+      expect(Math.abs(again.distances[i] - distance)).toBeLessThan(slack)
+    })
+    const same = ours.labels.filter((label, i) => label === found.labels[i] && label === again.labels[i])
+    expect(same.length).toBeGreaterThan((type === 'flat' ? 0.98 : 0.5) * ours.labels.length)
   })
 })

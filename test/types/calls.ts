@@ -68,6 +68,32 @@ export async function models(model: library.ClusterModel): Promise<void> {
   await model.predict(rows, { metric: 'cosine' })
 }
 
+/** Facts of a model are told apart by its method. */
+export function facts({ facts }: library.ClusterModel): void {
+  if (facts.method === 'closures') {
+    facts.options.settings.trees satisfies number
+    facts.options.settings.neighborhoods satisfies 'adaptive' | 'static'
+    // @ts-expect-error an option of another method
+    facts.options.settings.batch
+  } else if (facts.method === 'agm') {
+    facts.options.settings.criterion satisfies 'bic' | 'overlap'
+    facts.options.settings.lambda satisfies number | undefined
+  } else if (facts.method === 'lloyd') {
+    // @ts-expect-error lloyd has no options
+    facts.options.settings.trees
+  }
+  facts.method satisfies MethodName | `own:${string}`
+  facts.options.start satisfies string | number
+  facts.options.methodReason satisfies string | undefined
+  facts.options.shards satisfies number | readonly number[] | undefined
+  facts.iterations[0].extra?.bic satisfies number | undefined
+  facts.certainty?.sentence satisfies string | undefined
+  // @ts-expect-error no such method
+  facts.method === 'kmeans'
+  // @ts-expect-error facts are not changed
+  facts.options.seed = 1
+}
+
 export function matrices(): void {
   library.matrix(floats, 2, 2).data satisfies Float32Array
   library.matrix(bytes, 2, 2).data satisfies Uint8Array
@@ -110,6 +136,40 @@ export async function searching(quantizer: library.Quantizer, model: library.Clu
   // @ts-expect-error the option is probe
   await file.search(rows, { nprobe: 64 })
   await new library.CodeIndex(quantizer).add(rows, { ids: undefined, ...work })
+  const index = await library.CodeIndex.train(rows, { type: 'ck', metric: 'cosine', ...work })
+  ;(await index.search(rows, { nearest: 3, where: [1], within: 2, rerank: rows, ...work }))
+    .distances satisfies Float32Array
+  // @ts-expect-error the type is missing
+  await library.CodeIndex.train(rows, { m: 4 })
+  // @ts-expect-error the option is nearest
+  await index.search(rows, { k: 3 })
+  const lists = new library.VectorLists(model, { metric: 'inner-product' })
+  ;(await lists.add(rows, { ids: [1, 2], ...work })) satisfies Uint32Array
+  const found = await lists.search(rows, { probe: 2, nearest: 3, ...work })
+  library.recallAt(found, await library.nearest(rows, rows), 1) satisfies number
+  library.overlapAt(found, { rows: 1, cols: 1, data: [1] }, 1) satisfies number
+  // @ts-expect-error a model finds no neighbours
+  library.recallAt(model, found, 1)
+  // @ts-expect-error exact searches have no candidates
+  await lists.search(rows, { candidates: 3 })
+  library.faissBytes(lists) satisfies Uint8Array
+  library.faissBytes(floatsOf(), { metric: 'cosine' }) satisfies Uint8Array
+  // @ts-expect-error a model has centres to write
+  library.faissBytes(model)
+  const read = await library.readFaiss('index.faiss')
+  if (read.kind === 'vectors') read.vectors.data satisfies Float32Array
+  else if (read.kind === 'lists') read.index satisfies library.InvertedFile
+  // @ts-expect-error vectors have no index
+  read.index
+  for (const load of [
+    library.CodeIndex.load,
+    library.InvertedFile.load,
+    library.VectorLists.load,
+    library.Quantizer.load,
+  ]) {
+    await load('folder')
+  }
+  await using_(await library.InvertedFile.load('folder'))
   await library.rerank(await quantizer.search(codes, rows), rows, rows, 3)
   ;(await library.partitionTrees(rows, { trees: 2, ...work })) satisfies library.TreeLeaves[]
 }
@@ -118,7 +178,9 @@ export async function others(): Promise<void> {
   await library.sweep(rows, { k: { from: 2, to: 8, steps: undefined }, ...work })
   await library.silhouette(floatsOf(), [0, 1], { metric: 'cosine', signal })
   await library.writeVectors('out.npy', floatsOf(), { onProgress: (share) => console.log(share) })
-  await using_(await library.openDevice({ kind: undefined, threads: undefined }))
+  const opened = await library.openDevice({ kind: undefined, threads: undefined })
+  opened satisfies Device
+  await using_(opened)
   // @ts-expect-error not a kind of device
   await library.openDevice({ kind: 'gpu' })
   // @ts-expect-error the counts are missing
@@ -129,7 +191,6 @@ function floatsOf(): library.Matrix<Float32Array> {
   return library.matrix(floats, 2, 2)
 }
 
-async function using_(opened: library.OwnDevice): Promise<void> {
-  opened satisfies AsyncDisposable & Device
+async function using_(opened: AsyncDisposable & { close(): Promise<void> }): Promise<void> {
   await opened.close()
 }

@@ -66,11 +66,11 @@ describe('options', () => {
     ],
     [
       ['--n_clusters', '3'],
-      /^There is no option --n_clusters: did you mean -k\? centroidal cluster --help lists all\.$/,
+      /^Unknown option --n_clusters: did you mean -k\? centroidal cluster --help lists all\.$/,
     ],
-    [['-k', '3', '--max-iter', '5'], /^There is no option --max-iter: did you mean --iterations\?/],
-    [['-k', '3', '--init', 'kpp'], /^There is no option --init: did you mean --start\?/],
-    [['-k', '3', '--n_init', '5'], /^There is no option --n_init: did you mean --restarts\?/],
+    [['-k', '3', '--max-iter', '5'], /^Unknown option --max-iter: did you mean --iterations\?/],
+    [['-k', '3', '--init', 'kpp'], /^Unknown option --init: did you mean --start\?/],
+    [['-k', '3', '--n_init', '5'], /^Unknown option --n_init: did you mean --restarts\?/],
     [['-k', '3', '--method', 'loyd'], /^Option --method is "loyd": did you mean lloyd\?$/],
     [['-k', '3', '--device', 'gpu'], /did you mean webgpu\?$/],
     [['-k', '3', '--tolerance', 'small'], /^Option --tolerance is "small": give a number/],
@@ -119,7 +119,7 @@ describe('options', () => {
       '--space: did you mean --metric? centroidal nearest --help lists all.',
     ],
   ])('%j', async (args, sentence) => {
-    expect(await refusal(...args)).toBe(`There is no option ${sentence}`)
+    expect(await refusal(...args)).toBe(`Unknown option ${sentence}`)
   })
 
   test('an unknown command', async () => {

@@ -1,7 +1,7 @@
 /**
  * Makes the pictures of the README: npm start && node scripts/pictures.mjs. The one of the digits is taken from the
- * report that npm start leaves behind, those of the demos from the pages, and `previews` makes the pictures of link previews
- * and thumbnails, demos/public/previews. Names as arguments make only those.
+ * report that npm start leaves behind, those of the demos from the pages, `previews` makes the pictures of link previews
+ * and thumbnails, demos/public/previews, and `pages` the first screens in docs/pages. Names as arguments make only those.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -16,7 +16,6 @@ const DEMOS = {
   playground: {
     path: 'playground/index.html?device=cpu&n=4000&k=12&seed=8&method=closures-sharp&beside=egm&shape=blobs',
     prepare: async (page) => {
-      await page.click('#run')
       await page.waitForFunction(() => /after.*after/.test(document.getElementById('status').textContent))
     },
     height: 980,
@@ -32,9 +31,14 @@ const DEMOS = {
     height: 1135,
   },
   words: {
-    path: 'words/index.html?device=cpu&k=40',
-    prepare: statusDone,
-    height: 1395,
+    path: 'words/index.html?device=cpu',
+    prepare: wordFound,
+    height: 1300,
+  },
+  photos: {
+    path: 'photos/index.html?device=cpu&view=40',
+    prepare: ranked,
+    height: 1240,
   },
 }
 
@@ -51,14 +55,21 @@ const PREVIEWS = {
   },
   colours: { path: DEMOS.colours.path, prepare: statusDone, from: '#main' },
   words: { path: DEMOS.words.path, prepare: statusDone, from: '#map' },
+  photos: { path: DEMOS.photos.path, prepare: ranked, from: '.finder' },
+}
+
+const LOOKS = {
+  light: { viewport: { width: 1200, height: 850 }, colorScheme: 'light' },
+  dark: { viewport: { width: 1200, height: 850 }, colorScheme: 'dark' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
 }
 
 async function pictureDone(page) {
   await page.waitForFunction(() => /done in/.test(document.getElementById('picture-state').textContent))
 }
 
+/** The playground runs by itself. */
 async function runEnded(page) {
-  await page.click('#run')
   await page.waitForFunction(() => /after/.test(document.getElementById('status').textContent))
 }
 
@@ -81,6 +92,18 @@ async function raceOver(page) {
   })
 }
 
+async function wordFound(page) {
+  await statusDone(page)
+  await page.fill('#search', 'guitar')
+  await page.press('#search', 'Enter')
+}
+
+async function ranked(page) {
+  await page.waitForFunction(() => /of the first/.test(document.getElementById('status').textContent), undefined, {
+    timeout: 120_000,
+  })
+}
+
 async function statusDone(page) {
   await page.waitForFunction(() => /^Done/.test(document.getElementById('status').textContent), undefined, {
     timeout: 120_000,
@@ -88,7 +111,9 @@ async function statusDone(page) {
 }
 
 const asked = process.argv.slice(2)
-const wanted = (name) => asked.length === 0 || (asked.includes('previews') ? name === 'previews' : asked.includes(name))
+const KINDS = ['previews', 'pages']
+const kind = KINDS.find((one) => asked.includes(one))
+const wanted = (name) => asked.length === 0 || (kind ? name === kind : asked.includes(name))
 await mkdir('docs', { recursive: true })
 const browser = await chromium.launch(await chromiumLaunchOptions())
 try {
@@ -96,6 +121,7 @@ try {
   const demos = Object.keys(DEMOS).filter(wanted)
   if (demos.length > 0) await onSite((address) => takeDemos(address, demos))
   if (wanted('previews')) await onSite(takePreviews)
+  if (wanted('pages')) await onSite(takePages)
 } finally {
   await browser.close()
 }
@@ -160,6 +186,25 @@ async function takeDemos(address, names) {
     await page.evaluate(() => document.activeElement?.blur())
     await writeFile(`docs/${name}.png`, await withPalette(await page.screenshot()))
     await page.close()
+  }
+}
+
+/** The first screen of every page as people see it: light, dark, and on a phone. */
+async function takePages(address) {
+  await mkdir('docs/pages', { recursive: true })
+  for (const [name, { path, prepare }] of Object.entries(PREVIEWS)) {
+    if (asked.length > 1 && !asked.includes(name)) continue
+    for (const [look, options] of Object.entries(LOOKS)) {
+      const page = await browser.newPage({ ...options, reducedMotion: 'reduce' })
+      await page.goto(`${address}${path}`)
+      await prepare(page)
+      await page.evaluate(() => {
+        document.activeElement?.blur()
+        scrollTo(0, 0)
+      })
+      await writeFile(`docs/pages/${name}-${look}.png`, await withPalette(await page.screenshot()))
+      await page.close()
+    }
   }
 }
 

@@ -23,14 +23,23 @@ export interface Described {
   readonly groups: Uint32Array
 }
 
-export function describeViews(views: readonly View[]): Described {
+export interface DescribedViews extends Described {
+  /** Where each vector comes from: x, y and the width of the Gaussian, in pixels of the view. */
+  readonly places: Float32Array
+}
+
+/** `most` of each view, those of the highest contrast. */
+export function describeViews(views: readonly View[], most = MOST_KEYPOINTS): DescribedViews {
   const parts: Uint8Array[] = []
   const images: number[] = []
+  const places: number[] = []
   views.forEach(({ picture }, image) => {
     const strongest = findKeypoints(picture).sort((a, b) => b.contrast - a.contrast)
-    for (const keypoint of strongest.slice(0, MOST_KEYPOINTS)) {
+    for (const keypoint of strongest.slice(0, most)) {
       parts.push(describe(keypoint))
       images.push(image)
+      const scale = picture.width / keypoint.level.width
+      places.push(keypoint.x * scale, keypoint.y * scale, keypoint.sigma * scale)
     }
   })
   const data = new Uint8Array(parts.length * COLS)
@@ -38,7 +47,12 @@ export function describeViews(views: readonly View[]): Described {
     data.set(part, i * COLS)
   })
   const groups = Uint32Array.from(views, ({ scene }) => scene)
-  return { vectors: matrix(data, parts.length, COLS), images: Uint32Array.from(images), groups }
+  return {
+    vectors: matrix(data, parts.length, COLS),
+    images: Uint32Array.from(images),
+    groups,
+    places: Float32Array.from(places),
+  }
 }
 
 function gradient(level: Picture, x: number, y: number): { size: number; angle: number } {

@@ -1,8 +1,8 @@
 /** One square with points, and what a method makes of them: cells below the points, centres and circles above. */
+import { PointLayer } from '../points/point-layer.ts'
 import { clusterColours, cssColour, packedColours, prefersDark } from '../shell/cluster-colours.ts'
 import { CellPictures } from './cell-pictures.ts'
 import { firstIdentities, followIdentities } from './identities.ts'
-import { PointLayer } from './point-layer.ts'
 
 export interface Layers {
   readonly cells: boolean
@@ -50,11 +50,11 @@ export class Stage {
   constructor(room: HTMLElement, colourOf?: (centers: Float32Array, dark: boolean) => Uint8Array) {
     this.#room = room
     this.#colourOf = colourOf
-    const [below, points, above] = Array.from({ length: 3 }, () => document.createElement('canvas'))
-    room.prepend(below, points, above)
+    const [below, above] = Array.from({ length: 2 }, () => document.createElement('canvas'))
+    room.prepend(below, above)
     this.#below = contextOf(below)
     this.#above = contextOf(above)
-    this.#pointLayer = new PointLayer(points)
+    this.#pointLayer = new PointLayer(above)
     new ResizeObserver(() => this.refresh()).observe(room)
   }
 
@@ -65,7 +65,7 @@ export class Stage {
       canvas.width = this.#side
       canvas.height = this.#side
     }
-    this.#pointLayer.fit(this.#points, this.#side, this.#ratio)
+    this.#pointLayer.resize(this.#side, this.#side)
     this.#chooseColours()
     this.#pointsChanged = true
     this.draw(1)
@@ -75,6 +75,7 @@ export class Stage {
     this.#points = points
     this.#scene = undefined
     this.#leaves = []
+    this.#pointLayer.setPoints(points)
     this.refresh()
   }
 
@@ -128,8 +129,15 @@ export class Stage {
     const plain = Uint8Array.of(128, 130, 136)
     const packed = packedColours(scene?.labels ? this.#colours : plain)
     const colours = scene?.labels ? Uint32Array.from(scene.identities, (identity) => packed[identity]) : packed
-    const lit = this.#layers.lit ? scene?.lit : undefined
-    this.#pointLayer.paint(scene?.labels, colours, lit, dark ? 0xffffffff : 0xff000000)
+    const marks = this.#layers.lit ? scene?.lit : undefined
+    const n = this.#points.length / 2
+    const labels = scene?.labels
+    this.#pointLayer.setColours(Uint32Array.from({ length: n }, (_, i) => colours[labels ? labels[i] : 0]))
+    this.#pointLayer.draw({
+      view: { scaleX: this.#side, scaleY: this.#side, offsetX: 0, offsetY: 0 },
+      dot: Math.max(1, Math.round((n > 50_000 ? 1 : n > 8000 ? 2 : n > 1500 ? 3 : 4) * this.#ratio)),
+      lit: marks && { marks, colour: dark ? 0xffffffff : 0xff000000 },
+    })
   }
 
   /** Cells of the centres before and after, which give way to one another while the centres move. */

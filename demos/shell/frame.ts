@@ -8,7 +8,8 @@ export const PAGES = [
   { folder: 'how', name: 'How it works', about: 'Closures, k-means# and ck-means, step by step, to point at.' },
   { folder: 'playground', name: 'Playground', about: 'Points in the plane: watch centres move, round by round.' },
   { folder: 'colours', name: 'Colours', about: 'A photograph in 2 to 256 colours.' },
-  { folder: 'words', name: 'Words and digits', about: 'Your vectors: clusters, neighbours, codes.' },
+  { folder: 'words', name: 'Words', about: '30,000 words on a map: clusters, neighbours, codes. Or your vectors.' },
+  { folder: 'photos', name: 'Photos', about: 'Pick a picture or a part of it: its visual words find others.' },
 ] as const
 
 /** Where the site is published, with a slash at the end. Images of link previews need a full address. */

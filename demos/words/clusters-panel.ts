@@ -14,7 +14,8 @@ export interface Clusters {
 }
 
 export interface ClustersPanel {
-  show(data: Dataset, clusters: Clusters): void
+  /** `names` says what stands for each cluster, where rows have names. */
+  show(data: Dataset, clusters: Clusters, names: readonly string[] | undefined): void
   /** Nothing is clustered any more. */
   clear(): void
   choose(cluster: number): void
@@ -32,7 +33,9 @@ export function clustersPanel(onCluster: (cluster: number) => void, onRow: (row:
   const list = rowButtons(element('clusters'), choose)
   const members = rowButtons(element('members'), onRow)
   const more = element('more', HTMLButtonElement)
-  let held: { readonly data: Dataset; readonly clusters: Clusters } | undefined
+  let held:
+    | { readonly data: Dataset; readonly clusters: Clusters; readonly names: readonly string[] | undefined }
+    | undefined
   let chosen: number | undefined
   let found: Members | undefined
   more.addEventListener('click', () => showMembers(Number.POSITIVE_INFINITY))
@@ -40,11 +43,11 @@ export function clustersPanel(onCluster: (cluster: number) => void, onRow: (row:
   function choose(cluster: number): void {
     if (!held || !(cluster < held.clusters.centers.rows)) return
     chosen = cluster
-    const { data, clusters } = held
+    const { data, clusters, names } = held
     found = membersOf(data.vectors, clusters.centers, clusters.labels, cluster)
     const known = majority(data, found.rows)
     element('members-title').textContent =
-      `Cluster ${cluster}: ${showNumber(found.rows.length)} members${known && `, ${known}`}, nearest to the centre first`
+      `${names ? names[cluster] : `Cluster ${cluster}`}: ${showNumber(found.rows.length)} members${known && `, ${known}`}, nearest to the centre first`
     list.press(cluster)
     showMembers(FIRST)
     onCluster(cluster)
@@ -69,16 +72,17 @@ export function clustersPanel(onCluster: (cluster: number) => void, onRow: (row:
   }
 
   return {
-    show(data, clusters) {
-      held = { data, clusters }
+    show(data, clusters, names) {
+      held = { data, clusters, names }
+      element('clusters').classList.toggle('named', names !== undefined)
       const { centers, sizes } = clusters
       const colours = clusterColours(centers.rows, prefersDark())
       const order = bySize(sizes)
       list.show(
         order.slice(0, MOST_LISTED).map((cluster) => ({
           value: cluster,
-          about: `Cluster ${cluster}, ${sizes[cluster]} members`,
-          text: showNumber(sizes[cluster]),
+          about: `${names ? names[cluster] : `Cluster ${cluster}`}, ${sizes[cluster]} members`,
+          text: names ? names[cluster] : showNumber(sizes[cluster]),
           colour: cssColour(colours, cluster),
           picture: data.ink === undefined ? undefined : thumbnail(centers, cluster, data.ink),
         })),

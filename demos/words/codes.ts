@@ -54,13 +54,14 @@ const CODEWORDS = 256
 const QUERIES = 200
 /** Rounds flatten out long before: these take seconds, not minutes. */
 const ROUNDS = 10
-/** Turning all of many dimensions costs their cube; the principal ones carry nearly everything. */
+/** Turning all of many dimensions costs their cube; of so many, the principal ones carry nearly everything. */
+const WIDE = 128
 const TURNED = 64
 
 /** What the library is asked for. */
 export function codeOptions({ type, m, seed }: CodeChoice, { rows, cols }: Pick<Matrix, 'rows' | 'cols'>) {
   const bytes = Math.min(m, cols)
-  const rank = type === 'ck' && cols > TURNED ? { rank: Math.max(TURNED, bytes) } : {}
+  const rank = type === 'ck' && cols > WIDE ? { rank: Math.max(TURNED, bytes) } : {}
   return { type, m: bytes, codewords: Math.min(CODEWORDS, rows), iterations: ROUNDS, seed, ...rank }
 }
 

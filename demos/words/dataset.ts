@@ -8,6 +8,8 @@ export interface Dataset {
   /** What each row truly is, where that is known. */
   readonly classes: Uint8Array | undefined
   readonly names: readonly string[] | undefined
+  /** Where each row lies on the map, where that is known: x, y, x, y. */
+  readonly places: Float32Array | undefined
   /** Full ink, where rows are pictures. */
   readonly ink: number | undefined
 }
@@ -15,9 +17,9 @@ export interface Dataset {
 export function dataset(
   name: string,
   vectors: Matrix,
-  { classes, names }: { classes?: Uint8Array; names?: readonly string[] } = {},
+  { classes, names, places }: { classes?: Uint8Array; names?: readonly string[]; places?: Float32Array } = {},
 ): Dataset {
-  return { name, vectors, classes, names, ink: arePictures(vectors) ? fullInk(vectors) : undefined }
+  return { name, vectors, classes, names, places, ink: arePictures(vectors) ? fullInk(vectors) : undefined }
 }
 
 /** The same rows with other numbers. */

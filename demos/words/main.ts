@@ -1,6 +1,5 @@
 /** The words and digits page: vectors in, clusters and neighbours out. */
 import { type Matrix, normalizedMutualInformation, purity } from '../../src/index.ts'
-import { loadDigits } from '../data/digits.ts'
 import type { ClusterLook, ClusterResult, ClusterRound } from '../engine/cluster-task.ts'
 import { type Run, RunFailure } from '../engine/engine.ts'
 import { onThemeChange } from '../shell/cluster-colours.ts'
@@ -16,13 +15,19 @@ import { plural, tooManyClusters } from '../shell/phrases.ts'
 import { readQuery, writeQuery } from '../shell/query.ts'
 import { type Clusters, clustersPanel } from './clusters-panel.ts'
 import { codesPanel } from './codes-panel.ts'
-import { type Dataset, dataset, withVectors } from './dataset.ts'
+import { type Dataset, dataset, rowName, withVectors } from './dataset.ts'
 import type { VectorMap } from './map-task.ts'
-import { MapView } from './map-view.ts'
+import { type MapScene, MapView } from './map-view.ts'
 import { sizesOf } from './members.ts'
 import { parseNames } from './names.ts'
+import { typicalRows } from './neighbours.ts'
+import { searchPanel } from './search-panel.ts'
+import { shippedDigits, shippedWords } from './shipped.ts'
 
-const DEFAULTS = { k: 40, method: 'auto', seed: 1, rounds: 50, unit: false }
+/** k = 0: as many as suit the data. */
+const DEFAULTS = { data: 'words', k: 0, method: 'auto', seed: 1, rounds: 50, unit: false }
+/** Words that name a cluster. */
+const TYPICAL = 3
 
 const controls = element('controls', HTMLFormElement)
 const k = element('k', HTMLInputElement)
@@ -37,7 +42,10 @@ const progress = element('progress', HTMLProgressElement)
 /** As it was loaded; `data` has rows of length one where that was asked for. */
 let loaded: Dataset | undefined
 let data: Dataset | undefined
-let map: VectorMap | undefined
+let places: Float32Array | undefined
+let names: readonly string[] | undefined
+let askedK = 0
+let focus: MapScene['focus']
 let clusters: Clusters | undefined
 let run: Run<ClusterResult> | undefined
 /** Counts data and runs: what a former one still has to say is not heard. */
@@ -48,8 +56,16 @@ const chart = lineChart(element('chart'), {
   xLabel: 'round',
   yLabel: 'distortion',
 })
-const view = new MapView(element('map', HTMLCanvasElement), (cluster) => panel.choose(cluster))
-const panel = clustersPanel(drawMap, (row) => codes.ask(row))
+const view = new MapView(element('map'), {
+  onCluster: (cluster) => panel.choose(cluster),
+  onRow: chooseRow,
+  nameOf: (row) => (data ? rowName(data, row) : ''),
+})
+const search = searchPanel((found) => {
+  if (found && clusters) panel.choose(clusters.labels[found.row])
+  drawMap()
+})
+const panel = clustersPanel(drawMap, chooseRow)
 const codes = codesPanel(
   () => page,
   () => seed.valueAsNumber,
@@ -69,7 +85,7 @@ const page = await openPage({
   onDevice: (device, page) => {
     // A run that lost its device begins again by itself.
     if (data && !device.replacesLost) void start(page)
-    else if (!data) void openDigits(page)
+    else if (!data) void openShipped(page, readQuery(DEFAULTS).data === 'digits' ? 'digits' : 'words')
   },
 })
 
@@ -84,10 +100,15 @@ unit.addEventListener('change', () => {
   if (same) void open(page, same.name, async () => same)
 })
 cancel.addEventListener('click', () => run?.stop())
-element('digits').addEventListener('click', () => {
-  page.warn('')
-  void openDigits(page)
-})
+for (const name of ['words', 'digits'] as const) {
+  element(name).addEventListener('click', () => {
+    page.warn('')
+    void openShipped(page, name)
+  })
+}
+element('zoom-in').addEventListener('click', () => view.zoom(1.6))
+element('zoom-out').addEventListener('click', () => view.zoom(1 / 1.6))
+element('zoom-all').addEventListener('click', () => view.reset())
 element('pick').addEventListener('click', () => element('file', HTMLInputElement).click())
 takeFiles(element('file', HTMLInputElement), element('map'), (files) => {
   page.warn('')
@@ -95,7 +116,7 @@ takeFiles(element('file', HTMLInputElement), element('map'), (files) => {
 })
 onThemeChange(() => {
   view.redraw()
-  if (data && clusters) panel.show(data, clusters)
+  if (data && clusters) panel.show(data, clusters, names)
 })
 const saves: Readonly<Record<string, () => Matrix | Uint32Array | undefined>> = {
   centers: () => clusters?.centers,
@@ -109,16 +130,25 @@ for (const [name, content] of Object.entries(saves)) {
 function readControls(): void {
   const query = readQuery(DEFAULTS)
   fillMethods(method, query.method)
-  k.value = String(Math.max(2, Math.round(query.k)))
+  askedK = Math.max(0, Math.round(query.k))
   seed.value = String(Math.max(0, Math.round(query.seed)))
   most.value = String(Math.max(1, Math.round(query.rounds)))
   unit.checked = query.unit
 }
 
-async function openDigits(page: Page): Promise<void> {
-  await open(page, 'the digits', async () => {
-    const { images, classes } = await loadDigits()
-    return dataset('Handwritten digits', images, { classes })
+/** A row of the map or of a list: named ones are searched for, and their neighbours by codes, if there are codes. */
+function chooseRow(row: number): void {
+  if (data?.names) search.choose(row)
+  codes.ask(row)
+}
+
+async function openShipped(page: Page, name: 'words' | 'digits'): Promise<void> {
+  writeQuery({ data: name }, DEFAULTS)
+  await open(page, `the ${name}`, async () => {
+    const { data, k: suited, note } = name === 'words' ? await shippedWords(page.engine) : await shippedDigits()
+    put('codes-note', note)
+    k.value = String(askedK || suited)
+    return data
   })
 }
 
@@ -127,6 +157,7 @@ async function openFiles(page: Page, files: readonly File[]): Promise<void> {
     const { vectors, name, names } = await page.engine.start('read-vectors', { files }).result
     if (!vectors && !loaded) throw new Error('Give the vectors first, then the names of their rows.')
     const found = vectors ?? (loaded as Dataset).vectors
+    put('codes-note', '')
     const rows = names && ('text' in names ? parseNames(names.text, names.file, found.rows) : names)
     return dataset(vectors ? name : (loaded as Dataset).name, found, rows ? { names: rows } : {})
   })
@@ -144,22 +175,31 @@ async function open(page: Page, name: string, load: () => Promise<Dataset>): Pro
     const found = await load()
     if (mine !== turn) return
     page.status(`Laying out ${name}…`)
-    const layout = await page.engine.start('map-vectors', { vectors: found.vectors, unit: unit.checked }).result
+    const layout: VectorMap =
+      found.places && !unit.checked
+        ? { places: found.places, unit: undefined }
+        : await page.engine.start('map-vectors', { vectors: found.vectors, unit: unit.checked }).result
     if (mine !== turn) return
     loaded = found
     data = layout.unit ? withVectors(found, layout.unit) : found
-    map = layout
+    focus = undefined
+    places = layout.places
     clusters = undefined
+    names = undefined
+    search.open(data)
     panel.clear()
     codes.forget(data)
     drawMap()
     const { rows, cols } = found.vectors
     // More clusters than rows cannot be: as many as people guess when they know nothing.
     if (k.valueAsNumber > rows) k.value = String(Math.ceil(Math.sqrt(rows)))
-    const shown = layout.rows.length < rows ? ` ${showNumber(layout.rows.length)} of them are drawn.` : ''
+    const axes =
+      found.places && !layout.unit
+        ? 'Words that are used alike lie together'
+        : 'The two directions in which they differ most'
     put(
       'about',
-      `${found.name}: ${showNumber(rows)} rows of ${showNumber(cols)} numbers${layout.unit ? ' at length one' : ''}.${shown} The two directions in which they differ most; press a centre to see its cluster.`,
+      `${found.name}: ${showNumber(rows)} rows of ${showNumber(cols)} numbers${layout.unit ? ' at length one' : ''}. ${axes}. Drag, scroll or pinch; with keys: arrows, + and −.`,
     )
     await start(page)
   } catch (error) {
@@ -268,7 +308,11 @@ function clustersOf({ centers, labels }: ClusterLook, cols: number): Clusters {
 }
 
 function drawMap(): void {
-  if (data && map) view.show({ map, clusters, ink: data.ink, selected: panel.chosen })
+  if (!data || !places) return
+  const held = data
+  const found = search.found && { ...search.found, name: (row: number) => rowName(held, row) }
+  focus = found?.row === focus?.row ? focus : found
+  view.show({ places, clusters, names, ink: data.ink, selected: panel.chosen, focus })
 }
 
 function showResult(page: Page, held: Dataset, { centers, labels, facts, distortion }: ClusterResult): void {
@@ -278,7 +322,10 @@ function showResult(page: Page, held: Dataset, { centers, labels, facts, distort
   const { classes } = held
   put('purity', classes ? purity(labels, classes).toFixed(3) : '–')
   put('nmi', classes ? normalizedMutualInformation(labels, classes).toFixed(3) : '–')
-  panel.show(held, clusters)
+  names =
+    held.names &&
+    typicalRows(held.vectors, centers, labels, TYPICAL).map((rows) => rows.map((row) => rowName(held, row)).join(', '))
+  panel.show(held, clusters, names)
   element('map').setAttribute(
     'aria-label',
     `Map of ${held.vectors.rows} rows in ${centers.rows} clusters; the list below has the same.`,

@@ -1,17 +1,27 @@
-/** The map: points lightly behind, centres in front, as large as their clusters. Drawn on a canvas. */
+/** The map: rows as points, centres in front, as large as their clusters, or the words that stand for them. */
 import type { Matrix } from '../../src/index.ts'
-import { clusterColours, cssColour, prefersDark } from '../shell/cluster-colours.ts'
-import type { VectorMap } from './map-task.ts'
-import { placesOf } from './plane.ts'
+import { PointMap } from '../points/point-map.ts'
+import { clusterColours, cssColour, packedColours, prefersDark } from '../shell/cluster-colours.ts'
 import { thumbnail } from './thumbnails.ts'
 
 export interface MapScene {
-  readonly map: VectorMap
+  /** Where each row lies: x, y, x, y. */
+  readonly places: Float32Array
   /** Labels of all rows, and centres, once there are any. */
   readonly clusters: { readonly labels: Uint32Array; readonly centers: Matrix; readonly sizes: Uint32Array } | undefined
+  /** What stands for each cluster, where rows have names. */
+  readonly names: readonly string[] | undefined
   /** Full ink, where centres are pictures. */
   readonly ink: number | undefined
   readonly selected: number | undefined
+  /** A row that was searched for and its neighbours, by name. */
+  readonly focus: { readonly row: number; readonly neighbours: Uint32Array; name(row: number): string } | undefined
+}
+
+export interface MapListener {
+  onCluster(cluster: number): void
+  onRow(row: number): void
+  nameOf(row: number): string
 }
 
 interface Place {
@@ -20,38 +30,76 @@ interface Place {
   readonly radius: number
 }
 
-const MARGIN = 28
+type Placement = (x: number, y: number) => readonly [number, number]
+
 /** Half the side of a picture on the map; less where the map is narrow. */
 const HALF_THUMB = 14
 const NARROW = 480
+const GREY = Uint8Array.of(128, 130, 136)
+const FONT = '600 12px system-ui, sans-serif'
 
 export class MapView {
-  readonly #canvas: HTMLCanvasElement
+  readonly #room: HTMLElement
+  readonly #listener: MapListener
+  readonly #map: PointMap
+  readonly #tip = document.createElement('div')
   #scene: MapScene | undefined
-  #extents: readonly [Extent, Extent] | undefined
+  #middles: Float32Array = new Float32Array(0)
   #centers: Place[] = []
 
-  constructor(canvas: HTMLCanvasElement, onPick: (cluster: number) => void) {
-    this.#canvas = canvas
-    new ResizeObserver(() => this.#draw()).observe(canvas)
-    canvas.addEventListener('click', ({ offsetX, offsetY }) => {
-      const found = this.#nearest(offsetX, offsetY)
-      if (found !== undefined) onPick(found)
+  constructor(room: HTMLElement, listener: MapListener) {
+    this.#room = room
+    this.#listener = listener
+    this.#tip.className = 'tip'
+    this.#tip.hidden = true
+    this.#map = new PointMap(room, {
+      onHover: (point, x, y) => this.#hover(point, x, y),
+      onPress: (x, y, point) => this.#press(x, y, point),
+      overlay: (context, place, zoom) => this.#overlay(context, place, zoom),
     })
+    room.append(this.#tip)
   }
 
   show(scene: MapScene): void {
-    if (scene.map !== this.#scene?.map) this.#extents = [extent(scene.map.places, 0), extent(scene.map.places, 1)]
+    const before = this.#scene
     this.#scene = scene
-    this.#draw()
+    if (scene.places !== before?.places) this.#map.setPoints(scene.places)
+    if (scene.places !== before?.places || scene.clusters !== before?.clusters) this.#colour(scene)
+    if (scene.focus && scene.focus !== before?.focus) {
+      this.#map.centre(scene.focus.row, scene.focus.neighbours)
+    }
+    this.#map.redraw()
+  }
+
+  zoom(factor: number): void {
+    this.#map.zoom(factor)
+  }
+
+  reset(): void {
+    this.#map.reset()
   }
 
   redraw(): void {
-    this.#draw()
+    if (this.#scene) this.#colour(this.#scene)
   }
 
-  /** The centre under the pointer: the nearest within its circle and a finger's breadth. */
-  #nearest(x: number, y: number): number | undefined {
+  #colour({ places, clusters }: MapScene): void {
+    const n = places.length / 2
+    const packed = packedColours(clusters ? clusterColours(clusters.centers.rows, prefersDark()) : GREY, 170)
+    const labels = clusters?.labels
+    this.#map.setColours(Uint32Array.from({ length: n }, (_, i) => packed[labels ? labels[i] : 0]))
+    this.#middles = clusters ? middlesOf(places, clusters.labels, clusters.sizes) : new Float32Array(0)
+  }
+
+  #hover(point: number | undefined, x: number, y: number): void {
+    this.#tip.hidden = point === undefined
+    if (point === undefined) return
+    this.#tip.textContent = this.#listener.nameOf(point)
+    Object.assign(this.#tip.style, { left: `${x + 12}px`, top: `${y + 12}px` })
+  }
+
+  /** A centre within its circle and a finger's breadth, else a point. */
+  #press(x: number, y: number, point: number | undefined): void {
     let best: number | undefined
     let least = Number.POSITIVE_INFINITY
     this.#centers.forEach((place, cluster) => {
@@ -61,47 +109,94 @@ export class MapView {
         least = distance
       }
     })
-    return best
+    const named = this.#scene?.names !== undefined
+    if (best !== undefined && !named) this.#listener.onCluster(best)
+    else if (point !== undefined) this.#listener.onRow(point)
   }
 
-  #draw(): void {
-    const { clientWidth: width, clientHeight: height } = this.#canvas
-    const context = this.#canvas.getContext('2d')
-    if (!context || width === 0) return
-    const scale = globalThis.devicePixelRatio || 1
-    const size = [Math.round(width * scale), Math.round(height * scale)]
-    // A canvas that gets a size is made anew, which is not worth it for every round.
-    if (this.#canvas.width !== size[0] || this.#canvas.height !== size[1]) {
-      ;[this.#canvas.width, this.#canvas.height] = size
-    }
-    context.setTransform(scale, 0, 0, scale, 0, 0)
-    context.clearRect(0, 0, width, height)
-    if (!this.#scene || !this.#extents) return
-    const { map, clusters } = this.#scene
-    const place = placement(this.#extents, width, height)
-    const colours = clusters && clusterColours(clusters.centers.rows, prefersDark())
-    context.globalAlpha = clusters ? 0.35 : 0.5
-    for (let i = 0; i < map.rows.length; i++) {
-      context.fillStyle = colours && clusters ? cssColour(colours, clusters.labels[map.rows[i]]) : 'gray'
-      const [x, y] = place(map.places[2 * i], map.places[2 * i + 1])
-      context.fillRect(x - 1.25, y - 1.25, 2.5, 2.5)
-    }
+  #overlay(context: CanvasRenderingContext2D, place: Placement, zoom: number): void {
+    const scene = this.#scene
+    if (!scene?.clusters) return
+    const { names, focus } = scene
+    // What was searched for stands out.
+    context.globalAlpha = focus ? 0.35 : 1
+    if (names) this.#drawNames(context, place, names)
+    else this.#drawCenters(context, place, zoom)
     context.globalAlpha = 1
-    if (clusters && colours) this.#drawCenters(context, place, colours)
+    if (focus) this.#drawFocus(context, place, focus)
   }
 
-  #drawCenters(context: CanvasRenderingContext2D, place: Placement, colours: Uint8Array): void {
-    const { map, clusters, ink, selected } = this.#scene as MapScene
+  /** The largest clusters first; a name that would lie on another waits until the map is nearer. */
+  #drawNames(context: CanvasRenderingContext2D, place: Placement, names: readonly string[]): void {
+    const { clusters, selected } = this.#scene as MapScene
+    if (!clusters) return
+    const { clientWidth: width, clientHeight: height } = this.#room
+    const order = [...clusters.sizes.keys()].sort((a, b) => clusters.sizes[b] - clusters.sizes[a])
+    if (selected !== undefined) order.unshift(selected)
+    const taken: (readonly [number, number, number])[] = []
+    this.#centers = []
+    context.font = FONT
+    context.textAlign = 'center'
+    for (const j of order) {
+      const [x, y] = place(this.#middles[2 * j], this.#middles[2 * j + 1])
+      this.#centers[j] = { x, y, radius: 8 }
+      const half = context.measureText(names[j] ?? '').width / 2 + 5
+      if (x < 0 || y < 0 || x > width || y > height) continue
+      if (taken.some(([a, b, other]) => Math.abs(a - x) < half + other && Math.abs(b - y) < 17)) continue
+      taken.push([x, y, half])
+      this.#write(context, names[j] ?? '', x, y + 4, j === selected)
+    }
+  }
+
+  #drawFocus(context: CanvasRenderingContext2D, place: Placement, focus: NonNullable<MapScene['focus']>): void {
+    const { places } = this.#scene as MapScene
+    const at = (row: number): readonly [number, number] => place(places[2 * row], places[2 * row + 1])
+    const [x, y] = at(focus.row)
+    context.lineWidth = 1.5
+    context.strokeStyle = getComputedStyle(this.#room).color
+    for (const row of focus.neighbours) {
+      const [a, b] = at(row)
+      context.globalAlpha = 0.5
+      context.beginPath()
+      context.moveTo(x, y)
+      context.lineTo(a, b)
+      context.stroke()
+      context.globalAlpha = 1
+    }
+    context.font = FONT
+    context.textAlign = 'center'
+    for (const row of focus.neighbours) this.#write(context, focus.name(row), at(row)[0], at(row)[1] - 6, false)
+    context.beginPath()
+    context.arc(x, y, 5, 0, 2 * Math.PI)
+    context.lineWidth = 3
+    context.stroke()
+    context.font = '700 15px system-ui, sans-serif'
+    this.#write(context, focus.name(focus.row), x, y - 10, true)
+  }
+
+  #write(context: CanvasRenderingContext2D, text: string, x: number, y: number, strong: boolean): void {
+    const { color, backgroundColor } = getComputedStyle(this.#room)
+    context.lineJoin = 'round'
+    context.lineWidth = strong ? 5 : 3
+    context.strokeStyle = backgroundColor
+    context.strokeText(text, x, y)
+    context.fillStyle = color
+    context.fillText(text, x, y)
+    context.strokeStyle = color
+  }
+
+  #drawCenters(context: CanvasRenderingContext2D, place: Placement, zoom: number): void {
+    const { clusters, ink, selected } = this.#scene as MapScene
     if (!clusters) return
     const { centers, sizes } = clusters
-    const where = placesOf(map.plane, centers)
+    const colours = clusterColours(centers.rows, prefersDark())
     const largest = sizes.reduce((most, size) => Math.max(most, size), 1)
-    const { color, backgroundColor } = getComputedStyle(this.#canvas)
+    const { color, backgroundColor } = getComputedStyle(this.#room)
     const inkBytes = (color.match(/[\d.]+/g) ?? ['0', '0', '0']).slice(0, 3).map(Number)
-    const half = this.#canvas.clientWidth < NARROW ? 0.7 * HALF_THUMB : HALF_THUMB
+    const half = (this.#room.clientWidth < NARROW ? 0.7 : 1) * HALF_THUMB * Math.min(2, Math.sqrt(zoom))
     const most = Math.min(26, 9 + 90 / Math.sqrt(centers.rows))
     this.#centers = Array.from({ length: centers.rows }, (_, j) => {
-      const [x, y] = place(where[2 * j], where[2 * j + 1])
+      const [x, y] = place(this.#middles[2 * j], this.#middles[2 * j + 1])
       return { x, y, radius: ink === undefined ? 3 + most * Math.sqrt(sizes[j] / largest) : half }
     })
     const order = [...this.#centers.keys()].filter((j) => sizes[j] > 0 && j !== selected)
@@ -119,41 +214,19 @@ export class MapView {
       context.lineWidth = j === selected ? 4 : 2
       context.strokeStyle = j === selected ? color : ink === undefined ? backgroundColor : cssColour(colours, j)
       context.stroke()
-      if (ink !== undefined) {
-        context.drawImage(
-          thumbnail(centers, j, ink, inkBytes),
-          x - radius + 1,
-          y - radius + 1,
-          2 * radius - 2,
-          2 * radius - 2,
-        )
-      }
+      if (ink === undefined) continue
+      const side = 2 * radius - 2
+      context.drawImage(thumbnail(centers, j, ink, inkBytes), x - radius + 1, y - radius + 1, side, side)
     }
   }
 }
 
-/** Axes may be stretched this much against each other to fill the canvas. */
-const MOST_STRETCH = 1.7
-/** Share of the points at each end of an axis that may lie in the margin. */
-const OUTSIDE = 0.004
-
-interface Extent {
-  readonly from: number
-  readonly to: number
-}
-
-type Placement = (x: number, y: number) => readonly [number, number]
-
-function placement([x, y]: readonly [Extent, Extent], width: number, height: number): Placement {
-  const wide = (width - 2 * MARGIN) / (x.to - x.from || 1)
-  const high = (height - 2 * MARGIN) / (y.to - y.from || 1)
-  const least = Math.min(wide, high)
-  const [scaleX, scaleY] = [Math.min(wide, MOST_STRETCH * least), Math.min(high, MOST_STRETCH * least)]
-  return (px, py) => [width / 2 + (px - (x.from + x.to) / 2) * scaleX, height / 2 - (py - (y.from + y.to) / 2) * scaleY]
-}
-
-function extent(places: Float32Array, axis: 0 | 1): Extent {
-  const values = places.filter((_, i) => i % 2 === axis).sort()
-  const skipped = Math.floor(values.length * OUTSIDE)
-  return { from: values[skipped], to: values[values.length - 1 - skipped] }
+/** The mean of the places of a cluster's rows: on a plane, the place of its centre. */
+function middlesOf(places: Float32Array, labels: Uint32Array, sizes: Uint32Array): Float32Array {
+  const sums = new Float64Array(2 * sizes.length)
+  for (let i = 0; i < labels.length; i++) {
+    sums[2 * labels[i]] += places[2 * i]
+    sums[2 * labels[i] + 1] += places[2 * i + 1]
+  }
+  return Float32Array.from(sums, (sum, at) => sum / sizes[at >> 1])
 }

@@ -19,7 +19,7 @@ export async function setup(project: TestProject): Promise<void> {
   await build({
     configFile: join(import.meta.dirname, '../../demos/vite.config.ts'),
     logLevel: 'warn',
-    build: { outDir: folder, minify: false, reportCompressedSize: false },
+    build: { outDir: folder, reportCompressedSize: false },
   })
   project.provide('site', folder)
 }

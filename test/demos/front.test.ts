@@ -131,7 +131,16 @@ test('the install command is copied', async () => {
 
 test('the site has nothing but pages, what they load, data, previews and the service worker', () => {
   const files = readdirSync(site.folder).filter((name) => !PAGES.some(({ folder }) => folder === name))
-  expect(files.sort()).toEqual(['assets', 'digits.bin', 'index.html', 'isolation-worker.js', 'previews'])
+  expect(files.sort()).toEqual([
+    'assets',
+    'digits.bin',
+    'index.html',
+    'isolation-worker.js',
+    'photos.bin',
+    'photos.jpg',
+    'previews',
+    'words.bin',
+  ])
   const assets = readdirSync(join(site.folder, 'assets'))
   expect(assets.filter((name) => !/\.(js|css)$/.test(name))).toEqual([])
   expect(readdirSync(join(site.folder, 'previews')).sort()).toEqual(

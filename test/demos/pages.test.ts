@@ -38,9 +38,15 @@ describe.each([
   ['light', 'light', { width: 1280, height: 900 }],
   ['dark, on a phone', 'dark', { width: 390, height: 844 }],
 ] as const)('accessibility, %s', (_name, colorScheme, viewport) => {
-  test.each(paths)('%s has no serious findings', async (path) => {
-    const { page, complaints } = await site.visit(`${path}?device=cpu`, { colorScheme, viewport, bypassCSP: true })
+  test.each(paths)('%s has no serious findings, and loads less than 300 kB', async (path) => {
+    const { page, complaints, weight } = await site.visit(`${path}?device=cpu`, {
+      colorScheme,
+      viewport,
+      bypassCSP: true,
+    })
     await settled(page)
+    await page.waitForLoadState('networkidle')
+    expect(await weight()).toBeLessThan(300_000)
     await page.addScriptTag({ path: AXE })
     const serious = await page.evaluate(async () => {
       interface Finding {

@@ -4,7 +4,8 @@ import { stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join, normalize } from 'node:path'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright'
+import { gzipSync } from 'node:zlib'
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Response } from 'playwright'
 import { inject } from 'vitest'
 import { chromiumLaunchOptions } from '../../scripts/chromium.mjs'
 
@@ -34,6 +35,8 @@ export interface Visit {
   readonly page: Page
   /** Errors and warnings of the console, and errors nobody caught. */
   readonly complaints: string[]
+  /** Bytes of pages, scripts and styles that were loaded so far, each gzipped; data do not count. */
+  weight(): Promise<number>
 }
 
 /** Serves the built site from a sub-folder, as many hosts do. */
@@ -49,12 +52,14 @@ export async function openSite(): Promise<Site> {
     const context = await from.newContext({ reducedMotion: 'reduce', ...options })
     const page = await context.newPage()
     const complaints: string[] = []
+    const loaded: Response[] = []
+    context.on('response', (response) => loaded.push(response))
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
     })
     page.on('pageerror', (error) => complaints.push(error.message))
     await page.goto(new URL(path, url).href)
-    return { page, complaints }
+    return { page, complaints, weight: () => weightOf(loaded) }
   }
   return {
     url,
@@ -83,6 +88,12 @@ export async function openSite(): Promise<Site> {
       }
     },
   }
+}
+
+async function weightOf(loaded: readonly Response[]): Promise<number> {
+  const program = loaded.filter((response) => /^http.*(\/|\.html|\.js|\.css)(\?.*)?$/.test(response.url()))
+  const sizes = await Promise.all(program.map(async (response) => gzipSync(await response.body()).length))
+  return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 /** Nothing but files: what any host of static files does. */

@@ -53,7 +53,7 @@ async function save(page: Page, what: string): Promise<string> {
 
 test('a file of vectors: clusters, codes and neighbours as in Node, and saved files that the library reads back', async () => {
   await writeFile(path('blobs.npy'), await vectorBytes('blobs.npy', vectors))
-  const { page, complaints } = await site.visit('words/index.html?device=cpu&k=9&seed=5&method=sharp')
+  const { page, complaints } = await site.visit('words/index.html?data=digits&device=cpu&k=9&seed=5&method=sharp')
   await done(page)
   await load(page, 'blobs.npy')
   await done(page)
@@ -114,7 +114,7 @@ test('a file of vectors: clusters, codes and neighbours as in Node, and saved fi
 })
 
 test('the digits: figures as in Node, members as pictures, cancel keeps what was reached', async () => {
-  const { page, complaints } = await site.visit('words/index.html?device=cpu&k=20&rounds=6', {
+  const { page, complaints } = await site.visit('words/index.html?data=digits&device=cpu&k=20&rounds=6', {
     viewport: { width: 360, height: 740 },
   })
   await done(page)
@@ -152,7 +152,7 @@ test('the digits: figures as in Node, members as pictures, cancel keeps what was
 })
 
 test('without WebGPU the page says so and works on the CPU', async () => {
-  const { page, complaints } = await site.visitWithoutGpu('words/index.html?device=webgpu&k=5&rounds=2')
+  const { page, complaints } = await site.visitWithoutGpu('words/index.html?data=digits&device=webgpu&k=5&rounds=2')
   await done(page)
   expect(await page.locator('#warning').textContent()).toMatch(/no WebGPU adapter in this browser, so the CPU does/)
   expect(await page.locator('#clusters button').count()).toBe(5)
@@ -161,7 +161,7 @@ test('without WebGPU the page says so and works on the CPU', async () => {
 
 describe('files that cannot be used get a sentence, and the page goes on', () => {
   test('cut, unknown, too large, too few rows, names that do not fit', async () => {
-    const { page, complaints } = await site.visit('words/index.html?device=cpu&k=5&rounds=3')
+    const { page, complaints } = await site.visit('words/index.html?data=digits&device=cpu&k=5&rounds=3')
     await done(page)
     const bytes = await vectorBytes('vectors.npy', vectors)
     await writeFile(path('cut.npy'), bytes.subarray(0, 5000))

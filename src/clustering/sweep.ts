@@ -31,7 +31,7 @@ import { type ReadSweepOptions, readSweepOptions, requireCounts, type SweepOptio
 import { SweepProgress } from './sweep/progress.ts'
 import { reducedPoints } from './sweep/reduced.ts'
 import type { SweepResult, SweepStep } from './sweep/result.ts'
-import { everything, Samples, TO_BEGIN, TO_BEGIN_REDUCED, TO_COMPARE } from './sweep/samples.ts'
+import { everything, Samples, TO_BEGIN, TO_COMPARE } from './sweep/samples.ts'
 import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
@@ -165,7 +165,7 @@ async function* goThrough(
     ? await reducedPoints(device, points, signal)
     : undefined
   const space = reduced ?? points
-  const samples = new Samples(device, points, space, seed, reduced ? TO_BEGIN_REDUCED : TO_BEGIN)
+  const samples = new Samples(device, points, space, seed, TO_BEGIN)
   const compared = new Samples(device, points, space, seed, TO_COMPARE)
   const steps: SweepStep[] = []
   const models = new Map<number, ClusterModel>()

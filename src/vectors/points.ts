@@ -16,13 +16,10 @@ import { PartVectors } from './part-vectors.ts'
 import { type PartPlace, PointPart } from './point-part.ts'
 import { layOut, openSpill, type PointStoreOptions, type Room, roomFor } from './point-room.ts'
 import { readScattered } from './scattered-rows.ts'
-import { isNarrow, projectRows, sketchBasis } from './sketch.ts'
+import { isOwnSketch, projectRows, type SketchBasis, sketchBasis } from './sketch.ts'
 import { compareSparseRows, sparseIntoFrame } from './sparse-points.ts'
 import type { Spill } from './spill.ts'
 import type { TreePoints } from './tree-points.ts'
-
-/** Trees over points of so few numbers are grown as fast as a sketch is made. */
-const NUMBERS_WITHOUT_SKETCH = 2 ** 19
 
 /** Labels and distances of points that other processes own. */
 export interface RemotePoints {
@@ -57,6 +54,8 @@ export class PointStore {
   readonly #pagers: readonly PartPager[]
   readonly #spills: readonly (Spill | undefined)[]
   readonly #sketches: readonly KeptStructures[]
+  /** By the first row of the domain. */
+  readonly #bases = new Map<number, Promise<SketchBasis>>()
   /** Set where other processes own all points: `owned` is empty then. */
   remote: RemotePoints | undefined
   /** All points on the first device, where several own them. */
@@ -221,19 +220,29 @@ export class PointStore {
     }
   }
 
+  /** What the sketch of a part's domain is made with. Undefined where vectors are narrow or few: they are their own sketch. */
+  basis({ domain }: PointPart): Promise<SketchBasis> | undefined {
+    if (isOwnSketch(domain.count, this.cols)) return undefined
+    const known = this.#bases.get(domain.first)
+    if (known) return known
+    const read = (first: number, end: number) => this.read(domain.first + first, domain.first + end)
+    const basis = sketchBasis(domain.count, this.cols, read)
+    this.#bases.set(domain.first, basis)
+    basis.catch(() => this.#bases.delete(domain.first))
+    return basis
+  }
+
   /** What trees over a part's domain are grown from; made once, and it stays where vectors are streamed. */
   async sketch(part: PointPart): Promise<DeviceRows> {
-    const plain = isNarrow(this.cols) || part.domain.count * this.cols <= NUMBERS_WITHOUT_SKETCH
-    // Narrow or few vectors are their own sketch, and may be streamed.
-    if (plain && !part.isPartial) return this.vectors(part)
-    const { device, owner, domain } = part
+    const basis = await this.basis(part)
+    // Vectors without a basis may be streamed.
+    if (basis === undefined && !part.isPartial) return this.vectors(part)
+    const { device, owner } = part
     await this.load(part)
     return this.#sketches[owner].get('sketches', String(part.first), async (scope) => {
       const temporary = new BufferScope(device)
       try {
-        const rows = part.isPartial ? await this.#domainRows(part, plain ? scope : temporary) : await this.vectors(part)
-        const read = (first: number, end: number) => this.read(domain.first + first, domain.first + end)
-        const basis = plain ? undefined : await sketchBasis(domain.count, this.cols, read)
+        const rows = part.isPartial ? await this.#domainRows(part, basis ? temporary : scope) : await this.vectors(part)
         return basis ? await projectRows(device, scope, rows, basis) : rows
       } finally {
         temporary.free()

@@ -20,6 +20,8 @@ const COLUMNS = 32
 /** Columns where those hold less than this share of the spread: vectors that spread evenly, as those of words do. */
 const MORE_COLUMNS = 48
 const ENOUGH = 0.7
+/** Vectors of so few numbers have none. */
+const NUMBERS_WITHOUT_SKETCH = 2 ** 19
 /** The directions come from evenly spaced runs of rows: few reads, and no matter how a file is ordered. */
 const RUNS = 64
 const RUN_ROWS = 32
@@ -54,9 +56,9 @@ export interface SketchBasis {
 /** Rows `first` to `end` as the device holds them. */
 export type ReadRows = (first: number, end: number) => Promise<VectorData>
 
-/** Narrow vectors are their own sketch. */
-export function isNarrow(cols: number): boolean {
-  return cols < 2 * COLUMNS
+/** Narrow vectors are their own sketch, and so are few: trees over them are grown as fast as a sketch is made. */
+export function isOwnSketch(rows: number, cols: number): boolean {
+  return cols < 2 * COLUMNS || rows * cols <= NUMBERS_WITHOUT_SKETCH
 }
 
 /** The basis for `rows` rows, of which some are read. */

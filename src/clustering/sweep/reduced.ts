@@ -7,31 +7,35 @@ import { matrix, toSource } from '../../core/matrix.ts'
 import { BufferScope, type Device } from '../../device/contract.ts'
 import type { Frame } from '../../vectors/frame.ts'
 import { PointStore } from '../../vectors/points.ts'
-import { isNarrow, projectRows, sketchBasis } from '../../vectors/sketch.ts'
+import { isOwnSketch, projectRows, sketchBasis } from '../../vectors/sketch.ts'
 
-/** Points of fewer numbers than this are clustered faster than they are reduced. */
-const LEAST_NUMBERS = 2 ** 19
 /** The share of the spread that the columns must hold: otherwise clusters of them say little about clusters of the points. */
 const LEAST_HELD = 0.7
 
 const FRAME: Frame = { shift: undefined, scale: 1, unit: false, type: 'u8' }
 
-/** Undefined where reducing would not pay. */
+/** Undefined where reducing would not pay: points of few numbers are clustered faster than they are reduced. */
 export async function reducedPoints(
   device: Device,
   points: PointStore,
   signal: AbortSignal | undefined,
 ): Promise<PointStore | undefined> {
-  const { rows, cols } = points
-  if (points.source.sparse || isNarrow(cols) || rows * cols < LEAST_NUMBERS) return undefined
-  const basis = await sketchBasis(rows, cols, (first, end) => points.read(first, end))
-  if (basis.held < LEAST_HELD) return undefined
+  const { rows, cols, parts } = points
+  if (points.source.sparse || isOwnSketch(rows, cols)) return undefined
+  // Trees over points in one part are grown from the same bytes.
+  const single = parts.length === 1
+  const basis = await (single
+    ? points.basis(parts[0])
+    : sketchBasis(rows, cols, (first, end) => points.read(first, end)))
+  if (basis === undefined || basis.held < LEAST_HELD) return undefined
   const data = new Uint8Array(rows * basis.columns)
-  for (const part of points.parts) {
+  for (const part of parts) {
     signal?.throwIfAborted()
     const scope = new BufferScope(device)
     try {
-      const { buffer } = await projectRows(device, scope, await points.vectors(part), basis)
+      const { buffer } = single
+        ? await points.sketch(part)
+        : await projectRows(device, scope, await points.vectors(part), basis)
       // Columns are a multiple of four: rows have no padding.
       const bytes = part.count * basis.columns
       data.set(new Uint8Array(await device.read({ buffer, offset: 0, bytes })), part.first * basis.columns)

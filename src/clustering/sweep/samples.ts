@@ -30,8 +30,6 @@ export const PER_CLUSTER_TO_SETTLE = 128
 export const TO_BEGIN: SampleSizes = {
   ...{ least: 4096, perCluster: 32, perClusterAmple: PER_CLUSTER_TO_SETTLE, ample: 16_384, mostShare: 1 / 3 },
 }
-/** The same where points are reduced to few columns: they cost little, so more of them are taken. */
-export const TO_BEGIN_REDUCED: SampleSizes = { ...TO_BEGIN, least: 16_384 }
 /** What further seeds cluster. */
 export const TO_COMPARE: SampleSizes = { least: 4096, perCluster: 8, perClusterAmple: 8, ample: 0, mostShare: 1 }
 /** The largest sample is this share of the points, unless the smallest is more: it must cost little against all of them. */

@@ -3,17 +3,21 @@
  *
  *   npm run bench -- large [--data vectors.bvecs] [--sizes 100000,1000000,10000000] [--per-cluster 100,1000]
  *                          [--rounds 10] [--threads 2] [--kernels]
- *                          [--parts sizes,faiss] [--faiss-rows 1000000] [--faiss-ks 1000,10000,100000]
+ *                          [--parts sizes,many,faiss,searches] [--many-rows 10000000] [--faiss-rows 1000000] [--faiss-ks 1000,10000,100000]
+ *                          [--search-rows 130709,300000] [--search-k 10000]
  *
  * Vectors are those of the file, repeated with noise of up to 15 in each byte, or random blobs of 128 bytes without one.
  * Seconds of rounds leave out the start; processor seconds are those of the whole run. With --kernels each kernel is
- * timed, for which every call waits for the one before. The part `faiss` takes about half an hour, most of it in faiss.
+ * timed, for which every call waits for the one before. The part `many` clusters vectors to a
+ * tenth as many clusters; its memory is the peak. The part `faiss` takes about half an hour, most of it in faiss. The part
+ * `searches` compares rounds of akm and rakm with those of closures-sharp.
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cluster, type Device, type Matrix, openDevice, readVectors } from '../src/index.ts'
 import { type Series, writePlot } from './curves.ts'
 import { againstFaiss } from './large/faiss.ts'
+import { compareSearches, type SearchResult } from './large/searches.ts'
 import { bytesOfBlobs, repeated } from './large/vectors.ts'
 import { type Cell, keepResults, printTable } from './table.ts'
 
@@ -26,8 +30,11 @@ const { values: flags } = parseArgs({
     threads: { type: 'string', default: String(availableParallelism()) },
     kernels: { type: 'boolean', default: false },
     parts: { type: 'string', default: 'sizes' },
+    'many-rows': { type: 'string', default: '10000000' },
     'faiss-rows': { type: 'string', default: '1000000' },
     'faiss-ks': { type: 'string', default: '1000,10000,100000' },
+    'search-rows': { type: 'string', default: '130709,300000' },
+    'search-k': { type: 'string', default: '10000' },
   },
 })
 interface Measured {
@@ -50,12 +57,27 @@ const rounds = Number(flags.rounds)
 const numbers = (text: string): number[] => text.split(',').map(Number)
 const different = flags.data ? await readVectors(flags.data) : await bytesOfBlobs()
 const results: Measured[] = []
+/** Vectors for each cluster, where there are very many clusters. */
+const VECTORS_OF_MANY = 10
 const parts = new Set(flags.parts.split(','))
 if (parts.has('sizes')) await measureSizes()
+if (parts.has('many')) {
+  const measured = await measure(repeated(different, Number(flags['many-rows'])), VECTORS_OF_MANY)
+  printTable('Very many clusters', [cells(measured)])
+  keepResults('large-many', { data: described(), threads, result: measured })
+}
 if (parts.has('faiss')) {
   const vectors = repeated(different, Number(flags['faiss-rows']))
   const contest = { vectors, threads, ks: numbers(flags['faiss-ks']) }
-  keepResults('large-faiss', { data: described(), threads, results: await againstFaiss(contest) })
+  await againstFaiss(contest, (results) => keepResults('large-faiss', { data: described(), threads, results }))
+}
+if (parts.has('searches')) {
+  const k = Number(flags['search-k'])
+  const found: SearchResult[] = []
+  for (const rows of numbers(flags['search-rows'])) {
+    found.push(...(await compareSearches({ vectors: repeated(different, rows), threads, k, rounds })))
+  }
+  keepResults('large-searches', { data: described(), threads, results: found })
 }
 
 async function measureSizes(): Promise<void> {
@@ -107,7 +129,7 @@ async function measure(vectors: Matrix, perCluster: number): Promise<Measured> {
       roundSeconds,
       microseconds: (roundSeconds * 1e6) / perRound,
       processorMicroseconds: (user + system) / perRound,
-      memory: process.memoryUsage().rss,
+      memory: process.resourceUsage().maxRSS * 1024,
       distortion,
       ...(flags.kernels && {
         kernels: Object.fromEntries([...kernels].map(([name, time]) => [name, time / perRound])),
@@ -141,7 +163,7 @@ function cells(measured: Measured): Record<string, Cell> {
     'us / vector and round': microseconds,
     'against the smallest': microseconds / (smallest ?? measured).microseconds,
     'processor us, with start': processorMicroseconds,
-    'memory MB': Math.round(memory / 1e6),
+    'peak memory MB': Math.round(memory / 1e6),
   }
 }
 

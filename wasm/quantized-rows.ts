@@ -172,24 +172,36 @@ export function dotBytes(row: usize, other: usize, stride: u32): i32 {
   return i32x4.extract_lane(pairs, 0) + i32x4.extract_lane(pairs, 1)
 }
 
-/** One row against four others. */
+/** One row against four others. Two vectors of each in a step, as counting takes a good part of the time of one. */
 export function dotsOneByFour(row: usize, r0: usize, r1: usize, r2: usize, r3: usize, wide: u32): v128 {
   let a = i32x4.splat(0)
   let b = a
   let c = a
   let d = a
-  const end = row + ((<usize>wide) << 1)
+  const end = row + ((<usize>wide & ~15) << 1)
   while (row < end) {
-    const values = v128.load(row)
-    a = i32x4.add(a, i32x4.dot_i16x8_s(values, v128.load(r0)))
-    b = i32x4.add(b, i32x4.dot_i16x8_s(values, v128.load(r1)))
-    c = i32x4.add(c, i32x4.dot_i16x8_s(values, v128.load(r2)))
-    d = i32x4.add(d, i32x4.dot_i16x8_s(values, v128.load(r3)))
-    row += 16
-    r0 += 16
-    r1 += 16
-    r2 += 16
-    r3 += 16
+    const even = v128.load(row)
+    const odd = v128.load(row, 16)
+    a = i32x4.add(a, i32x4.dot_i16x8_s(even, v128.load(r0)))
+    b = i32x4.add(b, i32x4.dot_i16x8_s(even, v128.load(r1)))
+    c = i32x4.add(c, i32x4.dot_i16x8_s(even, v128.load(r2)))
+    d = i32x4.add(d, i32x4.dot_i16x8_s(even, v128.load(r3)))
+    a = i32x4.add(a, i32x4.dot_i16x8_s(odd, v128.load(r0, 16)))
+    b = i32x4.add(b, i32x4.dot_i16x8_s(odd, v128.load(r1, 16)))
+    c = i32x4.add(c, i32x4.dot_i16x8_s(odd, v128.load(r2, 16)))
+    d = i32x4.add(d, i32x4.dot_i16x8_s(odd, v128.load(r3, 16)))
+    row += 32
+    r0 += 32
+    r1 += 32
+    r2 += 32
+    r3 += 32
+  }
+  if (wide & 8) {
+    const rest = v128.load(row)
+    a = i32x4.add(a, i32x4.dot_i16x8_s(rest, v128.load(r0)))
+    b = i32x4.add(b, i32x4.dot_i16x8_s(rest, v128.load(r1)))
+    c = i32x4.add(c, i32x4.dot_i16x8_s(rest, v128.load(r2)))
+    d = i32x4.add(d, i32x4.dot_i16x8_s(rest, v128.load(r3)))
   }
   return sumsOfFour(a, b, c, d)
 }

@@ -42,7 +42,11 @@ const FAISS_ROUNDS = 20
 /** From so many clusters on, faiss does a single round: twenty would take hours. */
 const ONE_ROUND_FROM = 50_000
 
-export async function againstFaiss({ vectors, threads, ks }: FaissContest): Promise<FaissResult[]> {
+/** `keep` gets all results so far after each number of clusters, as later ones may take very long. */
+export async function againstFaiss(
+  { vectors, threads, ks }: FaissContest,
+  keep: (results: readonly FaissResult[]) => void,
+): Promise<void> {
   const python = pythonWith('faiss')
   if (!python) throw new Error(`faiss is missing. ${PEERS_HINT}`)
   const folder = mkdtempSync(join(tmpdir(), 'centroidal-bench-'))
@@ -56,7 +60,8 @@ export async function againstFaiss({ vectors, threads, ks }: FaissContest): Prom
       const faiss = runPython<Answer>(python, 'kmeans_curve.py', ['faiss', file, k, faissRounds, threads])
       const after = await ownRun(vectors, threads, k)
       const runs = [before, after].map((steps) => {
-        const passed = steps.find(({ distortion }) => distortion < faiss.distortion)
+        const passed =
+          faissRounds === FAISS_ROUNDS ? steps.find(({ distortion }) => distortion < faiss.distortion) : undefined
         const { seconds, distortion } = last(steps)
         const end = { rounds: steps.length, seconds, distortion }
         return passed ? { ...end, passedAfter: passed.seconds, passedInRound: passed.iteration } : end
@@ -70,13 +75,13 @@ export async function againstFaiss({ vectors, threads, ks }: FaissContest): Prom
         runs,
       })
       console.error(`k = ${k}: done`)
+      keep(results)
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
   const size = `${vectors.rows.toLocaleString('en')} x ${vectors.cols}`
   printTable(`closures-sharp against faiss: ${size}, ${threads} threads`, results.flatMap(rowsOf))
-  return results
 }
 
 async function ownRun(vectors: Matrix, threads: number, k: number): ReturnType<typeof curve> {

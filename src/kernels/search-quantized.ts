@@ -6,11 +6,20 @@
  */
 import { type CpuJob, type CpuMemory, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { countOf, elements, mayRead, reads, writes } from '../device/fields.ts'
-import type { FunctionArgs } from './declared-function.ts'
+import { type FunctionArgs, SharedConstants } from './declared-function.ts'
 import { declareKernel } from './declared-kernel.ts'
 import { quantizeCentersJobs, quantizedLayout, quantizedValues } from './quantized-centers.ts'
 import type { DeviceRows } from './rows.ts'
 import { ORDER_FIELD, SEARCH_FIELDS, searchGrain } from './search-fields.ts'
+
+/** Centres of a search that are scored together, and that wait to be measured. */
+const SEARCH_PLACES = 256
+const SEARCH_DOUBTFUL = 32
+
+export const searchQuantizedConstants = new SharedConstants({
+  SEARCH_PLACES: { type: 'u32', value: SEARCH_PLACES },
+  SEARCH_DOUBTFUL: { type: 'u32', value: SEARCH_DOUBTFUL },
+})
 
 export const searchQuantizedKernel = declareKernel('search-quantized', {
   args: SEARCH_FIELDS,
@@ -31,11 +40,14 @@ export const searchQuantizedKernel = declareKernel('search-quantized', {
     scratch: {
       /** The point as integers. */
       row: ({ points }) => Math.ceil(points.stride / 8) * 16,
-      /** Nodes that wait, children of a node in fours: their ranks and numbers. */
+      /** Nodes that wait, children of a node in fours: ranks, the least of each block of 16, and the first number of each four. */
       ranks: ({ nodes }) => waitingBytes(nodes.count),
-      numbers: ({ nodes }) => waitingBytes(nodes.count),
-      /** The nearest centre so far. */
-      nearest: () => 12,
+      least: ({ nodes }) => waitingBytes(nodes.count) / 4,
+      numbers: ({ nodes }) => waitingBytes(nodes.count) / 4,
+      /** Centres to be scored, where they stand in leaves. */
+      places: () => (SEARCH_PLACES + 4) * 4,
+      /** The nearest centre so far, four scores, and centres that may be the nearest. */
+      nearest: () => 32 + SEARCH_DOUBTFUL * 8,
       /** The point as floats and four distances, where centres are listed. */
       floats: ({ points, width }) => (width > 0 ? points.stride * 4 : 0),
       measures: () => 16,
@@ -44,9 +56,9 @@ export const searchQuantizedKernel = declareKernel('search-quantized', {
   },
 })
 
-/** Two children take the room of four. */
+/** Two children take the room of four; blocks are whole. */
 function waitingBytes(nodes: number): number {
-  return 2 * nodes * 4 + 16
+  return Math.ceil((2 * nodes * 4 + 16) / 64) * 64
 }
 
 /** What `quantizedLayout` lays out, of the nodes and of the centres. */

@@ -15,14 +15,17 @@ interface Shape {
   readonly cols: number
 }
 
-/** Two levels: inner nodes with three leaves each, of one to five centres; the last leaf has what is left. */
+/** More centres than are scored together, in leaves of any size, and most of them repeat others. */
+const MANY = 500
+
+/** Two levels: inner nodes with three leaves each, of few centres; the last leaf has what is left. */
 function treeOf(k: number, centers: Float32Array, cols: number) {
   const random = createRandom(k)
   const items = Uint32Array.from({ length: k }, (_, i) => i)
   shuffle(random, items)
   const leaves: [number, number][] = []
   for (let at = 0; at < k; ) {
-    const count = Math.min(k - at, 1 + random.below(5))
+    const count = Math.min(k - at, 1 + random.below(k > MANY ? 40 : 5))
     leaves.push([at, count])
     at += count
   }
@@ -50,12 +53,18 @@ function treeOf(k: number, centers: Float32Array, cols: number) {
   return { nodes, items, nodeCenters: Float32Array.from(nodeCenters.flat()), roots: 1, cols }
 }
 
+/** `draw` gives numbers from 0 to 1. */
+function centersOf(k: number, cols: number, draw: () => number): Float32Array {
+  const value = k > MANY ? () => 64 * Math.floor(4 * draw()) : () => 255 * draw()
+  return Float32Array.from({ length: k * cols }, value)
+}
+
 async function search(opened: OpenedDevice, { type, n, k, cols }: Shape, checks: number, merged = false) {
   return opened.use(async (buffers) => {
     const { device, scope } = buffers
     const random = createRandom(n + k)
     const data = Array.from({ length: n * cols }, () => random.below(256))
-    const centers = Float32Array.from({ length: k * cols }, () => 255 * random.uniform())
+    const centers = centersOf(k, cols, () => random.uniform())
     const points = buffers.rows(type === 'u8' ? Uint8Array.from(data) : Float32Array.from(data), cols)
     const rows = buffers.rows(centers, cols)
     const held = new TreeBuffers(device, scope)
@@ -155,6 +164,14 @@ describe('searching in integers', () => {
         const found = await search(opened, shape, shape.k)
         expectSame(found.labels, found.nearest.labels)
         expectSameBits(found.distances, found.nearest.distances)
+      })
+
+      test('so it is with more centres than are scored together, and more in doubt than wait to be measured', async () => {
+        for (const type of ['u8', 'f32'] as const) {
+          const found = await search(opened, { type, n: 20, k: 700, cols: 2 }, 700)
+          expectSame(found.labels, found.nearest.labels)
+          expectSameBits(found.distances, found.nearest.distances)
+        }
       })
 
       test.each(shapes)(

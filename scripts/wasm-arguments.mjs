@@ -14,7 +14,8 @@ export async function writeArguments(root) {
   const { functions, constants } = await readDeclarations(root)
   const folder = join(root, 'wasm/build/assembly')
   await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'arguments.ts'), argumentsText(functions, constants))
+  await writeFile(join(folder, 'constants.ts'), constants.map(constantText).join('\n'))
+  await writeFile(join(folder, 'arguments.ts'), argumentsText(functions))
   await writeFile(join(folder, 'index.ts'), await indexText(root, functions))
 }
 
@@ -49,14 +50,15 @@ async function readDeclarations(root) {
   }
 }
 
-function argumentsText(functions, constants) {
-  const parts = ["import { Rows } from '../../rows'\n"]
-  for (const [name, { type, value }] of constants) {
-    const text = type === 'u32' || /[.e]/.test(`${value}`) ? `${value}` : `${value}.0`
-    parts.push(`export const ${name}: ${type} = ${text}\n`)
-  }
-  for (const declared of functions) parts.push(classText(declared))
-  return parts.join('\n')
+function constantText([name, { type, value }]) {
+  const text = type === 'u32' || /[.e]/.test(`${value}`) ? `${value}` : `${value}.0`
+  return `export const ${name}: ${type} = ${text}\n`
+}
+
+/** `Rows` needs constants itself, which are therefore in a file of their own. */
+function argumentsText(functions) {
+  const head = "import { Rows } from '../../rows'\n\nexport * from './constants'\n"
+  return [head, ...functions.map(classText)].join('\n')
 }
 
 /** AssemblyScript lays the fields of a class out as the packing does: in order, each at a multiple of its size. */

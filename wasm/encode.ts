@@ -7,7 +7,7 @@
  * first codeword with the maximum is the code. That costs a tenth of the scores, where keeping the best index with every score
  * costs half. Items are points.
  */
-import { EncodeArgs, PANEL } from './build/assembly/arguments'
+import { EncodeArgs, FLOATS, PANEL } from './build/assembly/arguments'
 import { panelBytes } from './panels'
 import { Rows } from './rows'
 import { loadFour, madd, storeTransposed } from './simd'
@@ -172,7 +172,7 @@ function packRange(points: Rows, i: u32, present: u32, first: u32, last: u32, bo
   for (let row: u32 = 0; row < present; row++) {
     const base = <usize>(i + row) * stride
     for (let column = first; column < last; column++) {
-      const value: f32 = kind === 0 ? load<f32>(x + ((base + column) << 2)) : <f32>load<u8>(x + base + column)
+      const value: f32 = kind === FLOATS ? load<f32>(x + ((base + column) << 2)) : <f32>load<u8>(x + base + column)
       store<f32>(out + ((<usize>(column - first)) << 4) + ((<usize>row) << 2), value)
     }
   }

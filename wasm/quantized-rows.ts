@@ -2,7 +2,7 @@
  * Rows as 16-bit integers, stored one after the other and padded to a multiple of 8 columns (`wideStride`). They are not
  * packed into panels, so kernels whose candidates differ from block to block can read any of them directly.
  */
-import { MeasureCentersArgs, QuantizeCentersArgs, WorstErrorArgs } from './build/assembly/arguments'
+import { BYTES, MeasureCentersArgs, QuantizeCentersArgs, WorstErrorArgs } from './build/assembly/arguments'
 import { LENGTH, marginOf } from './quantized'
 import { dotProduct, loadFour, madd, squaredLength, startScore, sumLanes } from './simd'
 
@@ -234,7 +234,7 @@ export function dotFourBytes(r0: usize, r1: usize, r2: usize, r3: usize, other: 
 /** The scale in which no sum of a point with any centre can overflow 32 bits, or 0 where there is none. */
 export function scaleOf(row: usize, kind: u32, stride: u32, longest: f32): f32 {
   // The length of a row of bytes is at most 255 * sqrt(stride), which is below LENGTH up to 13,840 columns.
-  if (kind === 1 && longest < LENGTH && stride < 13000) return 1
+  if (kind === BYTES && longest < LENGTH && stride < 13000) return 1
   const length = max(Mathf.sqrt(squaredLength(row, kind, stride)), longest)
   const scale: f32 = length > 0 ? LENGTH / length : 1
   return scale > 0 && scale < 1e38 ? scale : 0
@@ -247,7 +247,7 @@ export function quantizePoint(row: usize, kind: u32, stride: u32, scale: f32, wo
     memory.fill(out, 0, (<usize>wideStride(stride)) << 1)
     return 0
   }
-  if (kind === 1 && scale === 1) {
+  if (kind === BYTES && scale === 1) {
     widenBytes(row, stride, out)
     return marginOf(Mathf.sqrt(<f32>dotWide(out, out, wideStride(stride))), 0, worst)
   }

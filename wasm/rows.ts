@@ -2,11 +2,10 @@
  * Vectors as kernels are given them: dense rows of floats or bytes, or sparse rows. The fields are those that
  * src/kernels/declared-function.ts packs.
  */
+import { SPARSE } from './build/assembly/constants'
 import { rowBytes, squaredDistance } from './simd'
 
-export const FLOATS: u32 = 0
-export const BYTES: u32 = 1
-export const SPARSE: u32 = 2
+export { BYTES, FLOATS, SPARSE } from './build/assembly/constants'
 
 /** Of |c|^2: what is left elsewhere and is smaller than this is rounding, and counts as nothing. */
 const ROUNDING: f64 = 1e-12

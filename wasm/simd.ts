@@ -2,8 +2,9 @@
  * The inner loops everything else is made of.
  *
  * Rows on the device are padded with zeros to a multiple of 4 columns ("stride"), so loops run over
- * whole vectors of four. `kind` is 0 for 32-bit floats and 1 for bytes.
+ * whole vectors of four. `kind` is FLOATS or BYTES.
  */
+import { FLOATS } from './build/assembly/constants'
 
 /** a * b + c, fused where the engine has relaxed SIMD. */
 export function madd(a: v128, b: v128, c: v128): v128 {
@@ -18,13 +19,13 @@ export function sumLanes(v: v128): f32 {
 
 /** Four columns of a row, as floats. `column` is a multiple of 4. */
 export function loadFour(row: usize, kind: u32, column: u32): v128 {
-  if (kind === 0) return v128.load(row + ((<usize>column) << 2))
+  if (kind === FLOATS) return v128.load(row + ((<usize>column) << 2))
   const bytes = v128.load32_zero(row + <usize>column)
   return f32x4.convert_i32x4_u(i32x4.extend_low_i16x8_u(i16x8.extend_low_i8x16_u(bytes)))
 }
 
 export function rowBytes(stride: u32, kind: u32): usize {
-  return kind === 0 ? (<usize>stride) << 2 : <usize>stride
+  return kind === FLOATS ? (<usize>stride) << 2 : <usize>stride
 }
 
 /** Squared distance by differences: no cancellation, whatever the offset of the data. */

@@ -34,6 +34,7 @@ import { collectPass, gainsPasses, isTiled, moveGainsJobs, moveGainsPasses } fro
 import {
   clusterFields,
   clusterValues,
+  DESCRIBED,
   type MovingClusters,
   shaderClusterFields,
   shaderClusterValues,
@@ -47,8 +48,6 @@ const SERIAL_THREADS = 32
 const FEW_THREADS = 4
 /** Of both: moves depend on each other, so that one workgroup or thread applies them all, or puts them in order. */
 const ONE_ITEM = { items: () => 1, grain: 1 } as const
-/** What wasm/moving-clusters.ts describes clusters with. */
-const DESCRIBED = { described: () => 24 } as const
 
 /** Of the batch, for functions. */
 const ORDERED_FIELDS = { ...GROUP_FIELDS, order: reads('u32'), groups: 'u32' } as const

@@ -60,8 +60,6 @@ export interface DeclaredFunction<F extends Fields = Fields> {
 
 /** Fields of a `Rows`, in order. */
 export const VECTOR_FIELDS = ['data', 'kind', 'stride', 'offsets', 'columns'] as const
-/** Element types as `Rows.kind` has them. */
-const VECTOR_KINDS = { f32: 0, u8: 1, csr: 2 } as const
 
 const AREA_ALIGNMENT = 16
 
@@ -167,7 +165,7 @@ function addValues(
 }
 
 function vectorValues(memory: CpuMemory, { buffer, rows, stride, type, sparse }: DeviceRows): readonly number[] {
-  const kind = VECTOR_KINDS[type]
+  const kind = vectorKinds.get(VECTOR_KINDS[type])
   if (type !== 'csr') return [memory.address(buffer, rows * stride * elementBytes(type)), kind, stride, 0, 0]
   if (sparse === undefined) throw new Error('Sparse rows without offsets and columns')
   const { places, columnsAt, entries } = sparse
@@ -208,3 +206,11 @@ export class SharedConstants<K extends string = string> {
     return this.declared[name].value
   }
 }
+
+/** Element types as `Rows.kind` has them. */
+export const vectorKinds = new SharedConstants({
+  FLOATS: { type: 'u32', value: 0 },
+  BYTES: { type: 'u32', value: 1 },
+  SPARSE: { type: 'u32', value: 2 },
+})
+const VECTOR_KINDS = { f32: 'FLOATS', u8: 'BYTES', csr: 'SPARSE' } as const

@@ -26,7 +26,7 @@ import {
   moveConstants,
   orderOf,
 } from './move-batch.ts'
-import { clusterFields, clusterValues, shaderClusterFields, shaderClusterValues } from './moving-clusters.ts'
+import { clusterFields, clusterValues, DESCRIBED, shaderClusterFields, shaderClusterValues } from './moving-clusters.ts'
 import { type DeviceRows, meanEntries } from './rows.ts'
 
 /** Points and candidates of a run of groups, for shaders. */
@@ -119,8 +119,7 @@ export const moveGainsKernel = declareKernel('move-gains', {
       ...clusterFields(mayRead),
     },
     scratch: {
-      /** What wasm/moving-clusters.ts describes clusters with. */
-      described: () => 24,
+      ...DESCRIBED,
       /** Four points as integers. */
       rows: ({ points }) => (points.type === 'csr' ? 0 : 4 * Math.ceil(points.stride / 8) * 16),
       /** Dot products of four points with two centres, or of a sparse row with a block of clusters. */

@@ -90,6 +90,9 @@ export function clusterFields(changed: (element: Element) => BufferField<true>) 
   }
 }
 
+/** Scratch memory of functions that describe clusters with a `Clusters`. */
+export const DESCRIBED = { described: () => 24 } as const
+
 /** Values of `clusterFields`, and of `SUM_STRIDE`. */
 export function clusterValues({ centers, masses, quantized, sparse }: MovingClusters) {
   const { rows: k, stride } = centers

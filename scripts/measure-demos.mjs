@@ -17,7 +17,7 @@ const SECONDS = 5
 /** Pages that begin by themselves, with what they come with. */
 const RUNS = {
   colours: { query: 'k=64', what: 'sample of 720 x 480 pixels into 64 colours, lloyd' },
-  words: { query: 'k=40', what: '5,000 digits of 784 pixels into 40 clusters, lloyd' },
+  words: { query: 'data=digits&k=40', what: '5,000 digits of 784 pixels into 40 clusters, lloyd' },
 }
 const root = fileURLToPath(new URL('../demos', import.meta.url))
 const json = process.argv.includes('--json')
@@ -69,7 +69,7 @@ async function weigh(name) {
 /** Frames while rounds go on: at full pace each is drawn as soon as it is there, at a steady one centres glide between. */
 async function countFrames(pace) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-  await page.goto(`${url}playground/index.html?device=cpu&n=${POINTS}&k=${CLUSTERS}&pace=${pace}`)
+  await page.goto(`${url}playground/index.html?run=0&device=cpu&n=${POINTS}&k=${CLUSTERS}&pace=${pace}`)
   await page.waitForFunction(() => /WebAssembly/.test(document.getElementById('device-name').textContent))
   await page.click('#run')
   await page.waitForFunction(() => /round [2-9]/.test(document.querySelector('#stage-a figcaption').textContent))

@@ -5,8 +5,7 @@
  * codes of product quantization with 50 bytes a word, and places in the plane for a map. The vectors are those of GloVe
  * (Pennington, Socher and Manning, 2014; Public Domain Dedication and License); the package has the MIT licence.
  *
- * The file, gzipped: four lengths of parts as 32-bit numbers, little-endian, then the parts: the quantizer as `toBytes` writes
- * it, codes, places (x and y as 16-bit numbers), words with line ends between.
+ * The file, gzipped: four lengths of parts as 32-bit numbers, little-endian, then the parts: codewords (256 rows of floats), codes, places (x and y as 16-bit numbers), words with line ends between.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -28,16 +27,23 @@ const { names, vectors } = await readWords(path)
 const device = await openDevice({ kind: 'cpu' })
 const quantizer = await trainQuantizer(vectors, { type: 'pq', m: BYTES, seed: 1, iterations: 40, device })
 const codes = await quantizer.encode(vectors, { device })
+const books = await codebook(quantizer)
 const places = await layOut(vectors)
 await device.close()
-const quantizerBytes = Buffer.from(quantizer.toBytes())
-const parts = [quantizerBytes, codes.data, Buffer.from(places.buffer), Buffer.from(names.join('\n'))]
+const parts = [Buffer.from(books.buffer), codes.data, Buffer.from(places.buffer), Buffer.from(names.join('\n'))]
 const lengths = Buffer.from(Uint32Array.from(parts, ({ length }) => length).buffer)
 const file = gzipSync(Buffer.concat([lengths, ...parts]), { level: 9 })
 await writeFile('demos/public/words.bin', file)
 console.log(
   `demos/public/words.bin: ${names.length} words, ${(file.length / 1e6).toFixed(2)} MB, distortion ${quantizer.distortion.toFixed(4)}`,
 )
+
+/** The codewords in the units of the vectors: a row for each number, of which every subspace has its columns. */
+async function codebook(quantizer) {
+  const { m, codewords } = quantizer.facts
+  const all = Uint8Array.from({ length: codewords * m }, (_, i) => Math.floor(i / m))
+  return (await quantizer.decode(matrix(all, codewords, m), { device })).data
+}
 
 async function readWords(file) {
   const { words, vectors: entries, dimensions, l2NormIndex } = JSON.parse(await readFile(file, 'utf8'))

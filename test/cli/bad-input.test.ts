@@ -64,10 +64,7 @@ describe('options', () => {
       ['-k', '3', '--itterations', '5'],
       /^Unknown option --itterations: did you mean --iterations\? centroidal cluster --help lists all\.$/,
     ],
-    [
-      ['--n_clusters', '3'],
-      /^Unknown option --n_clusters: did you mean -k\? centroidal cluster --help lists all\.$/,
-    ],
+    [['--n_clusters', '3'], /^Unknown option --n_clusters: did you mean -k\? centroidal cluster --help lists all\.$/],
     [['-k', '3', '--max-iter', '5'], /^Unknown option --max-iter: did you mean --iterations\?/],
     [['-k', '3', '--init', 'kpp'], /^Unknown option --init: did you mean --start\?/],
     [['-k', '3', '--n_init', '5'], /^Unknown option --n_init: did you mean --restarts\?/],

@@ -201,9 +201,10 @@ const TABLES = {
     ]),
   }),
   'search-indexes': () => ({
-    columns: ['', 'index'],
+    columns: ['', 'version', 'index'],
     rows: results('search-2').engines.map(({ name, version, index }) => [
-      name === version.split(' ')[0] || version === 'this commit' ? name : `${name} ${version.replace(`${name} `, '')}`,
+      name,
+      version.replace(/^[a-z-]+ (?=\d)/, ''),
       index,
     ]),
   }),

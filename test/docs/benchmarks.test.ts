@@ -41,6 +41,7 @@ const SENTENCES: Readonly<Record<string, readonly string[]>> = {
     `${fixed((1 - recall('ck, natural', 'distortion') / recall('pq, natural', 'distortion')) * 100, 1)} % below it in distortion`,
     `\`ck\` is ${fixed(recall('ck, natural') - recall('pq, natural'), 1)} points above \`pq\` at R = 10, where the paper has 3.8`,
     `takes ${results('quantizers-rotation').rows['share of the round']} of a round`,
+    `a recall@10 of at least ${results('search-2').recall}`,
     // Of the machine.
     'Intel Xeon at 2.8 GHz',
   ],

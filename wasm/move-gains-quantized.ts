@@ -1,24 +1,55 @@
 /**
- * Moves that pay for dense rows. As in assign-leaves.ts, distances are first taken in 16-bit integers, four points at a time,
- * and every candidate that may still be the best is measured exactly; most points are done after the integers.
+ * The best move of each point, for dense rows. As in assign-leaves.ts, distances are first computed in 16-bit integers, for four
+ * points at a time, and every candidate that can still be the best is measured exactly. Most points need no exact distance.
+ *
+ * ## The slack
+ *
+ * A point x has the scale s, centres the scale t, and |s x| and |t c| are at most L = LENGTH. From the integer score T(c) of
+ * quantized.ts, the distance is computed as
+ *
+ *     d'(c) = |x|^2 - back T(c),   back = 2 / (s t)
+ *
+ * so an error e of the score is an error back e of the distance. In units of scores the errors are, with u = 2^-24:
+ *
+ * - rounding to integers: B = (|s x| + error) worst + error (L + worst), by the Cauchy-Schwarz inequality as in quantized.ts;
+ *   `worst` = sqrt(stride) / 2 bounds the rounding error of any centre, and the header has L + worst.
+ * - rounding in floats, as multiples of R = u |t c| |s x|, which is at most u L^2 for floats and u L^2 s / t for bytes, whose
+ *   scale s is 1: start(c) 1 R, and 1 for its truncation; s x and t c 2 R; |x|^2, summed in four lanes, (stride / 8 + 2) R; the
+ *   conversion of T(c) 1.5 R, its product with `back` 4.5 R, and the subtraction 2 R. Together 1 + (13 + stride / 8) R.
+ *
+ * So |d'(c) - d(c)| <= back (1.001 B + 1 + (13 + stride / 8) R) = `slack`; the factor 1.001 covers the lengths, which are computed
+ * in floats.
+ *
+ * ## What the slack decides
+ *
+ * Joining a cluster of mass W costs w W / (W + w) d, less than w d, so a price computed from d' is wrong by at most
+ * `missing` = w slack. Staying costs w W / (W - w) d, which is at most the price of d' + slack. With `best` the lowest price in
+ * integers:
+ *
+ *     price to stay at d'(own) + slack <= best - missing    no candidate is cheaper: the point stays
+ *     price of a candidate > best + 2 missing               the candidate of the lowest price is cheaper
+ *     price of a candidate > lowest exact price + missing   the candidate measured so far is cheaper
+ *
+ * All other candidates are measured exactly.
  */
 import { MoveGainsArgs, NO_LABEL, TURN_FACTOR } from './build/assembly/arguments'
 import { candidateAt, rowAt } from './group-labels'
 import { joinRows, massOf, mayLeave, pricesToJoin, priceToStay, weightOf } from './prices'
+import { LENGTH } from './quantized'
 import { dotsFourByTwo, dotWide, quantizeRow, widenBytes, wideStride } from './quantized-rows'
 import { BYTES, Rows } from './rows'
 import { squaredLength } from './simd'
 
-/** Numbers of four points, side by side: byte offsets into the lanes. */
+/** Values of four points, one per lane: byte offsets. */
 const SQUARES: usize = 0
 const SLACK: usize = 16
 const WEIGHT: usize = 32
 const OWN: usize = 48
 const POINT: usize = 64
-/** The least a point may ask for staying, if it is known before the candidates are looked at. */
+/** The price to stay, if it is computed before the candidates. */
 const STAY: usize = 80
 
-/** The moves of the points of a group, whose members begin at `from`. `inside`: how many places are listed. */
+/** The moves of the points of a group whose members begin at `from`. `inside`: the number of positions in `places`. */
 export function proposeInFours(
   args: MoveGainsArgs,
   scratch: usize,
@@ -54,7 +85,7 @@ export function proposeInFours(
   for (let i: u32 = 0; i < inside; i += present) {
     const four = places + ((<usize>i) << 2)
     present = min(<u32>4, inside - i)
-    // Only places of the same four begin with the same candidate.
+    // Only positions within the same four start with the same candidate.
     if (first) while (load<u32>(four + ((<usize>(present - 1)) << 2)) >> 2 !== load<u32>(four) >> 2) present--
     for (let lane: u32 = 0; lane < present; lane++) {
       const point = rowAt(members, from, load<u32>(four + ((<usize>lane) << 2)), domainFrom)
@@ -80,13 +111,13 @@ export function proposeInFours(
     v128.store(lanes, slack, SLACK)
     const weight = v128.load(lanes, WEIGHT)
     const own = v128.load(lanes, OWN)
-    // Unit vectors that nearly cancel have prices far more wrong than distances: theirs are made too low for sure.
+    // If unit vectors nearly cancel, the error of a price exceeds that of the distance, so prices are lower bounds instead.
     const lowered = unit ? slack : f32x4.splat(0)
     const missing = unit ? f32x4.splat(0) : f32x4.mul(slack, weight)
     const below = f32x4.add(v128.load(lanes, STAY), missing)
     let undecided: u32 = (1 << present) - 1
     let best = f32x4.splat(Infinity)
-    // Stays infinite where the own cluster is no candidate: measured exactly then.
+    // Infinite if the current cluster is not a candidate; its distance is then measured exactly.
     let ownDistance = best
     const turn: u32 = first ? ((from + (load<u32>(four) & ~3)) * TURN_FACTOR) % count : 0
     for (let j: u32 = 0; j < count; j += 2) {
@@ -148,7 +179,13 @@ export function proposeInFours(
   }
 }
 
-/** The point as integers, its squared length, and by how much a score may miss. */
+/** Float rounding in units of scores: 1 + (13 + stride / 8) R, derived above. */
+function floatError(stride: u32, header: usize): f32 {
+  const unit: f32 = (LENGTH * LENGTH * <f32>5.9604645e-8 * load<f32>(header, 4)) / load<f32>(header)
+  return 1 + (13 + <f32>stride * 0.125) * unit
+}
+
+/** Writes the point as integers, its squared length, and the slack in units of scores. */
 function loadPoint(points: Rows, point: u32, header: usize, out: usize, slot: usize): void {
   const row = points.at(point)
   const kind = points.kind
@@ -159,7 +196,7 @@ function loadPoint(points: Rows, point: u32, header: usize, out: usize, slot: us
     widenBytes(row, stride, out)
     const squares = <f32>dotWide(out, out, wideStride(stride))
     store<f32>(slot, squares, SQUARES)
-    store<f32>(slot, Mathf.sqrt(squares) * worst * <f32>1.001 + 100, SLACK)
+    store<f32>(slot, Mathf.sqrt(squares) * worst * <f32>1.001 + floatError(stride, header), SLACK)
     return
   }
   const error = quantizeRow(row, kind, stride, scale, out)
@@ -167,12 +204,13 @@ function loadPoint(points: Rows, point: u32, header: usize, out: usize, slot: us
   store<f32>(slot, squares, SQUARES)
   store<f32>(
     slot,
-    ((Mathf.sqrt(squares) * scale + error) * worst + error * load<f32>(header, 12)) * <f32>1.001 + 100,
+    ((Mathf.sqrt(squares) * scale + error) * worst + error * load<f32>(header, 12)) * <f32>1.001 +
+      floatError(stride, header),
     SLACK,
   )
 }
 
-/** The best move, exactly, or NO_LABEL. `best`: the lowest price by integers; `distance`: to the own centre, likewise. */
+/** The exact best move, or NO_LABEL. `best`: the lowest price in integers; `distance`: to the current centre, in integers. */
 function settle(
   points: Rows,
   centers: usize,
@@ -191,9 +229,9 @@ function settle(
   const slack = load<f32>(slot, SLACK)
   const squares = load<f32>(slot, SQUARES)
   const mass = massOf(clusters, own)
-  // Unit: prices are bounds from below already, and only a measured one is a bound from above.
+  // Unit vectors: prices are already lower bounds, and only an exact price is an upper bound.
   const missing: f32 = unit ? 0 : slack * weight
-  // Surely nobody asks for less: the point stays, and nothing is measured.
+  // No candidate can be cheaper: the point stays, and nothing is measured.
   if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing)
     return NO_LABEL
   const point = load<u32>(slot, POINT)

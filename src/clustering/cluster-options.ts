@@ -9,20 +9,20 @@ import type { WorkOptions } from '../vectors/work-options.ts'
 import type { OwnMethod } from './own-method.ts'
 import type { Machines } from './remote-owners.ts'
 
-/** What can be asked of a clustering by any method. {@link ClusterOptions} has the options of single methods too. */
+/** Options of every clustering method. {@link ClusterOptions} also has the options of single methods. */
 export interface CommonOptions extends WorkOptions {
   /**
-   * Number of clusters, which has to be given. `auto`: the library finds it, by `egm` for few vectors and `agm` for many,
-   * and checks it by runs on halves of the vectors (`facts.certainty` of the model). Methods that find it themselves take
-   * no number.
+   * Number of clusters, required. `auto`: the library finds it, with `egm` for few vectors and `agm` for many, and checks
+   * it with runs on halves of the vectors (`facts.certainty` of the model). Leave it out for methods that find it
+   * themselves.
    */
   readonly k?: number | 'auto' | undefined
   /**
-   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes no
-   * noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose rounds
-   * do not cost more with more clusters. It goes by the speed of the device, `info.speed`, so another device may choose
-   * otherwise; `facts.options.methodReason` of the model tells why. A run that is resumed keeps its method. An object is a method of
-   * your own: see {@link OwnMethod}.
+   * How to cluster. Default `auto`: `lloyd` below 100 clusters, for sparse rows, and where a round over every centre takes
+   * no noticeable time on the device, or clearly less than one of `closures-sharp`; otherwise `closures-sharp`, whose
+   * rounds do not cost more with more clusters. The choice depends on the speed of the device, `info.speed`, so it may
+   * differ between devices; `facts.options.methodReason` of the model has the reason. A resumed run keeps its method. An
+   * object is a custom method: see {@link OwnMethod}.
    */
   readonly method?: 'auto' | MethodName | OwnMethod | undefined
   /**
@@ -38,64 +38,70 @@ export interface CommonOptions extends WorkOptions {
    * run, or k-means|| if that sample would be too small.
    */
   readonly start?: StartChoice | undefined
-  /** Same seed, same device, same result, bit for bit. Default 0, so that a run repeats without being told to. */
+  /** Seed of the random numbers: the same seed and device give the same result, bit for bit. Default 0. */
   readonly seed?: number | undefined
-  /** Most rounds. Default 100: Lloyd on real data has long flattened out by then. */
+  /** Maximum number of rounds. Default 100, which is enough for Lloyd on real data. */
   readonly iterations?: number | undefined
-  /** Stop when a round lowers the distortion by less than this share of it. Default 0.0001: what is to be gained after that is hardly seen in the clusters; 0 runs on until nothing moves. */
+  /**
+   * Stop when a round lowers the distortion by less than this fraction. Default 0.0001: later rounds hardly change the
+   * clusters. With 0, the run continues until no label changes.
+   */
   readonly tolerance?: number | undefined
-  /** Stop after the first round that ends later than this many seconds. Default: no limit, so that a run repeats on a slower machine. */
+  /**
+   * Stop after the round in which this many seconds are reached. Default: no limit, so that results do not depend on the
+   * speed of the machine.
+   */
   readonly seconds?: number | undefined
-  /** Runs from different starts, of which the best is kept. Default 1, as each costs as much as the first. */
+  /** Number of runs from different starts, of which the best is kept. Default 1; each takes as long as the first. */
   readonly restarts?: number | undefined
-  /** `cosine` brings vectors and centres to length one. Default `euclidean`, which leaves vectors as they are. */
+  /** `cosine` normalises vectors and centres to length one. Default `euclidean`. */
   readonly metric?: 'euclidean' | 'cosine' | undefined
-  /** A weight for each point, 0 or more: it counts as so many points at its place. Default: all 1. */
+  /** The weight of each point, 0 or more: a point of weight 2 counts as two points. Default: all 1. */
   readonly weights?: ArrayLike<number> | undefined
   /**
-   * What becomes of a cluster that lost all its points. `farthest` (default) gives it the point
-   * farthest from its centre, which never raises the distortion; `keep` leaves it empty where it was.
+   * How empty clusters are handled. `farthest` (default) moves the centre to the point farthest from its own centre, which
+   * never raises the distortion; `keep` leaves the cluster empty.
    */
   readonly empty?: 'farthest' | 'keep' | undefined
   /**
-   * Leave poor local optima: when progress slows, and before the run ends, two clusters that are close to each other are
-   * merged and one that holds several groups is split instead, wherever that lowers the distortion. Default true for the
-   * methods that can (lloyd, sharp, closures, closures-sharp, akm, rakm), except where the centres to start from are given:
-   * there the result is that of the plain method, for shards of more than a billion numbers, because the leading process
-   * reads all vectors for it, and where it would take more than 768 MiB (28 bytes for each vector and for each number of the
-   * centres).
+   * Escape from poor local optima: when progress slows, and before the run ends, two close clusters are merged and one that
+   * contains several groups is split, where that lowers the distortion. Default true for lloyd, sharp, closures,
+   * closures-sharp, akm and rakm. Default false if the initial centres are given, if shards have more than a billion
+   * numbers (the leading process would read all of them), or if it would take more than 768 MiB (28 bytes for each vector
+   * and for each number of the centres).
    */
   readonly relocate?: boolean | undefined
   /**
-   * Several devices that work at the same time, each on some of the shards: open ones, or what to open. Instead of `device`.
-   * Devices of one kind give the same result as one of them, bit for bit, if `shards` is the same. Default: one device.
+   * Several devices that work at the same time, each on some of the shards: open devices, or options to open them. Instead
+   * of `device`. Devices of one kind give the same result as one of them, bit for bit, if `shards` is the same. Default:
+   * one device.
    */
   readonly devices?: readonly Exclude<DeviceChoice, undefined>[] | undefined
   /**
-   * Into how many shards the vectors are cut, or the number of vectors of each. A shard is a fixed range of rows that one
-   * device owns; which device that is never changes the result. Default: as many as the memory of the device requires, mostly
-   * one; with several devices at least 16.
+   * The number of shards into which the vectors are divided, or the number of vectors of each. A shard is a fixed range of
+   * rows that one device owns; the result does not depend on which device that is. Default: as many as the memory of the
+   * device requires, mostly one; with several devices at least 16.
    */
   readonly shards?: number | readonly number[] | undefined
   /**
-   * Other machines that do the work: what {@link connect} returned. The vectors must be those of a manifest of shards
+   * Other machines that do the work: the result of {@link connect}. The vectors must be those of a manifest of shards
    * ({@link openShards}). The result is that of a run in this process over the same shards, bit for bit, on devices of the
    * same kind. `device` is used here for the small part of the work that is not divided. Default: this process works alone.
    */
   readonly on?: Machines | undefined
   /**
-   * Stops the run after the current round; what was reached so far is the result, and `facts.stopped` is `aborted`. Before the
-   * first round has ended, the promise is rejected with the signal's reason. Default: none.
+   * Stops the run after the current round; the result is the current model, and `facts.stopped` is `aborted`. Before the
+   * first round is complete, the promise is rejected with the reason of the signal. Optional.
    */
   readonly signal?: AbortSignal | undefined
-  /** Called after every round. Default: nobody is told. */
+  /** Called after every round. Optional. */
   readonly onIteration?: ((stats: IterationStats) => void) | undefined
-  /** Called with the state so far every `every` rounds, for example to save it. Default: none, as reading it takes time. */
+  /** Called with the current model every `every` rounds, for example to save it. Optional. */
   readonly checkpoint?: { readonly every: number; save(model: ClusterModel): Promise<void> | void } | undefined
   /**
-   * A model to go on from: centres, labels and the count of rounds are taken over. With the same vectors, options and device
-   * the result is that of a run that was not interrupted, bit for bit; a run that had converged returns at once. A checkpoint
-   * goes on with the restart it was taken in and those after it. Default: none.
+   * A model to continue: centres, labels and the number of rounds are taken from it. With the same vectors, options and
+   * device the result is bit-identical to that of an uninterrupted run; a run that has converged returns immediately. A
+   * checkpoint continues with its restart and the later ones. Optional.
    */
   readonly resume?: ClusterModel | undefined
 }
@@ -104,8 +110,8 @@ export interface CommonOptions extends WorkOptions {
 type OfMethod<Method extends MethodName> = { readonly method: Method } & Pick<MethodOptions, OptionOfMethod[Method]>
 
 /**
- * What can be asked of a clustering: {@link CommonOptions}, the number of clusters, where to start from, and the options of
- * the method, see {@link MethodOptions}. Options of another method do not compile, and are refused.
+ * Options of a clustering: {@link CommonOptions}, the number of clusters, where to start from, and the options of the
+ * method, see {@link MethodOptions}. Options of another method do not compile, and are refused.
  */
 export type ClusterOptions = Omit<CommonOptions, 'method'> &
   (
@@ -114,7 +120,7 @@ export type ClusterOptions = Omit<CommonOptions, 'method'> &
     | ({ readonly method: OwnMethod } & Pick<MethodOptions, OptionOfMethod[CandidatesName]>)
   )
 
-/** The same without the tie between a method and its options, for programs that choose a method while they run. */
+/** The same without type checks of options by method, for programs that choose the method at run time. */
 export interface AnyClusterOptions extends CommonOptions, MethodOptions {}
 
 /** Where centres begin: by name, by a number of points (egm, agm), or given. */

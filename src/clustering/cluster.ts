@@ -24,7 +24,7 @@ import { requireWidths } from './width-limits.ts'
 const COPIES_OF_CENTERS = 6
 
 /**
- * Clusters vectors; see {@link ClusterOptions} for what can be asked.
+ * Clusters vectors; the options are described in {@link ClusterOptions}.
  *
  * @example
  * ```ts

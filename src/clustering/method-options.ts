@@ -11,21 +11,21 @@ export type Settings = Readonly<Record<string, SettingValue>>
 
 /** An option of a method, for programs that offer them: the command line makes its flags from these. */
 export interface MethodOption {
-  /** As it is given in {@link MethodOptions}. */
+  /** Name in {@link MethodOptions}. */
   readonly name: keyof MethodOptions
   /** A whole number, any number, one of `choices`, or true and false. */
   readonly kind: 'whole' | 'real' | 'choice' | 'switch'
-  /** What is taken where nothing is said. */
+  /** The default value. */
   readonly fallback: SettingValue
   /** One line for people. */
   readonly help: string
-  /** The least a number may be. Default 0. */
+  /** Minimum of a number. Default 0. */
   readonly least?: number
-  /** The most a number may be. Default: no limit. */
+  /** Maximum of a number. Default: no limit. */
   readonly most?: number
-  /** What a choice may be. Default: none. */
+  /** The values of a choice. Optional. */
   readonly choices?: readonly string[]
-  /** Only where another option of the method has this value. Default: always. */
+  /** The option applies only if another option of the method has this value. Default: always. */
   readonly when?: { readonly option: keyof MethodOptions; readonly is: SettingValue }
 }
 

@@ -53,7 +53,7 @@ export interface ResolvedOptions extends PointWeights {
   readonly settings: Settings
 }
 
-/** All there are, for programs that offer a choice. */
+/** All values, for programs that offer a choice. */
 export const START_NAMES: readonly StartName[] = [
   'auto',
   'random-labels',
@@ -66,7 +66,7 @@ export const START_NAMES: readonly StartName[] = [
   'bisecting',
 ]
 
-/** What is taken where nothing is said. */
+/** The default value. */
 export const CLUSTER_DEFAULTS = {
   method: 'auto',
   seed: 0,

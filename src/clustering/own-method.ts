@@ -12,7 +12,7 @@ import { givenUpdate } from './updates/given.ts'
 
 const SOURCES: readonly CandidatesName[] = ['lloyd', 'closures', 'akm', 'rakm', 'canopy']
 
-/** What a candidate source of the caller's own is told of a range of vectors, in a round. */
+/** The argument of a custom candidate function: a range of vectors in a round. */
 export interface CandidateRequest {
   /** Number of the round, from 1. */
   readonly iteration: number
@@ -22,50 +22,50 @@ export interface CandidateRequest {
   readonly count: number
   /** Clusters there are. */
   readonly k: number
-  /** The cluster of each vector so far. Undefined in a first round that begins from centres. */
+  /** The current cluster of each vector. Undefined in the first round if the run starts from centres. */
   readonly labels: Uint32Array | undefined
   /** The centres, k x d, in the units of the vectors. Read from the device when asked for. */
   centers(): Promise<WideMatrix>
   /** The vectors, count x d. Read when asked for. */
   vectors(): Promise<Float32Array | Uint8Array>
-  /** Random numbers that depend on the seed, the round and the range alone. */
+  /** Random numbers that depend only on the seed, the round and the range. */
   readonly random: Random
 }
 
-/** Which clusters each vector looks at. */
+/** The candidate clusters of each vector. */
 export interface CandidateTable {
   /** count x width numbers of clusters, row after row; `0xffffffff` where a vector has fewer. */
   readonly clusters: Uint32Array
-  /** Clusters for each vector. */
+  /** Number of candidates per vector. */
   readonly width: number
 }
 
-/** What an update of the caller's own is told once the vectors have chosen. */
+/** The argument of a custom update function, called after the vectors were assigned. */
 export interface UpdateRequest {
   /** Number of the round, from 1; 0 for labels that a run begins with. */
   readonly iteration: number
-  /** The centres the vectors chose among, k x d, in the units of the vectors. */
+  /** The centres of this round, k x d, in the units of the vectors. */
   readonly centers: WideMatrix
-  /** The means of the clusters. Where a cluster is empty, its centre. */
+  /** The means of the clusters; for an empty cluster, its centre. */
   readonly means: WideMatrix
   /** Sums of the weights of the vectors of each cluster; without weights, their number. */
   readonly weights: Float32Array
 }
 
-/** A method of the caller's own, given as option `method`. */
+/** A custom method, given as option `method`. */
 export interface OwnMethod {
-  /** Its name in the facts of a model: small letters and hyphens, and not the name of a method there is. */
+  /** Name of the method in the facts of a model: lower-case letters and hyphens, different from the built-in methods. */
   readonly name: string
   /**
-   * Which clusters each vector looks at: those of another method, with its options, or what a function returns. The cluster that a
-   * vector has is always looked at too. Default `lloyd`: all clusters.
+   * The candidate clusters of each vector: those of another method, with its options, or the result of a function. The
+   * current cluster of a vector is always a candidate. Default `lloyd`: all clusters.
    */
   readonly candidates?:
     | CandidatesName
     | ((request: CandidateRequest) => CandidateTable | Promise<CandidateTable>)
     | undefined
   /**
-   * Where the centres go: k x d numbers in the units of the vectors. By cosine they are brought to length one. Default: to the
+   * Returns the new centres: k x d numbers in the units of the vectors, which are normalised for cosine. Default: the
    * means.
    */
   readonly update?: ((request: UpdateRequest) => ArrayLike<number> | Promise<ArrayLike<number>>) | undefined

@@ -31,7 +31,7 @@ const ROUNDS_OF_SAMPLE = 10
 /** Most rounds of a sample that began from a sample itself: what is left then, all points settle better. */
 const ROUNDS_AFTER_SAMPLE = 4
 
-/** A round, with access to what stands after it; valid until the next step. */
+/** A round, with access to the state after it; valid until the next step. */
 export interface ClusterStep extends IterationStats {
   /** k x d, as in {@link ClusterModel}. */
   centers(): Promise<Matrix<Float32Array>>

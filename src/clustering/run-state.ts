@@ -213,21 +213,24 @@ export interface UpdateResult {
   readonly extra?: ExtraFacts
 }
 
-/** A way to cluster: a row of {@link METHODS}. */
+/** A clustering method: an entry of {@link METHODS}. */
 export interface Method {
   /** One line for people. */
   readonly summary: string
-  /** Options of its own. */
+  /** Method-specific options. */
   readonly options: readonly MethodOption[]
-  /** The start taken where none is asked for. Default: greedy k-means++ on a sample, or k-means|| for very many clusters. */
+  /** The default start. Without it: greedy k-means++ on a sample, or k-means|| for very many clusters. */
   readonly start?: StartName
-  /** True where the tree the start gave stays that of the clusters, and is kept with the model. Default: false. */
+  /** True if the tree of the start is kept with the model. Default: false. */
   readonly keepsTree?: boolean
-  /** True where every kernel it runs takes sparse rows. Default: false. */
+  /** True if the method supports sparse rows. Default: false. */
   readonly sparse?: boolean
-  /** True where clusters may be merged and split between rounds: labels and means are all there is to them. Default: false. */
+  /**
+   * True if clusters can be merged and split between rounds, because their state consists of labels and means only.
+   * Default: false.
+   */
   readonly relocates?: boolean
-  /** True where the method finds the number of clusters: `start` then says how many it begins with. Default: false. */
+  /** True where the method finds the number of clusters: `start` then sets how many it starts with. Default: false. */
   readonly findsCount?: boolean
   /**
    * Where the method finds the number of clusters: how many it begins with unless it is told. Default: all points.
@@ -250,7 +253,7 @@ export interface Method {
   readonly bytesPerPoint?: (settings: Settings, stride: number) => number
   /** True where clusters are the components of a mixture, with widths. Default: false. */
   readonly mixture?: boolean
-  /** False where weights make no sense. Default: true. */
+  /** False if the method does not support weights. Default: true. */
   readonly weights?: boolean
   /** @internal Which centres a point looks at. */
   readonly candidates: (state: RunState) => CandidateSource

@@ -35,9 +35,9 @@ import { everything, Samples, TO_BEGIN, TO_COMPARE } from './sweep/samples.ts'
 import { Scorer, type SilhouetteForm } from './sweep/scores.ts'
 
 /**
- * Clusters vectors with several numbers of clusters, scores each clustering, and says in a sentence which number fits. Each
- * clustering begins from the one with fewer clusters, so that a sweep of many vectors costs far less than its clusterings
- * one by one. Other seeds, which tell how stable clusters are, work on a sample where there are many vectors.
+ * Clusters vectors with several numbers of clusters, scores each clustering, and recommends a number in one sentence. Each
+ * clustering starts from the previous one, which has fewer clusters, so that a sweep costs far less than separate
+ * clusterings. Other seeds, which measure the stability of the clusters, use a sample if there are many vectors.
  *
  * @example
  * ```ts

@@ -12,19 +12,19 @@ import { tuneKernels } from '../vectors/tuning.ts'
 import { measureClosures } from './closures-speed.ts'
 import { clusterSteps } from './cluster.ts'
 
-/** What can be asked of {@link tune}. */
+/** Options of {@link tune}. */
 export interface TuneOptions {
   /** An open device. Default: a WebGPU device is opened, a hardware GPU where there is one, else a software adapter. */
   readonly device?: Device | undefined
-  /** Also times forms that round differently from the default ones, to be looked at: they are never taken. Default false. */
+  /** Also time forms that round differently from the default ones; they are never selected. Default false. */
   readonly all?: boolean | undefined
   /** Stops the measurement: the call then rejects with the reason of the signal. Optional. */
   readonly signal?: AbortSignal | undefined
-  /** Called now and then with the share that is done, 0 to 1. Optional. */
+  /** Called from time to time with the share that is done, 0 to 1. Optional. */
   readonly onProgress?: OnProgress | undefined
 }
 
-/** What {@link tune} measured. */
+/** The measurements of {@link tune}. */
 export interface Tuning {
   /** The name of the device. */
   readonly adapter: string

@@ -1,22 +1,22 @@
 /**
- * Every error a user can cause or meet is a CentroidalError: one sentence that names the thing,
- * the value and what would do. The command line prints that sentence and exits with 2.
+ * Every error that users can cause or encounter is a CentroidalError. Its message names what is wrong, the value, and what
+ * to do. The command line prints the message and exits with 2.
  */
 
 /**
- * What went wrong, for programs that want to tell the cases apart.
+ * The kind of error, for programs that handle them differently.
  *
- * - `bad-option`: an option or argument that cannot be.
+ * - `bad-option`: an invalid option or argument.
  * - `bad-data`: vectors that cannot be clustered: NaN, wrong width, too few distinct rows.
- * - `bad-file`: a file that is missing, truncated, or not what its name says.
- * - `no-device`: the asked-for device is not there.
+ * - `bad-file`: a file that is missing, truncated, or in an unexpected format.
+ * - `no-device`: the requested device is not available.
  * - `device-lost`: the device was closed, or stopped working (GPU lost, thread ended, kernel failed): open another one.
- * - `out-of-memory`: the device cannot hold what is needed.
+ * - `out-of-memory`: the device does not have enough memory.
  */
 export type ErrorCode = 'bad-option' | 'bad-data' | 'bad-file' | 'no-device' | 'device-lost' | 'out-of-memory'
 
 /**
- * Every error a caller can cause or meet: one sentence that names the thing, the value and what would do.
+ * The error class of the library. Its message names what is wrong, the value, and what to do.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ import { denseRows, isSparse, type SparseMatrix, sparseMatrix } from './sparse.t
 
 /** 32-bit floats, or bytes. */
 export type ElementType = 'f32' | 'u8'
-/** Numbers of vectors, row after row. */
+/** Values of vectors, row by row. */
 export type VectorData = Float32Array | Uint8Array
 
 /**
@@ -28,7 +28,7 @@ export interface Matrix<T extends VectorData = VectorData> {
   readonly data: T
 }
 
-/** Numbers in 64 bits or in an array, with their shape. They are clustered by all their digits. */
+/** 64-bit numbers or an array, with their shape. They are clustered with full precision. */
 export interface WideMatrix {
   /** Vectors. */
   readonly rows: number
@@ -49,21 +49,21 @@ export interface KnownVectors {
   readonly zeroRow?: number | undefined
 }
 
-/** Vectors read in pieces, so that a set larger than memory can still be clustered. */
+/** Vectors that are read in parts, so that sets larger than memory can be clustered. */
 export interface VectorSource {
   /** Vectors. */
   readonly rows: number
   /** Dimensions of a vector. */
   readonly cols: number
-  /** What `read` gives. */
+  /** Element type of `read`. */
   readonly type: ElementType
   /** Names the source in errors: a path, or "the input". */
   readonly name: string
-  /** The rows where they are sparse, all of them. `read` then gives them with their zeros: ask it for few at a time. */
+  /** All rows, if they are sparse. `read` then returns dense rows: read only a few at a time. */
   readonly sparse?: SparseMatrix | undefined
   /** Rows of each shard, where the source is made of shards: results are then the same wherever the shards are processed. */
   readonly shards?: readonly number[] | undefined
-  /** What is known of all vectors, so that they need not be read for it. */
+  /** Properties of all vectors that are already known. */
   readonly known?: KnownVectors | undefined
   /** Rows start (inclusive) to end (exclusive), row-major. */
   read(start: number, end: number): Promise<VectorData>
@@ -79,9 +79,9 @@ export interface VectorSource {
   read64?(start: number, end: number): Promise<Float64Array>
   /** Names of the rows, where the file has a column of them. */
   names?(): Promise<readonly string[]>
-  /** How the file was understood, where that is not obvious: a header, an index column, columns left out. */
+  /** How the file was interpreted, if that is not obvious: a header, an index column, columns left out. */
   readonly notes?: readonly string[]
-  /** Lets go of the file, where there is one. */
+  /** Closes the file, if there is one. */
   close?(): Promise<void>
 }
 
@@ -98,7 +98,7 @@ export function readWide(source: VectorSource, start: number, end: number): Prom
   return source.read64 ? source.read64(start, end) : source.read(start, end)
 }
 
-/** What the public functions take. */
+/** Vectors as the public functions accept them. */
 export type VectorInput = Matrix | WideMatrix | SparseMatrix | VectorSource | readonly Vector[]
 
 /**

@@ -5,7 +5,7 @@ import { OBSOLETE } from './folder-complete.ts'
 import type { FolderContents } from './folder-save.ts'
 import { JSON_FILES } from './sealed-json.ts'
 
-/** What can be asked when something is saved. */
+/** Options of saving. */
 export interface SaveOptions {
   /**
    * Further text files for the folder, by name, such as `{ 'notes.txt': 'the first try' }`. They are saved and replaced

@@ -16,11 +16,14 @@ import { MemorySink } from './memory-sink.ts'
 import type { StoredData, StoredType } from './table.ts'
 import { allocate, rowsPerPiece } from './table.ts'
 
-/** What can be asked when vectors are written. */
+/** Options of writing vectors. */
 export interface WriteOptions {
   /** Called after every piece with the share that is written. Optional. */
   readonly onProgress?: OnProgress | undefined
-  /** Rounds numbers of 64 bits to 32-bit floats. Default: they are written in 64 bits, or refused if the format has none. */
+  /**
+   * Rounds 64-bit numbers to 32-bit floats. Default: they are written in 64 bits, or refused if the format does not support
+   * them.
+   */
   readonly float32?: boolean | undefined
 }
 

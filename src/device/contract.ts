@@ -19,19 +19,19 @@ import type { DeviceSpeed } from './speed.ts'
 /** A GPU (or a program that acts as one) through WebGPU, or all cores through WebAssembly. */
 export type DeviceKind = 'webgpu' | 'cpu'
 
-/** What a device is, for people and for planning. */
+/** Properties of a device. */
 export interface DeviceInfo {
   /** Which of the two kinds it is. */
   readonly kind: DeviceKind
-  /** What a person calls it: adapter description, or "WebAssembly, 2 threads, relaxed SIMD". */
+  /** Name for display: adapter description, or "WebAssembly, 2 threads, relaxed SIMD". */
   readonly name: string
-  /** Why this device was taken. */
+  /** Why this device was selected. */
   readonly reason: string
-  /** True when the adapter is a program, not hardware. Always false on the CPU device. */
+  /** True if the adapter is implemented in software. Always false on the CPU device. */
   readonly software: boolean
-  /** What it can do beyond the ordinary, such as subgroups. */
+  /** Optional features that are available, such as subgroups. */
   readonly features: readonly string[]
-  /** What work is cut to. */
+  /** Limits of its work. */
   readonly limits: DeviceLimits
   /** Where temporary files go, if not where the system has them. */
   readonly temporaryFolder?: string | undefined
@@ -39,7 +39,7 @@ export interface DeviceInfo {
   readonly speed: DeviceSpeed
 }
 
-/** What work on a device is cut to. */
+/** Limits of work on a device. */
 export interface DeviceLimits {
   /** Largest single buffer, in bytes. */
   readonly bufferBytes: number
@@ -180,17 +180,17 @@ export interface Launches {
   readonly readbacks: number
 }
 
-/** Watching and stopping work while it runs. */
+/** Progress and cancellation of work. */
 export interface RunControl {
   /** Stops between slices of work; the promise is then rejected with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined
-  /** Called now and then with the share of this work that is done, 0 to 1. Default: nobody is told. */
+  /** Called from time to time with the fraction of the work that is done, 0 to 1. Optional. */
   readonly onProgress?: OnProgress | undefined
 }
 
 /**
- * An open device; {@link openDevice} opens one, and whatever takes a `device` takes it. It stays open until it is closed,
- * so that several calls share what was compiled.
+ * An open device; {@link openDevice} opens one, and every option `device` accepts it. It stays open until it is closed, so
+ * that several calls share compiled kernels.
  */
 export interface Device {
   /** What it is. */

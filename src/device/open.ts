@@ -24,37 +24,40 @@ import { PAGE_SUBMIT_MS } from './webgpu/pacer.ts'
 /** Which device to open, and how. */
 export interface DeviceOptions {
   /**
-   * `auto` takes a hardware GPU if there is one, unless the CPU device is clearly faster by what {@link tune} measured;
-   * else the CPU device (a software adapter is many times slower than WebAssembly). `webgpu` takes any adapter, software
-   * too; `cpu` the CPU device. Default `auto`.
+   * `auto` selects a hardware GPU if there is one, unless {@link tune} measured the CPU device to be clearly faster;
+   * otherwise the CPU device (a software adapter is many times slower than WebAssembly). `webgpu` selects any adapter,
+   * including software; `cpu` the CPU device. Default `auto`.
    */
   readonly kind?: 'auto' | 'webgpu' | 'cpu' | undefined
-  /** Threads of the CPU device. Default: as many as the machine runs at once. */
+  /** Threads of the CPU device. Default: one for each core. */
   readonly threads?: number | undefined
   /**
-   * Vectors of more bytes than this are streamed through the device, part by part (see `limits.partBytes`), instead of kept on
-   * it. Results never depend on it. Default: half of the memory that the machine, or the container the process runs in,
-   * has left for the process; at most 3 GiB on the CPU device and 2 GiB on a software adapter. A hardware GPU does not
-   * tell its memory: 2 GiB.
+   * Vectors of more bytes than this are streamed through the device, part by part (see `limits.partBytes`), instead of kept
+   * on it. Results never depend on it. Default: half of the memory that the machine, or the container the process runs in,
+   * has left for the process; at most 3 GiB on the CPU device and 2 GiB on a software adapter. The memory of a hardware GPU
+   * is unknown: 2 GiB.
    */
   readonly memoryBytes?: number | undefined
   /**
-   * About how much memory the process should use in all, in bytes. What does not fit is kept elsewhere: vectors are read again
-   * in every round, part by part, and labels, distances and trees of the other parts go to a temporary file. Results are those
-   * of a run in memory over the same parts; parts are smaller where this is below 1 GiB (see `limits.partBytes`). What is
-   * returned is not counted, such as labels, nor are vectors that the caller holds in memory. In a page, only vectors are
-   * left out of memory. Default: no limit but that of the device.
+   * Approximate memory limit of the process, in bytes. Vectors that do not fit are read again in every round, part by part,
+   * and labels, distances and trees of the other parts are written to a temporary file. Results are those of a run in
+   * memory over the same parts; parts are smaller where this is below 1 GiB (see `limits.partBytes`). What is returned is
+   * not counted, such as labels, nor are vectors that the caller holds in memory. In a page, only vectors are left out of
+   * memory. Default: no limit but that of the device.
    */
   readonly totalBytes?: number | undefined
   /** The folder for temporary files. They are removed at the end, however the process ends. Default: that of the system. */
   readonly temporaryFolder?: string | undefined
-  /** For trying out how work is cut: limits below the device's own. Default: those. */
+  /** For tests: limits below those of the device. Default: those of the device. */
   readonly limits?: Partial<DeviceLimits> | undefined
-  /** For comparing kernels: tiles in workgroup memory or none. Default: the faster ones, on most software adapters mostly none. */
+  /**
+   * For comparing kernels: whether tiles in workgroup memory are used. Default: the faster choice, on software adapters
+   * mostly false.
+   */
   readonly tiled?: boolean | undefined
   /**
-   * False: nothing is measured, and what {@link tune} found is not used: kernels of a WebGPU device keep their default forms,
-   * and `auto` assumes the usual speed of the kind of device. Default true.
+   * False: nothing is measured, and the results of {@link tune} are not used: kernels of a WebGPU device keep their default
+   * forms, and `auto` assumes the usual speed of the kind of device. Default true.
    */
   readonly tune?: boolean | undefined
   /**
@@ -62,7 +65,7 @@ export interface DeviceOptions {
    * measured or usual one. Give the same number on several machines for the same choice of method. Default: none.
    */
   readonly gflops?: number | undefined
-  /** For trying out the CPU device as a page without cross-origin isolation has it: false. Default: shared where it can be. */
+  /** For tests: false uses the CPU device as in a page without cross-origin isolation. Default: shared memory if available. */
   readonly shared?: boolean | undefined
 }
 
@@ -162,20 +165,20 @@ async function cpuSpeed(asked: DeviceOptions): Promise<Speed> {
   return withMeasured(assumedSpeed('cpu', threads), relaxed.exact === undefined ? plain : relaxed).exact
 }
 
-/** What is there, for a person who wonders. */
+/** A kind of device, and whether it is available. */
 export interface DeviceListing {
-  /** Which of the two it is about. */
+  /** Kind of the device. */
   readonly kind: 'webgpu' | 'cpu'
-  /** Undefined where the device is not there. */
+  /** Undefined if the device is not available. */
   readonly info: DeviceInfo | undefined
-  /** In a sentence, where it is not there. */
+  /** Why the device is not available. */
   readonly whyNot: string | undefined
-  /** True for the one `auto` takes. */
+  /** True if `auto` selects this device. */
   readonly taken: boolean
 }
 
 /**
- * Opens and closes every kind of device to say what it is, and which one `auto` takes and why.
+ * Opens and closes a device of every kind, and reports its properties, and which one `auto` selects and why.
  *
  * @example
  * ```ts

@@ -15,7 +15,7 @@ export interface Speed {
   readonly source: 'measured' | 'assumed' | 'given'
 }
 
-/** What `auto` knows of the speed of a device. */
+/** The speed of a device, as used by `auto`. */
 export interface DeviceSpeed {
   /** Assigning points to the nearest of all centres: 2 n k d operations. */
   readonly exact: Speed

@@ -12,7 +12,7 @@ export interface WorkerFacts {
   readonly groups: readonly number[]
 }
 
-/** What happens to a run that is worth telling. */
+/** Events of a run on other machines. */
 export type ClusterEvent =
   | { readonly kind: 'waiting'; readonly groups: number }
   | { readonly kind: 'workers'; readonly workers: readonly WorkerFacts[]; readonly total: number }

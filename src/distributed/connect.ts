@@ -30,7 +30,7 @@ export interface ConnectOptions {
   readonly expire?: number | undefined
   /** Seconds after which a worker that does not answer loses its shards. Default 15; all processes should have the same. */
   readonly lock?: number | undefined
-  /** Seconds for which a store that cannot be reached is tried again. Default: 5 when connecting, 60 later. */
+  /** Seconds to retry a store that cannot be reached. Default: 5 when connecting, 60 later. */
   readonly wait?: number | undefined
   /**
    * Bytes of commands that are kept in the store for workers that take over shards. Beyond, workers write the labels of their

@@ -40,7 +40,7 @@ export interface ShardEntry {
   readonly zeroRow?: number
 }
 
-/** What a manifest says. */
+/** The contents of a manifest. */
 export interface Manifest {
   /** 32-bit floats, or bytes. */
   readonly type: 'f32' | 'u8'

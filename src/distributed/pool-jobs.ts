@@ -18,7 +18,7 @@ import { VERSION } from './version.ts'
 
 /** Options of work over shards. */
 export interface ShardWorkOptions {
-  /** Files are named by their shard and this, such as part-0.labels.npy. Default: labels, or codes. */
+  /** Suffix of the file names, such as part-0.labels.npy. Default: labels, or codes. */
   readonly suffix?: string | undefined
   /** Stops the work. Default: none. */
   readonly signal?: AbortSignal | undefined

@@ -20,7 +20,7 @@ import { deviceText, type WorkerContext, WorkerRun } from './worker-run.ts'
 
 /** Options of {@link work}. */
 export interface WorkerOptions {
-  /** Folders, or places in S3, that shards may be read from. Default: the current folder. */
+  /** Folders or S3 prefixes that shards may be read from. Default: the current folder. */
   readonly data?: readonly string[] | undefined
   /** Device to compute on. Default `auto`. */
   readonly device?: DeviceChoice
@@ -30,11 +30,11 @@ export interface WorkerOptions {
   readonly expire?: number | undefined
   /** Seconds after which a worker that does not answer loses its shards. Default 15. */
   readonly lock?: number | undefined
-  /** Seconds for which a store that cannot be reached is tried again; then it ends with an error. Default 60. */
+  /** Seconds to retry a store that cannot be reached; after that, it ends with an error. Default 60. */
   readonly wait?: number | undefined
-  /** Leaves when it is aborted: shards go to others at once. Default: works until the process ends. */
+  /** Stops the worker when it is aborted: its shards are handed to other workers. Default: runs until the process ends. */
   readonly signal?: AbortSignal | undefined
-  /** Called with what happens, in a line. Optional. */
+  /** Called with messages of one line. Optional. */
   readonly onEvent?: ((text: string) => void) | undefined
 }
 

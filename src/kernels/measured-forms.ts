@@ -38,7 +38,7 @@ export interface FormTiming {
   readonly firstSeconds: number
   /** Billions of floating point operations a second, as the exhaustive computation needs them. */
   readonly gflops: number
-  /** It gives the same bits as the default form of this device, so it is taken if it is the fastest. */
+  /** True if it gives the same bits as the default form, so that it is selected if it is the fastest. */
   readonly exchangeable: boolean
 }
 

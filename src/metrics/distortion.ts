@@ -111,7 +111,7 @@ function checkShapes(
 }
 
 /**
- * k times the sum of squared shares: 1 when all clusters have the same size, k when one has everything.
+ * Imbalance factor, k times the sum of squared fractions: 1 if all clusters have the same size, k if one has all points.
  *
  * @example
  * ```ts

@@ -2,7 +2,7 @@
 import { numberList, WHOLE_NUMBER } from '../core/arguments.ts'
 import { CentroidalError, show } from '../core/errors.ts'
 
-/** A label for each row: whole numbers, or names. Which number or name it is never matters, only who shares it. */
+/** A label for each row: whole numbers or strings. Only equality of labels matters. */
 export type Labels = ArrayLike<number> | readonly string[]
 
 /** How often label i of one labeling met label j of the other; only pairs that occur. */
@@ -139,7 +139,8 @@ function shannon(counts: Float64Array, total: number): number {
 }
 
 /**
- * Pairs of rows treated alike, corrected for chance: 1 for the same partition, about 0 for random ones, or below.
+ * The adjusted Rand index: agreement of pairs of rows, corrected for chance. 1 for the same partition, about 0 or below for
+ * random ones.
  *
  * @example
  * ```ts
@@ -166,7 +167,7 @@ function pairs(counts: Float64Array): number {
 }
 
 /**
- * The share of rows that belong to the most frequent class of their cluster. 1 is pure.
+ * Purity: the fraction of rows that belong to the most frequent class of their cluster.
  *
  * @example
  * ```ts
@@ -185,8 +186,8 @@ export function purity(labels: Labels, truth: Labels): number {
 }
 
 /**
- * How mixed the classes are within the clusters, weighted by the size of the clusters and divided by the most there can
- * be, the logarithm of the number of classes. 0 is pure, 1 is evenly mixed; with one class everything is pure.
+ * Mean entropy of the classes within the clusters, weighted by cluster size and divided by the maximum, the logarithm of
+ * the number of classes. 0 is pure, 1 is evenly mixed; 0 with a single class.
  *
  * @example
  * ```ts

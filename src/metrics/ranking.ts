@@ -6,8 +6,8 @@ import { badArgument, CentroidalError, show } from '../core/errors.ts'
 const GROUP = 4
 
 /**
- * The mean, over everything relevant, of the precision of the list down to where it stands; what the list does not
- * hold adds 0. 1: all of it comes first.
+ * Average precision: the mean over all relevant items of the precision at their rank; items that are not listed contribute
+ * 0. 1 means that all relevant items come first.
  *
  * @example
  * ```ts
@@ -106,7 +106,7 @@ function requirePairs(ranked: readonly unknown[], relevant: readonly unknown[]):
 export interface RankingQuality {
   /** Rankings that were judged. */
   readonly queries: number
-  /** Queries whose group has nobody else: they do not count in `map`. */
+  /** Queries that are the only image of their group: they do not count in `map`. */
   readonly alone: number
   /** Mean average precision of finding the rest of the group. The query itself counts neither as found nor as missed. */
   readonly map: number
@@ -115,7 +115,7 @@ export interface RankingQuality {
 }
 
 /**
- * mAP and N-S score of rankings where it is known which group each image belongs to.
+ * mAP and N-S score of rankings, given the group of each image.
  *
  * @example
  * ```ts

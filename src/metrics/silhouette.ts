@@ -13,11 +13,11 @@ import type { Means, RowBlock, ScoredRows } from './scored-rows.ts'
 export interface ScoreOptions {
   /** Stops the work: the call then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Called now and then with the share that is done, 0 to 1. */
+  /** Called from time to time with the share that is done, 0 to 1. */
   readonly onProgress?: OnProgress | undefined
 }
 
-/** What {@link silhouette} takes besides vectors and labels. */
+/** Options of {@link silhouette}. */
 export interface SilhouetteOptions extends ScoreOptions {
   /**
    * `exact`: from the distances between all rows, which keeps all rows in memory in 64 bits and takes n^2 d / 2 steps.
@@ -29,7 +29,7 @@ export interface SilhouetteOptions extends ScoreOptions {
   readonly metric?: 'euclidean' | 'cosine' | undefined
 }
 
-/** Up to this many rows {@link silhouette} is exact unless it is told otherwise. */
+/** Up to this many rows {@link silhouette} is exact by default. */
 export const SILHOUETTE_EXACT_ROWS = 5000
 
 export const SCORE_CHECKS: OptionChecks<ScoreOptions> = { signal: abortSignal, onProgress: callback }

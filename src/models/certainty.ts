@@ -1,4 +1,4 @@
-/** How sure the number of clusters is. */
+/** How certain the number of clusters is. */
 export interface CountCertainty {
   /** The numbers of clusters that runs with other seeds found, each on a random half of the vectors. */
   readonly others: readonly number[]

@@ -49,9 +49,12 @@ export interface ResumeState {
   readonly best?: ModelFacts
 }
 
-/** What can be asked when vectors are assigned to the clusters of a model. */
+/** Options of assigning vectors to the clusters of a model. */
 export interface PredictOptions extends WorkOptions {
-  /** Descend the model's tree instead of looking at every centre. Default: where there is one (hkm, bisecting that was not refined) and the vectors are dense. */
+  /**
+   * Descend the tree of the model instead of comparing with every centre. Default: true if the model has a tree (hkm,
+   * bisecting without refine) and the vectors are dense.
+   */
   readonly descend?: boolean | undefined
 }
 
@@ -61,7 +64,8 @@ const CHECKS: OptionChecks<PredictOptions> = {
 }
 
 /**
- * The result of a clustering: centres, labels and how it came about. It assigns other vectors, and is kept as a folder.
+ * The result of a clustering: centres, labels, and statistics of the run. It can assign other vectors, and can be saved as
+ * a folder.
  *
  * @example
  * ```ts
@@ -83,20 +87,20 @@ const CHECKS: OptionChecks<PredictOptions> = {
  * ```
  */
 export class ClusterModel {
-  /** k x d, in the input's units; for cosine of length one, as vectors were brought to it. */
+  /** k x d, in the units of the input; normalised to length one for cosine. */
   readonly centers: Matrix<Float32Array>
-  /** The cluster of each point, as it stood after the last round. */
+  /** The cluster of each point after the last round. */
   readonly labels: Uint32Array
-  /** How it came about: what model.json says. */
+  /** Statistics and options of the run, as in model.json. */
   readonly facts: ModelFacts
   /**
    * The centres to the bit as the device holds them, to go on from; see frame.ts.
    * @internal
    */
   readonly state: { readonly centers: Float32Array; readonly frame: Frame }
-  /** The tree over the clusters, where the method grows one (hkm, bisecting); `predict` descends it. */
+  /** The tree over the clusters, if the method builds one (hkm, bisecting); `predict` descends it. */
   readonly tree: Uint32Array | undefined
-  /** What each component has of the mixture, where the clusters are those of one (egm, agm, gmm): the sum is 1. */
+  /** The weight of each component if the model is a mixture (egm, agm, gmm); the sum is 1. */
   readonly weights: Float32Array | undefined
   /** The standard deviation of each component of a mixture, in the input's units. */
   readonly sigmas: Float32Array | undefined
@@ -137,8 +141,8 @@ export class ClusterModel {
   }
 
   /**
-   * Sum of squared distances of the points to the centres of their labels, each times its weight, as of the last round: what
-   * scikit-learn calls inertia. It is the distortion times the number of points, or the sum of their weights.
+   * Sum of squared distances of the points to the centres of their labels, each times its weight, after the last round, as
+   * `inertia_` of scikit-learn. It is the distortion times the number of points, or the sum of their weights.
    */
   get inertia(): number {
     return this.distortion * (this.facts.weight ?? this.facts.rows)
@@ -152,8 +156,8 @@ export class ClusterModel {
   }
 
   /**
-   * The cluster of each vector: of the nearest centre, where the tree leads if there is one; for mixtures the likeliest. Of a
-   * single vector, such as `[1, 2]`, it is a number.
+   * The cluster of each vector: that of the nearest centre, of the leaf reached if the model has a tree, or of the most
+   * likely component of a mixture. For a single vector, such as `[1, 2]`, the result is a number.
    */
   async predict<Input extends VectorInput | Vector>(
     input: Input,
@@ -173,8 +177,8 @@ export class ClusterModel {
   }
 
   /**
-   * The distance of each vector to every centre, n x k and not squared: vectors in k new columns. For cosine, vectors and
-   * centres have length one.
+   * The distance of each vector to every centre, n x k and not squared: each vector in k new columns. For cosine, vectors
+   * and centres are normalised to length one.
    */
   async transform(input: VectorInput, options: WorkOptions = {}): Promise<Matrix<Float32Array>> {
     const asked = optionsOf('transform', options, WORK_CHECKS)
@@ -183,8 +187,8 @@ export class ClusterModel {
   }
 
   /**
-   * The clusters at a glance, for vectors such as those they were made of: sizes, spread, and the vectors nearest to each
-   * centre, by name where there are names.
+   * A summary of each cluster for the given vectors: size, spread, and the vectors nearest to the centre, with their names
+   * if they have any.
    */
   async summaries(input: VectorInput, options: SummaryOptions = {}): Promise<ClusterSummary[]> {
     const source = this.#source(input)
@@ -203,9 +207,9 @@ export class ClusterModel {
   }
 
   /**
-   * A model of the vectors so far and these, for streams: every new vector moves the centre it is nearest to towards itself,
-   * so that a centre stays the mean of the vectors it was given (`partial_fit` of scikit-learn). The new vectors' labels are
-   * added to those there are, which do not change. A new vector weighs 1. This model stays as it is.
+   * A new model that includes further vectors, for streams (`partial_fit` of scikit-learn): every vector moves its nearest
+   * centre, so that a centre stays the mean of its vectors. The labels of the new vectors are appended; existing labels do
+   * not change. A new vector has weight 1. This model is not modified.
    */
   async update(input: VectorInput, options: WorkOptions = {}): Promise<ClusterModel> {
     requireUpdatable(this)
@@ -218,7 +222,10 @@ export class ClusterModel {
     return new ClusterModel(centers, labels, facts, { centers: inner, frame: this.state.frame })
   }
 
-  /** The `r` components of a mixture that answer most for each vector, and their shares; all shares of a vector add up to 1. */
+  /**
+   * The `r` components of a mixture with the highest responsibilities for each vector. All responsibilities of a vector add
+   * up to 1.
+   */
   async responsibilities(input: VectorInput, r: number, options: PredictOptions = {}): Promise<Responsibilities> {
     const asked = optionsOf('responsibilities', options, CHECKS)
     const source = this.#source(input)
@@ -236,16 +243,16 @@ export class ClusterModel {
 
   /**
    * Writes centers.npy, labels.npy and model.json (for a mixture also weights.npy and sigmas.npy) into a folder, which is
-   * made if needed. An earlier save there is replaced as a whole: whoever loads the folder meanwhile, or after a crash,
-   * gets all of the old one or all of the new one.
+   * created if needed. An earlier save there is replaced atomically: loading the folder meanwhile, or after a crash, gives
+   * either the old or the new save.
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     await saveFolder(folder, this.folderContents(), options)
   }
 
   /**
-   * The files that {@link ClusterModel.save} writes, in one zip archive. For pages, which have no folders: hand it out as a
-   * download, and give the file to {@link loadModel}.
+   * The files that {@link ClusterModel.save} writes, in one zip archive. In a page, offer it as a download and load the
+   * file with {@link loadModel}.
    */
   toBytes(): Uint8Array<ArrayBuffer> {
     return packedFolder(this.folderContents())

@@ -1,6 +1,6 @@
 /** What a model says about vectors. */
 
-/** Clusters of vectors, and how far their centres are. */
+/** Labels of vectors, and distances to their centres. */
 export interface Prediction {
   /** The cluster of each vector. */
   readonly labels: Uint32Array
@@ -8,11 +8,11 @@ export interface Prediction {
   readonly distances: Float32Array
 }
 
-/** How vectors are shared among the components of a mixture. */
+/** Responsibilities of the components of a mixture. */
 export interface Responsibilities {
   /** Components of each vector, the most responsible first: n x r. */
   readonly components: Uint32Array
-  /** What part of the vector each of them has: n x r. */
+  /** Responsibilities of these components: n x r. */
   readonly shares: Float32Array
   /** Log of the density of the mixture at each vector. */
   readonly logLikelihoods: Float32Array

@@ -1,25 +1,25 @@
 /** What is known of the rounds of a clustering. */
 export type { StopReason } from '../core/rounds.ts'
 
-/** What is known after a round. */
+/** Statistics of a round. */
 export interface IterationStats {
-  /** Rounds done, from 1. */
+  /** Number of the round, from 1. */
   readonly iteration: number
   /** Mean squared distance of a point to the centre of its label, both as they stand after the round, in the input's units. */
   readonly distortion: number
   /** Points whose label changed in this round. */
   readonly moved: number
-  /** Centres looked at per point. */
+  /** Candidate centres per point. */
   readonly candidates: number
-  /** Wall time since the data was in memory: seeding and compiling included, and what a resumed run took before. */
+  /** Wall time since the data was in memory, including seeding, compilation, and the earlier time of a resumed run. */
   readonly seconds: number
-  /** Which restart this is, from 0. */
+  /** Number of the restart, from 0. */
   readonly restart: number
-  /** What the method has to tell besides. */
+  /** Method-specific statistics. */
   readonly extra?: ExtraFacts | undefined
 }
 
-/** Numbers that only some methods have. */
+/** Statistics of single methods. */
 export interface ExtraFacts {
   /** egm, agm, gmm: components left after the round. */
   readonly components?: number
@@ -32,8 +32,8 @@ export interface ExtraFacts {
    * weights count by Kish's effective sample size. Where the criterion is `overlap` there is none.
    */
   readonly bic?: number
-  /** Set in rounds that looked for clusters to relocate: how many were merged with others and split off elsewhere. */
+  /** The number of clusters merged and split in this round; set only in rounds with relocation. */
   readonly relocated?: number
-  /** The share by which that lowered the distortion, before the points chose again. */
+  /** The fraction by which relocation lowered the distortion, before the next assignment. */
   readonly relocationGain?: number
 }

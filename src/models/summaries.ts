@@ -5,7 +5,7 @@ import type { VectorSource } from '../core/matrix.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import type { Prediction } from './prediction.ts'
 
-/** What can be asked of {@link ClusterModel.summaries}. */
+/** Options of {@link ClusterModel.summaries}. */
 export interface SummaryOptions extends WorkOptions {
   /** How many of the vectors nearest to its centre are listed for each cluster. Default 10. */
   readonly count?: number | undefined
@@ -23,13 +23,13 @@ export interface ClusterMember {
   readonly name?: string
 }
 
-/** A cluster at a glance. */
+/** Summary of a cluster. */
 export interface ClusterSummary {
   /** The number of the cluster. */
   readonly cluster: number
   /** Its vectors. */
   readonly size: number
-  /** Part of all vectors. */
+  /** Fraction of all vectors. */
   readonly share: number
   /** Mean squared distance of its vectors to the centre; 0 without vectors. */
   readonly distortion: number

@@ -30,19 +30,19 @@ import {
 } from './ranked.ts'
 
 /**
- * How queries and codes are compared: the query itself with what codes stand for, what the query's own codes stand for,
- * or bits that differ.
+ * How queries and codes are compared: the query itself with decoded codes (asymmetric), its decoded codes with decoded
+ * codes (symmetric), or the number of differing bits (hamming).
  */
 export type CodeDistance = 'asymmetric' | 'symmetric' | 'hamming'
 
-/** All there are, for programs that offer a choice. */
+/** All values, for programs that offer a choice. */
 export const CODE_DISTANCES: readonly CodeDistance[] = ['asymmetric', 'symmetric', 'hamming']
 
-/** What can be asked of a search among codes. */
+/** Options of a search among codes. */
 export interface CodeSearchOptions extends WorkOptions {
-  /** How many to find for each query. Default 10. */
+  /** Number of results per query. Default 10. */
   readonly nearest?: number | undefined
-  /** How to measure. Default `asymmetric`, the most accurate. `hamming` is for the bits of `ok` and `itq`. */
+  /** The distance. Default `asymmetric`, the most accurate. `hamming` is for the bits of `ok` and `itq`. */
   readonly distance?: CodeDistance | undefined
 }
 

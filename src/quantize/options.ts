@@ -7,43 +7,46 @@ import type { QuantizerStats } from './stats.ts'
 import type { TrainingMachines } from './trainer.ts'
 
 /**
- * `pq`: product quantization, subspaces given by the order of the dimensions. `ck`: Cartesian k-means,
- * which turns the subspaces to where the data wants them. `ok`: orthogonal k-means, a bit for each of
- * m directions. `itq`: iterative quantization, bits of rotated principal components.
+ * `pq`: product quantization, subspaces given by the order of the dimensions. `ck`: Cartesian k-means, which also optimizes
+ * a rotation. `ok`: orthogonal k-means, a bit for each of m directions. `itq`: iterative quantization, bits of rotated
+ * principal components.
  */
 export type QuantizerType = 'pq' | 'ok' | 'ck' | 'itq'
 
 /**
- * How the dimensions are dealt to the subspaces at first (and for `pq` for good): `natural` takes
- * neighbours together, `structured` those with the same number modulo m, `random` any; `principal`
- * takes the principal directions, turned at random so that all subspaces get their share.
+ * How dimensions are initially assigned to subspaces (for `pq`, permanently): `natural` groups neighbouring dimensions,
+ * `structured` those with the same number modulo m, `random` random ones; `principal` uses the principal directions,
+ * rotated at random so that all subspaces have a similar variance.
  */
 export type SubspaceOrder = 'natural' | 'structured' | 'random' | 'principal'
 
-/** What can be asked of a quantizer. */
+/** Options of a quantizer. */
 export interface QuantizerOptions extends WorkOptions {
-  /** Which kind, which has to be given. */
+  /** The type of quantizer, required. */
   readonly type: QuantizerType
-  /** Subspaces, and so codes of a vector; for `ok` and `itq` the number of bits. Default 8, or 64 bits. */
+  /**
+   * Number of subspaces, which is the number of codes per vector; for `ok` and `itq` the number of bits. Default 8, or 64
+   * bits.
+   */
   readonly m?: number | undefined
-  /** Codewords of a subspace. Default 256: one byte a code. `ok` and `itq` always have 2. */
+  /** Codewords of a subspace. Default 256: one byte per code. `ok` and `itq` always have 2. */
   readonly codewords?: number | undefined
   /**
-   * How the dimensions are dealt to the subspaces. Default `natural`, because neighbours often belong together, as in
-   * SIFT; `principal` where the rank is below the number of dimensions, as only it can choose some.
+   * How dimensions are assigned to subspaces. Default `natural`, because neighbouring dimensions are often related, as in
+   * SIFT; `principal` if the rank is below the number of dimensions, which requires it.
    */
   readonly order?: SubspaceOrder | undefined
   /** Dimensions that are kept. Default all; `ok` and `itq` keep one for each bit. */
   readonly rank?: number | undefined
-  /** Most rounds. Default 100; most runs end sooner by the tolerance. */
+  /** Maximum number of rounds. Default 100; most runs reach the tolerance earlier. */
   readonly iterations?: number | undefined
-  /** Stop when a round lowers the distortion by less than this share of it. Default 0.00001; 0 uses up the rounds. */
+  /** Stop when a round lowers the distortion by less than this fraction. Default 0.00001; 0 runs all rounds. */
   readonly tolerance?: number | undefined
-  /** Same seed, same device, same result, bit for bit. Default 0. */
+  /** Seed of the random numbers: the same seed and device give the same result, bit for bit. Default 0. */
   readonly seed?: number | undefined
   /**
-   * Learn from this many vectors, drawn by the seed. Default: 256 for each codeword of a subspace, and at least 65,536: more
-   * hardly make a quantizer better. Give the number of vectors to learn from all.
+   * Number of training vectors, drawn with the seed. Default: 256 for each codeword of a subspace, and at least 65,536;
+   * more hardly improve a quantizer. Give the number of vectors to use all of them.
    */
   readonly sample?: number | undefined
   /**
@@ -52,11 +55,11 @@ export interface QuantizerOptions extends WorkOptions {
    */
   readonly on?: TrainingMachines | undefined
   /**
-   * Stops the training after the current round; what was reached so far is the result. Before the first round has ended, the
-   * promise is rejected with the signal's reason. Default: none.
+   * Stops the training after the current round; the result is the current quantizer. Before the first round is complete,
+   * the promise is rejected with the reason of the signal. Optional.
    */
   readonly signal?: AbortSignal | undefined
-  /** Called after every round. Default: nobody is told. */
+  /** Called after every round. Optional. */
   readonly onIteration?: ((stats: QuantizerStats) => void) | undefined
 }
 
@@ -74,17 +77,17 @@ export interface ResolvedQuantizerOptions {
   readonly rank: number
   /** Most rounds. */
   readonly iterations: number
-  /** Least share a round has to gain. */
+  /** Smallest relative gain of a round. */
   readonly tolerance: number
-  /** What the random numbers began with. */
+  /** Seed of the random numbers. */
   readonly seed: number
 }
 
-/** All there are, for programs that offer a choice. */
+/** All values, for programs that offer a choice. */
 export const QUANTIZER_TYPES: readonly QuantizerType[] = ['pq', 'ok', 'ck', 'itq']
-/** All there are, for programs that offer a choice. */
+/** All values, for programs that offer a choice. */
 export const SUBSPACE_ORDERS: readonly SubspaceOrder[] = ['natural', 'structured', 'random', 'principal']
-/** What is taken where nothing is said; `bits` is m for `ok` and `itq`. */
+/** Default values; `bits` is m for `ok` and `itq`. */
 export const QUANTIZER_DEFAULTS = { m: 8, bits: 64, codewords: 256, iterations: 100, tolerance: 1e-5, seed: 0 } as const
 
 /** Codes are 32-bit words at most, and tables of a query h floats a subspace. */

@@ -26,19 +26,19 @@ export const QUANTIZER_VERSION = 2
 /** @internal Folders of quantizers. */
 export const QUANTIZER_KIND = quantizerKind(QUANTIZER_VERSION)
 
-/** How a quantizer came about. */
+/** Statistics and options of the training of a quantizer. */
 export interface QuantizerFacts extends Omit<ResolvedQuantizerOptions, 'iterations'> {
-  /** Vectors it was trained on. */
+  /** Number of training vectors. */
   readonly rows: number
   /** Why the training ended. */
   readonly stopped: QuantizerStop
   /** Every round, in order. */
   readonly iterations: readonly QuantizerStats[]
-  /** Where it was trained, and why there. */
+  /** The device, and why it was selected. */
   readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
 }
 
-/** What can be asked when vectors are encoded or codes decoded. */
+/** Options of encoding and decoding. */
 export type CodingOptions = WorkOptions
 
 export const CODING_CHECKS: OptionChecks<CodingOptions> = WORK_CHECKS
@@ -63,7 +63,7 @@ export const CODING_CHECKS: OptionChecks<CodingOptions> = WORK_CHECKS
 export class Quantizer {
   /** @internal Books and rotation, as they are kept. */
   readonly codec: Codec
-  /** How it came about. */
+  /** Statistics and options of the training. */
   readonly facts: QuantizerFacts
 
   /** @internal `trainQuantizer` and `loadQuantizer` make quantizers. */
@@ -82,7 +82,7 @@ export class Quantizer {
     return codeRowBytes(this.facts)
   }
 
-  /** Codes of vectors: a matrix of bytes, one row a vector. */
+  /** Encodes vectors: a matrix of bytes, one row per vector. */
   async encode(input: VectorInput, options: CodingOptions = {}): Promise<Matrix<Uint8Array>> {
     const asked = optionsOf('encode', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors to encode')
@@ -92,7 +92,7 @@ export class Quantizer {
     return codes
   }
 
-  /** The vectors that codes stand for. */
+  /** The vectors that the codes represent. */
   async decode(codes: Matrix, options: CodingOptions = {}): Promise<Matrix<Float32Array>> {
     const asked = optionsOf('decode', options, CODING_CHECKS)
     const known = denseMatrix(codes, 'the codes')
@@ -100,7 +100,7 @@ export class Quantizer {
     return withDevice(asked.device, [known], (device) => decodeCodes(device, known, this.codec, asked))
   }
 
-  /** Mean squared distance of vectors to what their codes stand for. */
+  /** Mean squared distance of vectors to their decoded codes. */
   async distortionOf(input: VectorInput, options: CodingOptions = {}): Promise<number> {
     const asked = optionsOf('distortionOf', options, CODING_CHECKS)
     const source = this.#sourceOf(input, 'the vectors')
@@ -111,8 +111,8 @@ export class Quantizer {
   }
 
   /**
-   * The nearest codes of queries: flat, every code is looked at. Each call copies the codes to the device; a CodeIndex keeps
-   * them there.
+   * The nearest codes of queries: a flat search, which compares with every code. Each call copies the codes to the device;
+   * a CodeIndex keeps them there.
    */
   async search(codes: Matrix, queries: VectorInput, options: CodeSearchOptions = {}): Promise<RankedCodes> {
     const asked = optionsOf('search', options, SEARCH_CHECKS)
@@ -123,12 +123,15 @@ export class Quantizer {
     return withDevice(asked.device, [known, source], (device) => searchCodes(device, this.codec, known, source, asked))
   }
 
-  /** Words of the whole codebook: codewords to the power of m, each standing for one centre. */
+  /** Number of words of the whole codebook: codewords to the power of m. */
   get words(): number {
     return this.facts.codewords ** this.facts.m
   }
 
-  /** One number for all codes of a vector: with m = 2 and h codewords, the word among h x h. First code counts most. */
+  /**
+   * All codes of a vector as one number, the first code being the most significant: with m = 2 and h codewords, one of h x
+   * h words.
+   */
   async predict(input: VectorInput, options: CodingOptions = {}): Promise<Uint32Array> {
     const { m, codewords } = this.facts
     if (this.words > 2 ** 32) {
@@ -150,7 +153,7 @@ export class Quantizer {
     await saveFolder(folder, this.folderContents(), options)
   }
 
-  /** The files that `save` writes, in one zip archive: for pages, which have no folders. `loadQuantizer` takes it as a Blob. */
+  /** The files that `save` writes, in one zip archive, for pages. `loadQuantizer` reads it as a Blob. */
   toBytes(): Uint8Array<ArrayBuffer> {
     return packedFolder(this.folderContents())
   }

@@ -4,7 +4,7 @@ import { NO_QUERY } from '../kernels/scan-codes.ts'
 
 /** The nearest codes of each query. */
 export interface RankedCodes {
-  /** How many were asked for. */
+  /** Number of results per query. */
   readonly m: number
   /** queries x m, nearest first; 0xffffffff where there are fewer. Ties go to the lowest number. */
   readonly labels: Uint32Array

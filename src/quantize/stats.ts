@@ -1,8 +1,8 @@
-/** What a round of training reports. */
+/** Statistics of a round of training. */
 export interface QuantizerStats {
-  /** Rounds done, from 1. */
+  /** Number of the round, from 1. */
   readonly iteration: number
-  /** Mean squared distance of a vector to what its codes stand for, after the round. Never rises by more than rounding. */
+  /** Mean squared distance of a vector to its decoded codes, after the round. Never rises by more than rounding. */
   readonly distortion: number
   /** Since the start. */
   readonly seconds: number

@@ -30,7 +30,7 @@ import { plainTrainer, shardTrainer, type Trainer } from './trainer.ts'
 import type { TrainingShape } from './training-points.ts'
 
 /**
- * Trains a quantizer; see {@link QuantizerOptions} for what can be asked.
+ * Trains a quantizer; the options are described in {@link QuantizerOptions}.
  *
  * @example
  * ```ts

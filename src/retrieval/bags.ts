@@ -6,7 +6,7 @@ import { CentroidalError, show } from '../core/errors.ts'
 export interface Bag {
   /** Ascending, each once. */
   readonly words: Uint32Array
-  /** How often; softly assigned descriptors count in parts. */
+  /** Their counts; fractions if descriptors are assigned to several words. */
   readonly counts: ArrayLike<number>
 }
 

@@ -16,15 +16,15 @@ export const INDEX_VERSION = 2
 
 const KIND = imageKind(INDEX_VERSION, MODEL_KIND)
 
-/** What can be asked when images are added to an index. */
+/** Options of adding images to an index. */
 export interface IndexOptions extends WordOptions {
-  /** Images that may have no vectors: they are counted and listed, and never found. Default: none. */
+  /** Images that may have no vectors: they are counted, but never found. Default: none. */
   readonly ids?: ArrayLike<number> | undefined
 }
 
-/** What can be asked of a query. */
+/** Options of a query. */
 export interface QueryOptions extends SoftWordOptions {
-  /** Most images in a ranking. Default: all that share a word with the query. */
+  /** Maximum number of images in a ranking. Default: all that share a word with the query. */
   readonly top?: number | undefined
 }
 
@@ -35,15 +35,15 @@ const QUERY_CHECKS: OptionChecks<QueryOptions> = {
   top: (value, thing) => (value === Number.POSITIVE_INFINITY ? value : whole(1)(value, thing)),
 }
 
-/** The answer to one of several queries. */
+/** The ranking of one of several queries. */
 export interface QueryRanking extends Ranking {
-  /** The number of the image that was asked about. */
+  /** Number of the query image. */
   readonly query: number
 }
 
 /**
- * Images as bags of words of a clustering, ranked against a query by the cosine of their tf-idf vectors. A word weighs
- * its count times ln(images / images that have it): what every image has weighs nothing, so do words nobody has.
+ * Images as bags of visual words, ranked by the cosine similarity of their tf-idf vectors to a query. The weight of a word
+ * is its count times ln(images / images that contain it), so words that occur in every image have weight 0.
  *
  * @example
  * ```ts
@@ -84,21 +84,21 @@ export class ImageIndex {
     return this.#ids.slice()
   }
 
-  /** Whether an image is in it. */
+  /** Whether the index contains an image. */
   has(id: number): boolean {
     requireId(id, '')
     return this.#bags.has(id)
   }
 
-  /** An image's words, ascending, and how often it has each. */
+  /** The words of an image in ascending order, and their counts. */
   bag(id: number): { readonly words: Uint32Array; readonly counts: Uint32Array } {
     const { words, counts } = this.#require(id)
     return { words: words.slice(), counts: Uint32Array.from(counts) }
   }
 
   /**
-   * Puts in images: `images` holds the image number of each vector, in any order. The next query weighs all words anew,
-   * so many images are better added at once than one by one between queries.
+   * Adds images: `images` contains the image number of each vector, in any order. The next query recomputes all weights, so
+   * adding many images at once is faster than adding them one by one between queries.
    */
   async add(vectors: VectorInput, images: ArrayLike<number>, options: IndexOptions = {}): Promise<void> {
     const { ids: also, ...rest } = optionsOf('add', options, INDEX_CHECKS)
@@ -123,7 +123,7 @@ export class ImageIndex {
     this.#changed()
   }
 
-  /** Takes out images; none of them where one is not there. */
+  /** Removes images; if one of them is not in the index, none is removed. */
   remove(ids: number | ArrayLike<number>): void {
     const gone = new Set(typeof ids === 'number' ? [ids] : Array.from(numberList(ids, 'the list of image numbers')))
     for (const id of gone) this.#require(id)
@@ -132,7 +132,7 @@ export class ImageIndex {
   }
 
   /**
-   * Ranks the images against one that is given by its vectors.
+   * Ranks the images for a query image that is given by its vectors.
    */
   async query(vectors: VectorInput, options: QueryOptions = {}): Promise<Ranking> {
     const asked = optionsOf('query', options, QUERY_CHECKS)
@@ -142,9 +142,9 @@ export class ImageIndex {
   }
 
   /**
-   * Ranks the images against each of several, which is faster than one by one: `images` holds the number of the query
-   * each vector belongs to. The answers come in ascending order of those numbers, and queries need not be in the index.
-   * `ids` names queries that may have no vectors; their rankings are empty.
+   * Ranks the images for several queries, which is faster than one at a time. `images` contains the query number of each
+   * vector; the results are in ascending order of these numbers. Queries need not be in the index. `ids` lists further
+   * queries, which may have no vectors and then get empty rankings.
    */
   async queryAll(
     vectors: VectorInput,

@@ -12,20 +12,19 @@ import { exactNearest, type NearestResult, nearestInFrame } from '../vectors/nea
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 import { type Bag, hardBag, type RowsByImage, softBag } from './bags.ts'
 
-/** What can be asked when descriptors become words. */
+/** Options of assigning words to descriptors. */
 export type WordOptions = WorkOptions
 
 /** The same, where a descriptor may have several words. */
 export interface SoftWordOptions extends WordOptions {
   /**
-   * Words for each descriptor. Default 1, the model's own choice, which is fastest; more take that many nearest centres,
-   * each with a share that falls with its distance.
+   * Number of words per descriptor, weighted by distance. Default 1, the prediction of the model, which is fastest.
    */
   readonly words?: number | undefined
   /**
-   * How fast shares fall: a centre at squared distance d gets exp(-d / (2 sigma^2)). In units of the vectors (of
-   * length one for cosine). Default: half the root of the model's distortion, which is how far a descriptor is from its
-   * centre; wider, and the third word counts almost as much as the first.
+   * Width of the weights: a word at squared distance d has weight exp(-d / (2 sigma^2)), normalised. In units of the
+   * vectors (of length one for cosine). Default: half the square root of the model's distortion, which is the typical
+   * distance of a descriptor to its centre; with larger values, the third word counts almost as much as the first.
    */
   readonly sigma?: number | undefined
 }

@@ -47,33 +47,33 @@ export const INDEX_VERSION = 2
 
 const KIND = codeKind('code index', INDEX_VERSION, { quantizer: QUANTIZER_KIND })
 
-/** What can be asked when vectors are added to an index. */
+/** Options of adding vectors to an index. */
 export interface AddOptions extends CodingOptions {
-  /** Numbers of the vectors, all different. Default: one more than the highest so far, and so on. */
+  /** Ids of the vectors, all different. Default: numbers after the highest so far. */
   readonly ids?: ArrayLike<number> | undefined
 }
 
-/** What can be asked of an index of codes. */
+/** Options of an index of codes. */
 export interface CodeIndexOptions {
   /**
-   * How nearness is measured: by `euclidean` squared distances, by `cosine` (one less the cosine), or by the `inner-product` (with
-   * the other sign). For `cosine`, vectors are encoded and searched at length one: train the quantizer on such vectors, see
-   * {@link normalize}. Default `euclidean`.
+   * The metric: `euclidean` (squared distances), `cosine` (1 - cosine similarity), or `inner-product` (with negative sign).
+   * For `cosine`, vectors are encoded and searched at length one: train the quantizer on normalised vectors, see {@link
+   * normalize}. Default `euclidean`.
    */
   readonly metric?: SearchMetric | undefined
 }
 
 const INDEX_CHECKS: OptionChecks<CodeIndexOptions> = { metric: choice(SEARCH_METRICS) }
 
-/** What can be asked of a search in an index of codes. */
+/** Options of a search in an index of codes. */
 export interface IndexSearchOptions extends CodeSearchOptions {
-  /** Nothing farther than this is found, so that there may be fewer than `nearest`. Default: no limit. */
+  /** Largest distance of a result; there may be fewer than `nearest` results. Default: no limit. */
   readonly within?: number | undefined
-  /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
+  /** Search among these ids only: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
   readonly where?: IdFilter | undefined
-  /** The vectors that were added, where id i is row i: candidates are measured exactly and sorted anew. Default: none. */
+  /** The vectors that were added, where id i is row i: candidates are re-ranked by exact distances. Optional. */
   readonly rerank?: VectorInput | undefined
-  /** Candidates to measure exactly. Default: ten times `nearest`. */
+  /** Number of candidates to re-rank. Default: ten times `nearest`. */
   readonly candidates?: number | undefined
 }
 
@@ -88,8 +88,8 @@ export const INDEX_SEARCH_CHECKS: OptionChecks<IndexSearchOptions> = {
 }
 
 /**
- * Codes with numbers of their own: vectors are added and removed by id, and searched flat, which looks at every code. For
- * millions of vectors {@link InvertedFile} looks at a part of them only.
+ * Codes with ids: vectors are added and removed by id, and a search compares with every code. For millions of vectors,
+ * {@link InvertedFile} scans only some of them.
  *
  * @example
  * ```ts
@@ -106,15 +106,15 @@ export const INDEX_SEARCH_CHECKS: OptionChecks<IndexSearchOptions> = {
  * ```
  */
 export class CodeIndex {
-  /** What makes codes of vectors. */
+  /** The quantizer of the codes. */
   readonly quantizer: Quantizer
-  /** How nearness is measured. */
+  /** The metric. */
   readonly metric: SearchMetric
   readonly #store: CodeStore
   readonly #searcher: CodeSearcher
   readonly #log = new ChangeLog()
 
-  /** An index of codes that there are already, or an empty one; `ids` are 0, 1, 2 and so on unless told. */
+  /** An index of existing codes, or an empty one; `ids` are 0, 1, 2 and so on by default. */
   constructor(quantizer: Quantizer, codes?: Matrix, ids?: Uint32Array, options: CodeIndexOptions = {}) {
     this.metric = optionsOf('CodeIndex', options, INDEX_CHECKS).metric ?? 'euclidean'
     this.quantizer = trainedQuantizer(quantizer, 'the quantizer')
@@ -143,7 +143,7 @@ export class CodeIndex {
     return this.#store.size
   }
 
-  /** Their numbers, in the order they were added. */
+  /** The ids, in the order in which the vectors were added. */
   get ids(): Uint32Array {
     return this.#store.ids
   }
@@ -153,7 +153,7 @@ export class CodeIndex {
     return this.#store.codes
   }
 
-  /** Encodes vectors and takes them in; gives back their ids. Searches may go on meanwhile. */
+  /** Encodes and adds vectors; returns their ids. Searches can run at the same time. */
   async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
     const { ids, ...coding } = optionsOf('add', options, ADD_CHECKS)
     const source = toSource(vectors, 'the vectors to add')
@@ -171,7 +171,7 @@ export class CodeIndex {
     return newIdsFrom(store.nextId, (id) => store.has(id), count, given)
   }
 
-  /** Takes vectors out; gives back how many of these ids there were. */
+  /** Removes vectors; returns how many of these ids were in it. */
   remove(ids: Iterable<number>): number {
     let removed = 0
     for (const id of numberSet(ids, 'the list of ids')) {
@@ -183,8 +183,8 @@ export class CodeIndex {
   }
 
   /**
-   * The ids of the nearest vectors of each query. The codes stay on the device until {@link CodeIndex.close}; searches that
-   * are asked for at the same time are answered together.
+   * The ids of the nearest vectors of each query. The codes stay on the device until {@link CodeIndex.close}; concurrent
+   * searches are batched.
    */
   async search(queries: VectorInput, options: IndexSearchOptions = {}): Promise<RankedCodes> {
     const asked = optionsOf('search', options, INDEX_SEARCH_CHECKS)
@@ -213,7 +213,7 @@ export class CodeIndex {
     return nearerThan(within, found)
   }
 
-  /** Frees what devices hold of the index, once the searches that wait are done. A later search loads it again. */
+  /** Frees the memory of devices once pending searches are done. A later search loads the index again. */
   close(): Promise<void> {
     return this.#searcher.close()
   }
@@ -224,9 +224,9 @@ export class CodeIndex {
   }
 
   /**
-   * Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. Over the save that this index
-   * was loaded from or wrote last, only what has changed since is written, in further files. Whenever the process is stopped,
-   * the folder holds the old save or the new one.
+   * Writes codes.npy, ids.npy and model.json into a folder, and the quantizer into quantizer/ in it. In the folder this
+   * index was loaded from or last saved to, only the changes are written, as additional files. If the process is stopped,
+   * the folder contains either the old or the new save.
    */
   async save(folder: string): Promise<void> {
     await saveChanged(folder, KIND, this.#log, (id) => this.#store.has(id), {

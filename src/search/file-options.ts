@@ -9,49 +9,49 @@ import { INDEX_SEARCH_CHECKS, type IndexSearchOptions } from './code-index.ts'
 import { SEARCH_METRICS, type SearchMetric } from './flat.ts'
 import { type ByteScale, byteScale } from './kept-bytes.ts'
 
-/** What can be asked of a search in an inverted file. */
+/** Options of a search in an inverted file. */
 export interface InvertedSearchOptions extends Omit<IndexSearchOptions, 'distance' | 'rerank'> {
   /**
-   * Candidates are measured exactly and sorted anew: by the vectors that were added, where id i is row i, or with true by the
-   * bytes that the file keeps. Default: neither.
+   * Re-ranks candidates by exact distances: with the vectors that were added, where id i is row i, or with true with the
+   * stored bytes. Default: no re-ranking.
    */
   readonly rerank?: VectorInput | true | undefined
-  /** Clusters a query looks into. Default 8: more find more, and take as much longer. */
+  /** Number of clusters to scan. Default 8. More clusters find more neighbours, and take proportionally longer. */
   readonly probe?: number | undefined
-  /** How to measure. Default `asymmetric`, the most accurate. */
+  /** The distance. Default `asymmetric`, the most accurate. */
   readonly distance?: 'asymmetric' | 'symmetric' | undefined
 }
 
-/** Vectors as an inverted file holds them. */
+/** The vectors of an inverted file. */
 export interface FileContent {
-  /** What the quantizer made of what is left of them. */
+  /** Codes of the residuals. */
   readonly codes: Matrix
   /** Their numbers. */
   readonly ids: Uint32Array
   /** The cluster of each. */
   readonly lists: Uint32Array
-  /** Their bytes, where the file keeps them. */
+  /** Their bytes, if the file stores them. */
   readonly kept?: Matrix | undefined
 }
 
-/** What can be asked of an inverted file. */
+/** Options of an inverted file. */
 export interface FileOptions {
   /**
-   * How nearness is measured: by `euclidean` squared distances, by `cosine` (one less the cosine), or by the `inner-product` (with
-   * the other sign). Default: as the model was made; `inner-product` takes a Euclidean model.
+   * The metric: `euclidean` (squared distances), `cosine` (1 - cosine similarity), or `inner-product` (with negative sign).
+   * Default: that of the model; `inner-product` requires a Euclidean model.
    */
   readonly metric?: SearchMetric | undefined
-  /** What the bytes of vectors stand for that are kept for re-ranking; the train method finds it. Default: none are kept. */
+  /** The values of the bytes stored for re-ranking, computed by the train method. Default: none are stored. */
   readonly scale?: ByteScale | undefined
 }
 
 export const FILE_CHECKS: OptionChecks<FileOptions> = { metric: choice(SEARCH_METRICS), scale: byteScale }
 
-/** What can be asked of an inverted file and its quantizer, which takes at most 25 rounds by default. */
+/** Options of training an inverted file and its quantizer, which runs at most 25 rounds by default. */
 export interface InvertedFileOptions extends Pick<FileOptions, 'metric'>, QuantizerOptions {
   /**
-   * `bytes`: the file keeps every vector in a byte for each number, for `rerank: true`. Vectors of bytes are kept as they are,
-   * others rounded between the least and the largest value of each column. Default: nothing is kept.
+   * `bytes`: the file also stores every vector, one byte per dimension, for `rerank: true`. Byte vectors are stored
+   * exactly, others are rounded between the smallest and the largest value of each column. Default: not stored.
    */
   readonly keep?: 'bytes' | undefined
 }

@@ -10,22 +10,21 @@ import { chunks, inspectFrame, LARGEST_FLOAT } from '../vectors/frame.ts'
 import { exactNearest, type NearestResult } from '../vectors/nearest.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 
-/** How nearness is measured; see {@link NeighborOptions}. */
+/** The metric; see {@link NeighborOptions}. */
 export type SearchMetric = 'euclidean' | 'cosine' | 'inner-product'
 
-/** What can be asked of an exact search. */
+/** Options of an exact search. */
 export interface NeighborOptions extends WorkOptions {
-  /** How many to find for each vector, at most 256. Default 1. */
+  /** Number of results per vector, at most 256. Default 1. */
   readonly m?: number | undefined
   /**
-   * How nearness is measured. Default `euclidean`; its distances are squared. `cosine`: distances are 1 - cosine similarity,
-   * from 0 (the same direction) to 2. `inner-product`: the largest inner products come first, and distances are the inner
-   * products with the other sign, so that smaller is nearer there too.
+   * The metric. Default `euclidean`, with squared distances. `cosine`: distances are 1 - cosine similarity, from 0 (the
+   * same direction) to 2. `inner-product`: the largest inner products come first, and distances are their negatives.
    */
   readonly metric?: SearchMetric | undefined
 }
 
-/** All there are, for programs that offer a choice. */
+/** All values, for programs that offer a choice. */
 export const SEARCH_METRICS: readonly SearchMetric[] = ['euclidean', 'cosine', 'inner-product']
 
 const CHECKS: OptionChecks<NeighborOptions> = {
@@ -36,7 +35,7 @@ const CHECKS: OptionChecks<NeighborOptions> = {
 
 /** The nearest of each vector. */
 export interface Neighbors {
-  /** How many were asked for. */
+  /** Number of results per query. */
   readonly m: number
   /** n x m, best first; 0xffffffff where there are fewer than m. Ties go to the lowest number. */
   readonly labels: Uint32Array
@@ -45,7 +44,7 @@ export interface Neighbors {
 }
 
 /**
- * Exact search: the m nearest rows of `among` for each vector, by looking at all of them.
+ * Exact search: the m nearest rows of `among` for each vector, by comparing with all of them.
  *
  * @example
  * ```ts

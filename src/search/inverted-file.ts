@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * An inverted file (Jégou, Douze, Schmid): vectors are filed under the clusters of a model, as codes of
- * what is left after subtracting the centre, and a query looks only into the clusters nearest to it.
+ * An inverted file (Jégou, Douze, Schmid): the vectors are divided among the clusters of a model and stored as codes of
+ * their residuals, and a query scans only the clusters nearest to it.
  *
  * Cost of a query: k distances to the centres, a table for each cluster it looks into, and the codes
  * in those, about probe n / k.
@@ -49,8 +49,8 @@ const ROUNDS = 25
 const KIND = codeKind('inverted file', INDEX_VERSION, { clusters: MODEL_KIND, quantizer: QUANTIZER_KIND })
 
 /**
- * An inverted file (Jégou, Douze, Schmid): vectors are filed under the clusters of a model, as codes of what is left after
- * subtracting the centre, and a query looks only into the clusters nearest to it.
+ * An inverted file (Jégou, Douze, Schmid): the vectors are divided among the clusters of a model and stored as codes of
+ * their residuals, and a query scans only the clusters nearest to it.
  *
  * @example
  * ```ts
@@ -67,9 +67,9 @@ const KIND = codeKind('inverted file', INDEX_VERSION, { clusters: MODEL_KIND, qu
  * ```
  */
 export class InvertedFile {
-  /** The clusters vectors are filed under. */
+  /** The clusters, one for each list. */
   readonly model: ClusterModel
-  /** What makes codes of what is left. */
+  /** The quantizer of the residuals. */
   readonly quantizer: Quantizer
   readonly #metric: SearchMetric
   readonly #store: ListStore
@@ -80,7 +80,7 @@ export class InvertedFile {
   /** Made when it is first needed. */
   #geometry: ListGeometry | undefined
 
-  /** Trains the quantizer on what is left of vectors after subtracting their centres. The file is empty then: add to it. */
+  /** Trains the quantizer on the residuals of the vectors. The file is then empty: add vectors to it. */
   static async train(vectors: VectorInput, model: ClusterModel, options: InvertedFileOptions): Promise<InvertedFile> {
     clusterModel(model, 'the model')
     const { metric: chosen, keep, ...given } = recordOf(options, 'the options of InvertedFile.train')
@@ -132,22 +132,22 @@ export class InvertedFile {
     return this.#store.size
   }
 
-  /** Their numbers, list after list. */
+  /** The ids, list by list. */
   get ids(): Uint32Array {
     return this.#store.idList()
   }
 
-  /** How nearness is measured. */
+  /** The metric. */
   get metric(): SearchMetric {
     return this.#metric
   }
 
-  /** Whether the file keeps vectors for re-ranking, in bytes. */
+  /** Whether the file stores vectors for re-ranking, as bytes. */
   get keep(): 'bytes' | undefined {
     return this.#scale && 'bytes'
   }
 
-  /** Encodes vectors and files them; gives back their ids. Searches may go on meanwhile. */
+  /** Encodes and adds vectors; returns their ids. Searches can run at the same time. */
   async add(vectors: VectorInput, options: AddOptions = {}): Promise<Uint32Array> {
     const { ids, device: chosen, signal, onProgress } = optionsOf('add', options, ADD_CHECKS)
     const source = toSource(vectors, 'the vectors to add')
@@ -174,7 +174,7 @@ export class InvertedFile {
     this.#log.added(ids)
   }
 
-  /** Takes vectors out; gives back how many of these ids there were. */
+  /** Removes vectors; returns how many of these ids were in it. */
   remove(ids: Iterable<number>): number {
     let removed = 0
     for (const id of numberSet(ids, 'the list of ids')) {
@@ -186,8 +186,8 @@ export class InvertedFile {
   }
 
   /**
-   * The ids of the nearest vectors of each query, among those in the clusters it looks into. What a search needs stays on the
-   * device until {@link InvertedFile.close}; searches that are asked for at the same time are answered together.
+   * The ids of the nearest vectors of each query, among those in the clusters that are scanned. The data of a search stays
+   * on the device until {@link InvertedFile.close}; concurrent searches are batched.
    */
   async search(queries: VectorInput, options: InvertedSearchOptions = {}): Promise<RankedCodes> {
     const asked = optionsOf('search', options, INVERTED_SEARCH_CHECKS)
@@ -238,7 +238,7 @@ export class InvertedFile {
     }
   }
 
-  /** Frees what devices hold of the file, once the searches that wait are done. A later search loads it again. */
+  /** Frees the memory of devices once pending searches are done. A later search loads the file again. */
   close(): Promise<void> {
     return this.#searcher.close()
   }
@@ -260,9 +260,9 @@ export class InvertedFile {
   }
 
   /**
-   * Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. Over the save that this file
-   * was loaded from or wrote last, only what has changed since is written, in further files. Whenever the process is stopped,
-   * the folder holds the old save or the new one.
+   * Writes codes, ids and lists, with the clusters in clusters/ and the quantizer in quantizer/. In the folder this file
+   * was loaded from or last saved to, only the changes are written, as additional files. If the process is stopped, the
+   * folder contains either the old or the new save.
    */
   async save(folder: string): Promise<void> {
     await saveChanged(folder, KIND, this.#log, (id) => this.#store.has(id), {

@@ -7,11 +7,11 @@ import { badOption } from '../core/errors.ts'
 import { type Matrix, matrix, type VectorData, type VectorSource } from '../core/matrix.ts'
 import { chunks } from '../vectors/frame.ts'
 
-/** What bytes stand for, column by column. */
+/** The values that bytes represent, column by column. */
 export interface ByteScale {
-  /** What byte 0 stands for. */
+  /** The value of byte 0. */
   readonly offsets: Float32Array
-  /** How much one more is. */
+  /** The difference between consecutive bytes. */
   readonly steps: Float32Array
 }
 

@@ -11,7 +11,7 @@ import { inspectFrame } from '../vectors/frame.ts'
 import { PointStore } from '../vectors/points.ts'
 import { WORK_CHECKS, type WorkOptions } from '../vectors/work-options.ts'
 
-/** What trees to grow. */
+/** Options of partition trees. */
 export interface PartitionTreeOptions extends WorkOptions {
   /** How many trees, at most 1000. Default 1. */
   readonly trees?: number | undefined
@@ -37,12 +37,12 @@ export interface TreeLeaves {
   readonly members: Uint32Array
   /** Where each leaf begins, and the end of the last. */
   readonly offsets: Uint32Array
-  /** Seconds it took to grow this tree. */
+  /** Seconds to build this tree. */
   readonly seconds: number
 }
 
 /**
- * Grows random partition trees over vectors: rows that share a leaf are likely neighbours.
+ * Builds random partition trees over vectors: rows that share a leaf are likely neighbours.
  *
  * @example
  * ```ts

@@ -15,8 +15,8 @@ const MOST_AT_ONCE = 256
 const READS = 32
 
 /**
- * The nearest `nearest` of the candidates of each query, by their distance to the original vectors, row
- * i of which has number i. Of files only the rows of candidates are read.
+ * The nearest `nearest` of the candidates of each query, by their exact distances; row i of the original vectors has id i.
+ * From files, only the rows of candidates are read.
  *
  * @example
  * ```ts

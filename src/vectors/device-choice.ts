@@ -62,8 +62,8 @@ export async function acquireDevice(choice: DeviceChoice, inputs: readonly Sized
 }
 
 /**
- * Opens a device of your own, to decide yourself when it is closed; close() it afterwards, or declare it with `await using`. Calls that are given none share
- * one that the library opens and closes.
+ * Opens a device that the caller closes, with close() or `await using`. Calls without a device share one that the library
+ * opens and closes.
  *
  * @example
  * ```ts

@@ -120,7 +120,7 @@ describe('what cannot be is refused in a sentence', () => {
       'a',
     )
     const wrong = ['--images', path('groups.npy')]
-    const short = /groups\.npy" holds 12 numbers: give one for each of the 240 descriptors/
+    const short = /groups\.npy" contains 12 numbers: give one for each of the 240 descriptors/
     await refused(short, 'index', path('vocabulary'), path('descriptors.npy'), ...wrong, '-q', '--out', path('no'))
     await expect(stat(path('no'))).rejects.toThrow()
     const known = ['--images', path('images.npy')]
@@ -138,7 +138,7 @@ describe('what cannot be is refused in a sentence', () => {
     await writeFile(path('bad.jsonl'), '{"query": 1, "images": [1]}\n[oops\n')
     await refused(/^Line 2 of ".*bad\.jsonl" is not a ranking/, 'evaluate', 'ranking', path('bad.jsonl'), ...truth)
     await writeFile(path('stranger.jsonl'), '{"query": 77, "images": [1]}\n')
-    await refused(/^Image 77 .* has no group/, 'evaluate', 'ranking', path('stranger.jsonl'), ...truth)
+    await refused(/^Query image 77 has no group/, 'evaluate', 'ranking', path('stranger.jsonl'), ...truth)
   })
 })
 

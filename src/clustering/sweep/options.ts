@@ -30,7 +30,7 @@ export interface SweepRange {
   readonly steps?: number | undefined
 }
 
-/** What can be asked of {@link sweep}. There are no weights: silhouette and the other scores are not defined for them. */
+/** Options of {@link sweep}. Weights are not supported: silhouette and the other scores are not defined for them. */
 export interface SweepOptions extends WorkOptions {
   /** The numbers of clusters to try: a list, or a range. */
   readonly k: readonly number[] | SweepRange
@@ -44,26 +44,26 @@ export interface SweepOptions extends WorkOptions {
   /** Same seed, same device, same result. Default 0. */
   readonly seed?: number | undefined
   /**
-   * How many seeds every number of clusters is tried with: `seed` and the ones after it. How far their clusterings agree is
-   * the stability. Up to 4,096 vectors all seeds cluster all of them, and the best clustering counts. Of more vectors, and
-   * of wide vectors with more than 524,288 numbers, the first seed clusters all and counts. The others cluster a random
-   * sample (4,096 vectors, more for many clusters, at most a third of all), wide vectors in fewer columns, which costs much
-   * less. Default 2; with 1 there is no stability.
+   * How many seeds are used for every number of clusters: `seed` and the following ones. The agreement of their clusterings
+   * is the stability. Up to 4,096 vectors, all seeds cluster all of them, and the best clustering is reported. Of more
+   * vectors, and of wide vectors with more than 524,288 numbers, the first seed clusters all and counts. The others cluster
+   * a random sample (4,096 vectors, more for many clusters, at most a third of all), wide vectors in fewer columns, which
+   * costs much less. Default 2; with 1 there is no stability.
    */
   readonly seeds?: number | undefined
   /** `cosine` brings vectors and centres to length one, also for the scores. Default `euclidean`. */
   readonly metric?: 'euclidean' | 'cosine' | undefined
   /** Keep the clusterings, so that {@link SweepResult.model} can return them: 4 bytes a vector each. Default true. */
   readonly keep?: boolean | undefined
-  /** Stops the sweep; the steps that are done are the result. Default: none. */
+  /** Stops the sweep; the result contains the completed steps. Optional. */
   readonly signal?: AbortSignal | undefined
-  /** Called after every number of clusters. Default: nobody is told. */
+  /** Called after every number of clusters. Optional. */
   readonly onStep?: ((step: SweepStep) => void) | undefined
-  /** Called while the sweep runs, with the share of the whole sweep that is done and what is being done. Optional. */
+  /** Called while the sweep runs, with the fraction of the sweep that is done and the current step. Optional. */
   readonly onProgress?: OnProgress | undefined
 }
 
-/** What is taken where nothing is said. */
+/** The default value. */
 export const SWEEP_DEFAULTS = { method: 'auto', seed: 0, seeds: 2, steps: 12, metric: 'euclidean', keep: true } as const
 
 /** Each step is a whole clustering, and each seed too. */

@@ -3,11 +3,11 @@ import type { MethodName } from '../../models/method-names.ts'
 import type { ClusterModel } from '../../models/model.ts'
 import type { SweepRange } from './options.ts'
 
-/** One number of clusters, and how good the clustering is that counts. */
+/** One number of clusters, with the scores of its clustering. */
 export interface SweepStep {
   /** The number of clusters. */
   readonly k: number
-  /** The method that ran, whether asked for or chosen. */
+  /** The method that ran, given or chosen automatically. */
   readonly method: MethodName
   /** Mean squared distance of a vector to the centre of its cluster. It falls with k whatever the data is. */
   readonly distortion: number
@@ -26,8 +26,8 @@ export interface SweepStep {
   readonly calinskiHarabasz: number | undefined
   /**
    * How far the clusterings of different seeds agree: the mean adjusted Rand index of all pairs, 1 where all are the same,
-   * about 0 where they have nothing in common. Of more than 4,096 vectors it is measured on a random sample, which the
-   * other seeds cluster instead of all vectors: see `stabilityRows`. Undefined for one seed, and for 1 cluster.
+   * about 0 if they are unrelated. Of more than 4,096 vectors it is measured on a random sample, which the other seeds
+   * cluster instead of all vectors: see `stabilityRows`. Undefined for one seed, and for 1 cluster.
    */
   readonly stability: number | undefined
   /** How many vectors the stability is measured on. Undefined where there is no stability. */
@@ -60,15 +60,15 @@ export interface SweepResult {
   /** In rising order of k. */
   readonly steps: readonly SweepStep[]
   /**
-   * Where the curve of the distortion bends most: the step that lies farthest below the straight line between the first
-   * and the last one, with both axes logarithmic. Undefined where the curve has no clear bend.
+   * The elbow of the distortion curve: the step that lies farthest below the straight line between the first and the last
+   * one, with both axes logarithmic. Undefined where the curve has no clear bend.
    */
   readonly elbow: number | undefined
   /** The number of clusters each score prefers. */
   readonly best: SweepBest
-  /** The number of clusters that the advice names. Undefined where it names none. */
+  /** The recommended number of clusters. Undefined if there is none. */
   readonly advised: number | undefined
-  /** One sentence for people: how many clusters there are, as far as the scores can tell, or what to try next. */
+  /** A sentence that recommends a number of clusters, or what to try next. */
   readonly advice: string
   /** A range to try next, where a number that was not tried may fit better: the option `k` of another sweep. */
   readonly next: SweepRange | undefined

@@ -52,8 +52,8 @@ export interface ResumeState {
 /** Options of assigning vectors to the clusters of a model. */
 export interface PredictOptions extends WorkOptions {
   /**
-   * Descend the tree of the model instead of comparing with every centre. Default: true if the model has a tree (hkm,
-   * bisecting without refine) and the vectors are dense.
+   * Descend the tree of the model instead of comparing with all centres. Default: true for dense vectors if there is a
+   * tree.
    */
   readonly descend?: boolean | undefined
 }
@@ -64,8 +64,7 @@ const CHECKS: OptionChecks<PredictOptions> = {
 }
 
 /**
- * The result of a clustering: centres, labels, and statistics of the run. It can assign other vectors, and can be saved as
- * a folder.
+ * The result of a clustering: centres, labels, and statistics of the run. It can assign vectors and be saved as a folder.
  *
  * @example
  * ```ts
@@ -187,8 +186,7 @@ export class ClusterModel {
   }
 
   /**
-   * A summary of each cluster for the given vectors: size, spread, and the vectors nearest to the centre, with their names
-   * if they have any.
+   * A summary of each cluster for the given vectors: size, spread, and the nearest vectors, with names if they have any.
    */
   async summaries(input: VectorInput, options: SummaryOptions = {}): Promise<ClusterSummary[]> {
     const source = this.#source(input)
@@ -223,8 +221,7 @@ export class ClusterModel {
   }
 
   /**
-   * The `r` components of a mixture with the highest responsibilities for each vector. All responsibilities of a vector add
-   * up to 1.
+   * The `r` components of a mixture with the highest responsibilities for each vector; all of a vector add up to 1.
    */
   async responsibilities(input: VectorInput, r: number, options: PredictOptions = {}): Promise<Responsibilities> {
     const asked = optionsOf('responsibilities', options, CHECKS)

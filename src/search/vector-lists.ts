@@ -25,19 +25,19 @@ const KIND = listKind(INDEX_VERSION, { clusters: MODEL_KIND })
 
 /** What can be asked when vectors are added. */
 export interface AddVectorsOptions extends WorkOptions {
-  /** Numbers of the vectors, all different. Default: one more than the highest so far, and so on. */
+  /** Ids of the vectors, all different. Default: numbers after the highest so far. */
   readonly ids?: ArrayLike<number> | undefined
 }
 
 /** What can be asked of a search among the vectors of lists. */
 export interface VectorSearchOptions extends WorkOptions {
-  /** How many to find for each query. Default 10. */
+  /** Number of results per query. Default 10. */
   readonly nearest?: number | undefined
   /** Lists that a query looks into. Default 8: more find more, and take as much longer. */
   readonly probe?: number | undefined
   /** Find nothing farther than this, in the units of `distances`. Default: no limit. */
   readonly within?: number | undefined
-  /** Only these ids are found: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
+  /** Search among these ids only: an array or a Set, or bits, where bit i % 8 of byte i / 8 stands for id i. Default: all. */
   readonly where?: IdFilter | undefined
 }
 
@@ -79,9 +79,9 @@ const SEARCH_CHECKS: OptionChecks<VectorSearchOptions> = {
  * ```
  */
 export class VectorLists {
-  /** The clusters vectors are filed under. */
+  /** The clusters, one for each list. */
   readonly model: ClusterModel
-  /** How nearness is measured. */
+  /** The metric. */
   readonly metric: SearchMetric
   readonly #store: ListStore
 
@@ -106,7 +106,7 @@ export class VectorLists {
     return this.#store.size
   }
 
-  /** Their numbers, list after list. */
+  /** The ids, list by list. */
   get ids(): Uint32Array {
     return this.#store.idList()
   }
@@ -136,7 +136,7 @@ export class VectorLists {
     this.#store.add({ rows: bytes, ids, lists }, new Float32Array(ids.length))
   }
 
-  /** Takes vectors out; gives back how many of these ids there were. */
+  /** Removes vectors; returns how many of these ids were in it. */
   remove(ids: Iterable<number>): number {
     let removed = 0
     for (const id of numberSet(ids, 'the list of ids')) if (this.#store.remove(id)) removed++

@@ -74,7 +74,8 @@ export interface SweepResult {
   readonly next: SweepRange | undefined
   /**
    * Which silhouette it is: that of all pairs of vectors for small sets (up to 5,000 vectors and 10^9 steps, n^2 d / 2), the
-   * simplified one by the means of the clusters for larger ones; of more than 6,000 vectors, 4,000 are measured.
+   * simplified one by the means of the clusters for larger ones; of more than 6,000 vectors, 4,000 are measured, and down
+   * to 2,000 of wide ones.
    */
   readonly silhouetteForm: 'exact' | 'simplified'
   /** True where a signal stopped the sweep before its last step. */

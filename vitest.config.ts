@@ -144,7 +144,15 @@ interface Provided {
 
 function demos(provide: Provided) {
   return {
-    test: { ...inNode, name: 'demos', provide, include: ofDemos, globalSetup: 'test/demos/build-site.ts' },
+    test: {
+      ...inNode,
+      name: 'demos',
+      provide,
+      include: ofDemos,
+      globalSetup: 'test/demos/build-site.ts',
+      // Pages share the machine with other tests.
+      expect: { poll: { timeout: 30_000 } },
+    },
   }
 }
 

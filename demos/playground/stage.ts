@@ -106,7 +106,8 @@ export class Stage {
     const centers = scene && between(scene.origins, scene.centers, share)
     this.#drawBelow(scene, share)
     this.#drawAbove(scene, centers, share)
-    this.drawing += 0.2 * (performance.now() - began - this.drawing)
+    const time = performance.now() - began
+    this.drawing = this.drawing === 0 ? time : this.drawing + 0.2 * (time - this.drawing)
   }
 
   get #ratio(): number {

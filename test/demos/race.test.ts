@@ -29,7 +29,7 @@ test('all methods of the library take part, and end where they end in Node', asy
   )
   // At once, before the methods are known and a device is open.
   await page.getByRole('button', { name: 'Start the race' }).click()
-  await expect.poll(() => page.locator('#rows tr').count()).toBe(names.length)
+  await expect.poll(() => page.locator('#rows tr').count(), { timeout: 30_000 }).toBe(names.length)
   const status = await textOf(page, '#status', /The race is over/)
   const vectors = makeVectors('blobs', 400, 1)
   const finals = new Map<MethodName, number>()
@@ -61,7 +61,7 @@ describe('as it opens', () => {
     await textOf(page, '#device-name', /WebAssembly, 2 threads|WebAssembly, \d+ threads/)
     expect(await page.inputValue('#n')).toBe('50000')
     expect(await page.inputValue('#k')).toBe('3000')
-    await expect.poll(() => page.locator('#rows input:checked').count()).toBe(2)
+    await expect.poll(() => page.locator('#rows input:checked').count(), { timeout: 30_000 }).toBe(2)
     await page.evaluate(() => {
       const found: number[] = []
       Object.assign(globalThis, { longTasks: found })
@@ -103,7 +103,7 @@ test('the bundled digits, and a choice of methods', async () => {
   const { page, complaints } = await site.visit(
     `${PAGE}?device=cpu&data=digits&n=300&k=10&rounds=4&seconds=600&methods=lloyd,sharp`,
   )
-  await expect.poll(() => page.locator('#rows input:checked').count()).toBe(2)
+  await expect.poll(() => page.locator('#rows input:checked').count(), { timeout: 30_000 }).toBe(2)
   await page.getByRole('button', { name: 'Start the race' }).click()
   await textOf(page, '#status', /The race is over/)
   const { images, classes } = unpackDigits(packDigits(), 300)

@@ -16,6 +16,9 @@ const TYPES: Record<string, string> = {
   '.bin': 'application/octet-stream',
 }
 
+/** Pages share the machine with other tests. */
+const PATIENCE = 90_000
+
 export interface Site {
   /** Where the front page is, with a slash at the end. */
   readonly url: string
@@ -50,6 +53,7 @@ export async function openSite(): Promise<Site> {
   const url = addressOf(isolated)
   const visit = async (from: Browser, path: string, options: BrowserContextOptions = {}): Promise<Visit> => {
     const context = await from.newContext({ reducedMotion: 'reduce', ...options })
+    context.setDefaultTimeout(PATIENCE)
     const page = await context.newPage()
     const complaints: string[] = []
     const loaded: Response[] = []

@@ -91,8 +91,8 @@ fn addUp(mine: vec4f, local: u32) -> vec4f {
   return total;
 }
 
-// Measures the move with this number as clusters stand now and applies it if it pays. NONE: nothing to do, for a team
-// that only takes part in the barriers.
+// Measures the move with this number as clusters stand now and applies it if it pays. NONE: nothing to do, for a team that
+// only executes the barriers.
 fn applyMove(local: u32, number: u32) {
   let lane = local % ${LANES}u;
   var point = 0u;

@@ -9,7 +9,10 @@ import type { RowType } from '../src/kernels/rows.ts'
 
 /** Share of the price below which a gain is rounding error. */
 export const LEAST_GAIN = 1e-6
-/** Of the squared weight of a point: a smaller sum of unit vectors that stays behind has no direction worth the name. */
+/**
+ * Fraction of the squared weight of a point. If the remaining sum of unit vectors is smaller, its direction is only
+ * rounding error.
+ */
 export const LEAST_LEFT = 1e-5
 /** A cluster whose mass is not larger than the weight of a point by this factor is that point. */
 export const MORE_THAN_POINT = 1.00001
@@ -34,7 +37,7 @@ fn priceToJoin(measured: f32, length: f32, cluster: Cluster, weight: f32, unit: 
 fn priceToStay(measured: f32, length: f32, cluster: Cluster, weight: f32, unit: u32) -> f32 {
   if (unit == 0u) { return squaredDistance(measured, length, cluster) * weight * (cluster.x / (cluster.x - weight)); }
   let less = weight * (2.0 * measured - weight * length);
-  // What stays behind would have no direction worth the name.
+  // The direction of the remaining sum would be only rounding error.
   if (!(cluster.z - less > ${LEAST_LEFT} * weight * weight)) { return -3e38; }
   return -less / max(sqrt(cluster.z - less) + sqrt(cluster.z), 1e-30);
 }

@@ -55,7 +55,7 @@ export function assignLeaves(start: u32, end: u32, scratch: usize, args: AssignL
     const count = collectLabels(members, lent, from, to, candidates)
     const inside = placesInside(members, from, to, near, held, places)
     store<u32>(args.looked + ((<usize>leaf) << 2), count * inside)
-    // Nothing but the label everybody has: nobody can change. Lent labels may be older than a point's own.
+    // All members have the same label, so none can change. Labels of the domain can be older than those of the points.
     if (count < 2 && held === ALL) continue
     for (let i: u32 = 0; i < inside; i++) {
       const slot = (<usize>i) << 2
@@ -82,7 +82,7 @@ export function assignLeaves(start: u32, end: u32, scratch: usize, args: AssignL
         if (j + 1 < count) v128.store(scores + ((<usize>j) << 4), b, 16)
         top = i32x4.max_s(top, i32x4.max_s(a, b))
       }
-      // Absent points repeat the first; nobody asks for theirs.
+      // Absent points repeat the first; their results are not used.
       const enough = i32x4.sub(top, v128.load(margins + ((<usize>i) << 2)))
       for (let j: u32 = 0; j < count; j++) {
         let lanes = i32x4.bitmask(i32x4.ge_s(v128.load(scores + ((<usize>j) << 4)), enough)) & ((1 << present) - 1)

@@ -49,7 +49,7 @@ export class Clusters {
     const w = <f64>weight
     if (!this.unit) return ((distance(measured, length, square, <f64>mass) * <f64>mass) / (<f64>mass - w)) * w
     const less = w * (2 * measured - w * length)
-    // What stays behind would have no direction worth the name.
+    // The direction of the remaining sum would be only rounding error.
     if (!(square - less > LEAST_LEFT * w * w)) return -Infinity
     return -less / max<f64>(Math.sqrt(square - less) + Math.sqrt(square), 1e-30)
   }

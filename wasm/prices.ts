@@ -40,7 +40,7 @@ export function priceToJoin(distance: f32, squares: f32, mass: f32, weight: f32,
   return -more / max<f32>(Mathf.sqrt(max<f32>(mass * mass + more, 0)) + mass, 1e-30)
 }
 
-/** -Infinity where the sum of unit vectors that stay behind would have no direction worth the name. */
+/** -Infinity if the direction of the remaining sum of unit vectors would be only rounding error. */
 export function priceToStay(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
   if (!unit) return distance * weight * (mass / (mass - weight))
   const less = weight * (mass * (squares + 1 - distance) - weight * squares)

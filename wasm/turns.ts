@@ -5,7 +5,7 @@
 
 /** Looks at the memory this often before the thread sleeps. */
 const LOOKS: u32 = 2000
-/** Nobody is woken: a thread that sleeps looks again after so many nanoseconds. */
+/** There is no wake-up: a sleeping thread checks again after this many nanoseconds. */
 const SLEEP: i64 = 50000
 
 /** Returns when the word at the address, which only rises, is `turn`. */

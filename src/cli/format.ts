@@ -25,7 +25,7 @@ export function percentExact(share: number): string {
 }
 
 export function duration(seconds: number): string {
-  // Nothing takes no time.
+  // Never print 0.0 s.
   if (seconds < 9.95) return `${Math.max(0.1, seconds).toFixed(1)} s`
   const rounded = Math.round(seconds)
   if (rounded < 60) return `${rounded} s`
@@ -114,7 +114,7 @@ export function startWords(facts: Pick<ModelFacts, 'method' | 'options' | 'sampl
   return Object.hasOwn(START_WORDS, name) ? START_WORDS[name as StartName] : name
 }
 
-/** Why this method, where nobody asked for it; empty where somebody did. */
+/** Why this method was chosen automatically; empty if it was given. */
 export function methodReason({ options }: Pick<ModelFacts, 'options'>): string {
   return typeof options.methodReason === 'string' ? options.methodReason : ''
 }
@@ -141,7 +141,7 @@ export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): 
   return most > least * 1.01
 }
 
-/** Whether the same command gives the same again. Where time or Ctrl-C ended it, nobody knows after how many rounds. */
+/** Whether the same command repeats the result. If a time limit or Ctrl-C stopped the run, the number of rounds may differ. */
 export function repeatWords(stopped: string, result: string): string {
   return stopped === 'seconds' || stopped === 'aborted'
     ? 'The run was stopped by the time limit or by hand: the same command may run more or fewer rounds, but each of them gives the same result.'

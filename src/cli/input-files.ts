@@ -46,7 +46,7 @@ function readColumns(text: string): string[] {
 
 /**
  * The vectors of all files as one set: with `on` as shards, otherwise a manifest of shards or files. `noRows` allows none.
- * What was understood of them is told on stderr, unless `quiet`.
+ * How they were interpreted is reported on stderr, unless `quiet`.
  */
 export async function openInput(
   session: Session,

@@ -33,7 +33,7 @@ export function createProgram(session: Session): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .configureOutput({
       writeOut: (text) => session.stdout.write(text),
-      // The sentence is told where all failures are told; commander would print the whole help for `help nonsense`.
+      // The error is reported like all others; commander would print the whole help for `help nonsense`.
       outputError: () => {},
       writeErr: () => {},
       getOutHelpWidth: () => Math.min(process.stdout.columns ?? 100, 100),

@@ -4,7 +4,7 @@ import { temporaryBeside } from './temporary.ts'
 
 /**
  * Readers find the old text or the new one, also after a crash. A symbolic link to a file is replaced, not followed, so
- * nobody can make a run write to another place. Devices and pipes are written to.
+ * another user cannot redirect the output of a run. Devices and pipes are written to.
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const target = await stat(path).catch(() => undefined)

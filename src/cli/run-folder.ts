@@ -72,7 +72,7 @@ export function clusterRun(name: string, model: ClusterModel, notes: RunNotes): 
   return { kind: 'clustering', name, facts, centers, labels, sizes, weights, sigmas, notes }
 }
 
-/** Wall time; where nobody noted it, that of the rounds. */
+/** Wall time; if it was not saved, that of the rounds. */
 export function runSeconds({ notes, ...run }: Run): number {
   const rounds = run.kind === 'clustering' ? run.facts.iterations : run.quantizer.facts.iterations
   return notes.seconds ?? rounds[rounds.length - 1]?.seconds ?? 0

@@ -5,8 +5,8 @@ import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * A new name beside the path. It is random, so that nobody can put a link there before, and says which process it
- * belongs to. Leftovers of processes that are gone are removed from the same folder.
+ * A new name beside the path. It is random, so that other users cannot create a link with this name, and contains the
+ * process it belongs to. Leftovers of processes that are gone are removed from the same folder.
  */
 export async function temporaryBeside(path: string): Promise<string> {
   const folder = dirname(path)

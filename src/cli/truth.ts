@@ -84,7 +84,7 @@ export function nmiWords({ nmi, ari }: Agreement): string {
   return `NMI ${nmi.toFixed(3)}, adjusted Rand index ${ari.toFixed(3)} (0: unrelated, 1: the same groups)`
 }
 
-/** Said, so that nobody takes it for a fault. Empty where it does not hold. */
+/** Explains why a score cannot reach 1. Empty if it can. */
 export function reachWords({ clusters, classes }: Agreement): string {
   if (clusters <= classes) return ''
   return `With ${clusters} clusters and ${count(classes, 'class', 'classes')}, neither score can reach 1.`

@@ -1,4 +1,4 @@
-/** A run's devices with what the method keeps on each: the steps of a round that all of them take part in. */
+/** The devices of a run with the state of the method on each: the steps of a round that all of them perform. */
 import { rehearse } from '../device/rehearsal.ts'
 import { mergeSums, type PartialSums } from './partial.ts'
 import type { SumsKind } from './remote-owners.ts'

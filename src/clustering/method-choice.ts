@@ -44,7 +44,7 @@ export interface Task {
 }
 
 const MANY_CLUSTERS = 100
-/** Seconds of a round that nobody notices. */
+/** A round this short is not noticeable, in seconds. */
 export const CHEAP_ROUND = 1 / 32
 /** A round of lloyd must be so many times as fast as one of closures-sharp. */
 const CLEARLY = 2

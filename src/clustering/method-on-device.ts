@@ -17,7 +17,7 @@ export async function resolveOnDevices(
   const task = methodTask(options, shape)
   if (task === undefined || !dependsOnSpeed(task)) return resolved
   const speed = () => jointSpeed(devices.map(({ info }) => info.speed))
-  // Measuring takes longer than rounds that nobody notices.
+  // Measuring would take longer than such short rounds.
   if (!chooseMethod(task, speed()).cheap) {
     const { signal, onProgress } = options
     for (const device of devices) {

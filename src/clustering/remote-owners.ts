@@ -64,7 +64,7 @@ export interface OwnerTasks {
   lists: { args: Record<string, never>; result: readonly RowLists[] }
 }
 
-/** What owners are told before the next task; there is no answer. */
+/** Messages to owners before the next task, without an answer. */
 export interface OwnerNotes {
   /** Centres and what belongs to them. */
   centers: { readonly centers: Float32Array; readonly mixture: Mixture | undefined; readonly labelled: boolean }

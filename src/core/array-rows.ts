@@ -39,7 +39,7 @@ function rowLength(row: unknown, i: number, name: string): number {
   throw badData(`Row ${i} of ${name} is ${show(row)}: give an array of numbers.`)
 }
 
-/** Text, null and holes would become 0 or NaN in a typed array without a word. */
+/** Text, null and holes would silently become 0 or NaN in a typed array. */
 export function checkedRow(row: unknown, i: number, cols: number, name: string): ArrayLike<number> {
   const length = rowLength(row, i, name)
   if (length !== cols) {

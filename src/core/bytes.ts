@@ -39,7 +39,7 @@ export interface ByteSink {
   readonly name: string
   write(bytes: Uint8Array): Promise<void>
   close(): Promise<void>
-  /** Gives up and leaves nothing behind. */
+  /** Aborts and removes the temporary file. */
   abort(): Promise<void>
 }
 

@@ -2,7 +2,7 @@
 import type { VectorData, VectorSource, WideData } from './matrix.ts'
 import { RowBuffer } from './row-buffer.ts'
 
-/** Watching and stopping a long look at the data. */
+/** Progress and cancellation of a pass over the data. */
 export interface Watch {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((share: number) => void) | undefined

@@ -49,7 +49,7 @@ export function badOption(name: string, value: unknown, cure: string): Centroida
   return badArgument(`option ${name}`, value, cure)
 }
 
-/** An argument, or an option, that cannot be used: `thing` is what it is called, such as `option k`. */
+/** An invalid argument or option: `thing` is its name in the message, such as `option k`. */
 export function badArgument(thing: string, value: unknown, cure: string): CentroidalError {
   return new CentroidalError('bad-option', `${capital(thing)} is ${show(value)}: ${cure}`)
 }

@@ -268,7 +268,7 @@ export function sparseSource(sparse: SparseMatrix, name: string): VectorSource {
   return trustedSource({ rows, cols, type: 'f32', name, sparse, read })
 }
 
-/** An array of arrays: copied to 32-bit floats where that loses nothing that matters. */
+/** An array of arrays: copied to 32-bit floats if no relevant precision is lost. */
 function rowsSource(input: unknown, name: string): VectorSource {
   const { rows, cols } = shapeOfRows(input, name)
   const data = allocated(rows.length, cols, name)

@@ -45,7 +45,7 @@ function editDistance(a: string, b: string): number {
   return last[b.length]
 }
 
-/** What other libraries call an option, in small letters without underscores, and what it may be called here. */
+/** Names of options in other libraries, in lower case without underscores, and the names here. */
 const FAMILIAR: Readonly<Record<string, readonly string[]>> = {
   clusters: ['k'],
   nclusters: ['k'],

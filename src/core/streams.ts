@@ -17,7 +17,7 @@ export interface Streams {
   search: [round: number]
   /** Points on which the effort of a search is tuned. */
   tuning: []
-  /** Points that choose together, where they look at every centre. */
+  /** Points that are assigned together, if they are compared with every centre. */
   groups: [round: number, part: number]
   /** The order in which points move. */
   moves: [round: number, part: number]
@@ -43,7 +43,7 @@ export interface Streams {
   samples: []
   /** The first codewords. */
   codewords: []
-  /** Vectors of shards that a quantizer learns from. */
+  /** Training vectors of a quantizer, from shards. */
   'sample of shards': []
   /** Codewords in place of those without points. */
   refill: []

@@ -1,4 +1,4 @@
-/** Numbers from one stored type to another, only where nothing is lost that the type was meant to keep. */
+/** Conversion between stored types, refused if it would lose information. */
 import { CentroidalError } from '../core/errors.ts'
 import type { StoredData, StoredType, Table } from './table.ts'
 import { allocate, bytesPerValue, checkRows, rowsPerPiece } from './table.ts'

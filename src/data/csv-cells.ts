@@ -1,4 +1,4 @@
-/** One line of numbers: which character separates them, where the cells are, what they say. */
+/** One line of numbers: the separator, the positions of the cells, and their values. */
 
 const TAB = 0x09
 const CARRIAGE_RETURN = 0x0d
@@ -48,8 +48,8 @@ export function hasCells(line: Line, comments = false): boolean {
 }
 
 /**
- * Semicolons and tabs go before commas: in "1,5;2,5" the comma is a decimal one, and an error about "1,5" is better
- * than four numbers that nobody meant. SPACE stands for any run of blanks.
+ * Semicolons and tabs go before commas: in "1,5;2,5" the comma is a decimal one, and an error about "1,5" is better than
+ * four unintended numbers. SPACE stands for any run of blanks.
  */
 export function separatorOf(line: Line): number {
   // Tabs around the numbers are indentation, not separators.
@@ -127,7 +127,7 @@ export function isNumber(cell: string): boolean {
 
 const MISSING = /^(?:na|n\/a|null|none|nil|missing)$/i
 
-/** A cell that is a word: what looks like a misspelt number, or stands for a missing one, is not. */
+/** A cell with text; misspelt numbers and symbols for missing values do not count as text. */
 export function isText(cell: string): boolean {
   return (
     /^[^\d+\-.,;]/u.test(cell) && /\p{L}|[^\x20-\x7e]|^[^\s\d?]$/u.test(cell) && !isNumber(cell) && !MISSING.test(cell)

@@ -156,7 +156,7 @@ function isHeader(first: Line, second: Line | undefined): boolean {
   return counted && !goesOn
 }
 
-/** Cells of a line that are looked at to tell a header: a line may have millions. */
+/** Number of cells examined to detect a header: a line can have millions. */
 const MOST_CELLS = 1 << 16
 
 function shapeOf(source: ByteSource, header: Line | undefined, row: Line, options: ReadOptions): Shape {

@@ -55,7 +55,7 @@ async function jsonBytes(disk: Disk, path: string): Promise<Uint8Array | undefin
   return found?.isFile() ? disk.read(path) : undefined
 }
 
-/** The save in a folder that was tidied up; undefined where there is none, or where a file of it is not what it was. */
+/** The save in a folder after cleaning up; undefined if there is none, or if one of its files has changed. */
 export async function saveInPlace(disk: Disk, folder: string, json: JsonFile): Promise<SaveInPlace | undefined> {
   const bytes = await jsonBytes(disk, `${folder}/${json}`)
   const listing = bytes && isSealed(bytes) ? listingOf(parsedJson(bytes) ?? {}) : undefined

@@ -2,7 +2,9 @@
 import type { Disk } from '../platform/contract.ts'
 import { innerFolderOf, isFileName, type Listing, type SavedFile } from './sealed-json.ts'
 
-/** Names of files removed once the new save is in place; kept in the staging folder for whoever completes the save. */
+/**
+ * Names of files removed once the new save is in place; kept in the staging folder for the process that completes the save.
+ */
 export const OBSOLETE = 'obsolete.json'
 
 /** Moves the files of a save to their own names. What was moved already is not there any more. */

@@ -46,7 +46,7 @@ function isPowerOfTwo(value: number): boolean {
   return value > 0 && Number.isFinite(value) && 2 ** Math.round(Math.log2(value)) === value
 }
 
-/** Rounds are numbered upwards; the distortion of the last is told once more. */
+/** Rounds are numbered in ascending order; the distortion of the last one is also stored separately. */
 export function checkRounds(
   at: string,
   rounds: readonly { readonly iteration: number; readonly distortion: number }[],

@@ -105,7 +105,7 @@ async function readSave(
     const same = last !== undefined && sameBytes(last, json)
     const listing = checkedListing(path, kind, json)
     const listed = listing.files.filter(({ name }) => wanted(name))
-    // At rest nothing is staged, so at first nobody asks for what is not there: a page would have to ask a server.
+    // Usually there is no staging folder, so it is not checked first: a page would have to send a request.
     const found = await readFiles(path, open, listing, listed, attempt > 0)
     if (!(found instanceof CentroidalError)) return { files: found, json }
     if ((same && attempt > 1) || attempt >= MOST_ATTEMPTS) throw found

@@ -11,9 +11,9 @@ export const LOCK_NAME = '.saving.lock'
 export const LOCK_TIMING = {
   /** How often the holder shows that it is alive. */
   heartbeat: 2_000,
-  /** A holder that did not show it for so long is dead. */
+  /** A holder without a sign of life for this long is considered dead. */
   silence: 30_000,
-  /** The same for one that did not even write its name, which it does at once. */
+  /** The same for a holder that has not written its name, which it does immediately. */
   unnamed: 3_000,
   /** How long to wait for one that is alive. */
   patience: 120_000,
@@ -33,7 +33,7 @@ interface Holder {
 }
 
 export interface FolderLock {
-  /** Fails if another process took the lock over, because this one was silent for too long. */
+  /** Fails if another process took over the lock, because this one gave no sign of life for too long. */
   check(): Promise<void>
   release(): Promise<void>
 }
@@ -119,7 +119,7 @@ function holderIn(text: string): Holder | undefined {
   }
 }
 
-/** On another machine nobody knows: there only silence tells. */
+/** On another machine this is unknown: only the time since the last sign of life decides. */
 async function isAlive(disk: Disk, holder: Holder): Promise<boolean> {
   const own = await disk.self()
   if (holder.host !== own.host) return true

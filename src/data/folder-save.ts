@@ -55,8 +55,8 @@ export async function saveFolder(folder: string, contents: FolderContents, optio
 }
 
 /**
- * The same for contents that depend on what the folder holds: `choose` is told while no other process can save. It is told
- * nothing where there is no save, or where a file of it is missing.
+ * The same for contents that depend on what the folder holds: `choose` is called while no other process can save, with
+ * undefined if there is no save, or if one of its files is missing.
  */
 export async function saveOver(
   folder: string,
@@ -150,7 +150,7 @@ async function isFolder(disk: Disk, path: string): Promise<boolean> {
   return (await disk.lstat(`${path}/.`).catch(() => undefined))?.isDirectory() === true
 }
 
-/** A rename asks only the folder for permission, so files that are read-only have to be asked before. */
+/** A rename checks only the permissions of the folder, so those of read-only files are checked before. */
 async function requireReplaceable(disk: Disk, folder: string, contents: FolderContents): Promise<void> {
   await disk.requireWritable(folder)
   for (const [inner, within] of Object.entries(contents.folders ?? {})) {

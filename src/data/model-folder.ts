@@ -120,7 +120,7 @@ const runFacts = {
 /** How sure the number of clusters is: see clustering/automatic.ts. */
 const certaintyFacts = record({ others: list(COUNT), stability: list(real(0)), stable: whole(0), sentence: text(/./) })
 
-/** A checkpoint tells in which restart it was taken, and of the best restart before. */
+/** A checkpoint contains the number of its restart, and the best earlier restart. */
 const resumeFacts = record({ restart: optional(whole(0)), best: optional(record(runFacts)) })
 
 const factsSchema = record({

@@ -38,7 +38,7 @@ export function tableSource(table: Table): VectorSource {
   }
 }
 
-/** All rows are looked at only if the first ones raise doubts. */
+/** All rows are checked only if the first ones are inconclusive. */
 async function requireNarrow(table: Table): Promise<void> {
   const { rows, cols, type } = table
   const narrowing = new Narrowing(cols)

@@ -207,7 +207,7 @@ export function npzBytes({ rows, cols, offsets, columns, values }: SparseMatrix)
     'shape.npy': whole(Uint32Array.of(rows, cols)),
     'data.npy': join(npyHeader([values.length], 'f32'), bytesOf(values)),
   }
-  // The first day zip knows: the same matrix gives the same bytes.
+  // The earliest date of the zip format, so that the same matrix gives the same bytes.
   return zipSync(files, { mtime: new Date(1980, 0, 1) })
 }
 

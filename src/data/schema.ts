@@ -1,5 +1,5 @@
 /**
- * What JSON files of saved folders may say. A schema takes a value and where it stands, such as "run/model.json: k", and
+ * Schemas of the JSON files in saved folders. A schema takes a value and its position, such as "run/model.json: k", and
  * gives it back with its type, or fails with a sentence.
  */
 import { CentroidalError, show } from '../core/errors.ts'

@@ -16,7 +16,7 @@ export interface SavedFile {
   readonly checksum: string
 }
 
-/** What a save consists of besides the JSON file itself. */
+/** The files of a save other than the JSON file. */
 export interface Listing {
   /** Where files are until they have been moved to their own names: see folder-save.ts. */
   readonly staging: string
@@ -72,7 +72,7 @@ export function parsedJson(bytes: Uint8Array): Record<string, unknown> | undefin
   }
 }
 
-/** Undefined where a name, a size or a checksum cannot be one of a save: nothing is then read, moved or removed by it. */
+/** Undefined if a name, size or checksum is invalid: no file is then read, moved or removed. */
 export function listingOf({ staging, files }: Record<string, unknown>): Listing | undefined {
   if (typeof staging !== 'string' || !(STAGING_NAME.test(staging) || OUTER_STAGING.test(staging))) return undefined
   if (!Array.isArray(files) || files.length > MOST_FILES) return undefined

@@ -112,7 +112,7 @@ async function openSink(location: string, open: OpenSink): Promise<ByteSink> {
   return isPacked(location) ? gzipSink(sink) : sink
 }
 
-/** Everything written, nothing visible yet: close() puts it in place, abort() leaves nothing behind. */
+/** Everything is written, but not yet visible: close() moves it into place, abort() removes it. */
 export async function stageVectors(
   location: string,
   input: Matrix | SparseMatrix | VectorSource,

@@ -1,5 +1,5 @@
 /**
- * The contract both devices meet. A device owns memory and runs work; it knows nothing of clustering.
+ * The interface of both devices. A device owns memory and runs work; it is independent of clustering.
  *
  * - Buffers are allocated, written, read and freed. `run` takes work in the form each device knows:
  *   compute passes for WebGPU, jobs over a range of items for the CPU. Work runs in the order given;
@@ -10,7 +10,7 @@
  *   is asked to do ends in a CentroidalError `device-lost`.
  * - `run` resolves when the work is accepted, which for the CPU device is when it is done. A GPU gets what was accepted
  *   together with what comes next, as far as that is not much and nothing has to be read in between.
- * - Nothing a caller passes changes what is computed with the number of threads or the size of chunks.
+ * - Results do not depend on the number of threads or the size of chunks.
  */
 import type { OnProgress } from '../core/progress.ts'
 import type { KernelForms, TiledKernel } from './forms.ts'
@@ -140,7 +140,7 @@ export interface ScratchArea {
 export interface Work {
   /** Named in errors and traces. */
   readonly name: string
-  /** May be called more than once for one run, see webgpu/usable-target.ts: it changes nothing but what it yields. */
+  /** Can be called more than once for one run, see webgpu/usable-target.ts: it must not have side effects. */
   webgpu(gpu: GpuTarget): Iterable<ComputePass>
   cpu(memory: CpuMemory): Iterable<CpuJob>
 }
@@ -148,7 +148,7 @@ export interface Work {
 export interface GpuTarget {
   readonly limits: DeviceLimits
   readonly features: ShaderFeatures
-  /** Hardware wants tiles in workgroup memory; a software adapter is many times faster without barriers. */
+  /** Hardware GPUs are faster with tiles in workgroup memory; software adapters are many times faster without barriers. */
   readonly tiled: boolean
   /** Kernels that a software adapter runs in their form for hardware all the same, see forms.ts. */
   readonly softwareTiles: readonly TiledKernel[]
@@ -241,7 +241,7 @@ export interface Device {
   runAtOnce?(work: Work): boolean
   /** @internal Compiles what the work needs, all at the same time, and runs nothing. Absent where nothing is compiled. */
   prepare?(work: Work): Promise<void>
-  /** @internal What a person who wonders about speed should know, such as shaders that could not be compiled. */
+  /** @internal Notes on performance, such as shaders that could not be compiled. */
   readonly notes?: readonly string[]
   /** Frees everything. The process can end by itself afterwards. */
   close(): Promise<void>

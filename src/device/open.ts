@@ -127,7 +127,7 @@ async function open(given: DeviceOptions, threads: { readonly grows?: boolean } 
   return openCpu(`auto selects the CPU device because ${whyNot}`)
 }
 
-/** Nothing is used of what was measured where a caller says so, or chooses the kernels. */
+/** Measurements are ignored if the caller disables them or chooses the kernels. */
 async function remembered(name: string, { tune, tiled }: DeviceOptions): Promise<RememberedTuning> {
   return tune === false || tiled !== undefined ? {} : rememberedTuning(name)
 }

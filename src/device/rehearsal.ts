@@ -1,6 +1,6 @@
 /**
  * Compiling ahead of a run: a device to call kernels on, with the arguments they will have, that compiles what they need,
- * all at the same time, and runs nothing. What such calls read are zeros.
+ * all at the same time, without running anything. Such calls read zeros.
  */
 import { type Device, partOf } from './contract.ts'
 

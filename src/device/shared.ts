@@ -1,6 +1,6 @@
 /**
  * Devices that calls share when they name none: the first call opens one, the calls that follow find it open, and it is
- * closed when nobody has used it for a while. An idle device never holds the process: its threads and the timer that
+ * closed when it has not been used for a while. An idle device never holds the process: its threads and the timer that
  * closes it are not waited for.
  */
 import type { Device } from './contract.ts'

@@ -1,5 +1,5 @@
 /**
- * How fast a device is, as far as `auto` wants to know. Pure.
+ * The speed of a device, as used by `auto`. Pure.
  *
  * Speeds are powers of two, so that the noise of a measurement does not decide. A measured class is remembered, and stays
  * unless another measurement differs from it clearly. A class that could not be remembered is not used: the next process

@@ -142,7 +142,7 @@ export class RemoteRun implements RemoteOwners {
     })
     this.#log.push(place.bytes)
     if (stopped) {
-      // Nobody repeats a command that was stopped; what was noted before it stays noted.
+      // A stopped command is never repeated; earlier notes are kept.
       const only: Payload = { notes, task: { name: 'none', args: {} }, whole: false }
       const kept = await this.#traffic.put(`${commandKey(seq)}-stopped`, only, true)
       this.#log[this.#log.length - 1] = -kept.bytes

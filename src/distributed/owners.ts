@@ -27,7 +27,7 @@ export class Owners {
     return this.#owners.size === this.#groups
   }
 
-  /** Groups that nobody owns. */
+  /** Groups without an owner. */
   get missing(): number[] {
     return Array.from({ length: this.#groups }, (_, group) => group).filter((group) => !this.#owners.has(group))
   }

@@ -22,7 +22,7 @@ export class PendingReductions {
     this.places.catch(() => {})
   }
 
-  /** Numbers of the jobs that nobody has answered. */
+  /** Numbers of the jobs without an answer. */
   get missing(): number[] {
     return Array.from({ length: this.#count }, (_, job) => job).filter((job) => !this.#found.has(job))
   }

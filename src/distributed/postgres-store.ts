@@ -13,8 +13,8 @@ const END_PATIENCE = 2000
 /** Pieces that are read with one query. */
 const AT_ONCE = 8
 /**
- * Seconds for which a queue waits to be told of a job. After an error BullMQ would wait for an hour, and nobody is told of jobs
- * that were released or whose worker died.
+ * Seconds for which a queue waits for the notification of a job. After an error BullMQ would wait for an hour, and there is
+ * no notification of jobs that were released or whose worker died.
  */
 const LONGEST_WAIT = 2
 /** Of the advisory lock under which the schema is made. */

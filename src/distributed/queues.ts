@@ -29,7 +29,7 @@ export interface HeldLease {
 }
 
 export interface LeaseQueue {
-  /** The next one that nobody holds; undefined if none came within some seconds. */
+  /** The next free one; undefined if none came within some seconds. */
   next(): Promise<HeldLease | undefined>
   /** Leases there are, and processes that ask for them. */
   counts(): Promise<{ readonly leases: number; readonly waiting: number; readonly workers: number }>
@@ -115,7 +115,7 @@ export class Queues {
     }
   }
 
-  /** Jobs that nobody took yet, or that were left. */
+  /** Jobs that were not taken yet, or were released. */
   async withdraw(queue: string, ids: readonly string[]): Promise<void> {
     const sender = this.#sender(queue)
     for (const id of ids) await sender.remove(id).catch(() => {})

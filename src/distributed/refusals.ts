@@ -37,7 +37,7 @@ export class Refusals {
     this.#failures.delete(group)
   }
 
-  /** Why a group was refused that nobody owns after some time. */
+  /** Why a group without an owner was refused, after some time. */
   overdue(owners: Pick<Owners, 'of'>): CentroidalError | undefined {
     const since = Date.now() - this.#patience
     return [...this.#refused].find(([group, refused]) => owners.of(group) === undefined && refused.since < since)?.[1]

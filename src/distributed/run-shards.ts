@@ -342,7 +342,7 @@ export class RunShards {
     for (const worker of new Set(pending.asked.values())) {
       await this.#queues.send(commandsOf(this.#run, worker), { run: this.#run, kind: 'stop', seq, groups: [] })
     }
-    // Groups that nobody was asked about yet have nothing to stop.
+    // Groups without a command yet have nothing to stop.
     for (const group of [...pending.remaining]) if (!pending.asked.has(group)) pending.remaining.delete(group)
     if (pending.remaining.size === 0) pending.settle()
   }

@@ -41,7 +41,7 @@ export class Traffic {
     throw new CentroidalError('bad-data', `${what} is no longer in the store: resume the run.`)
   }
 
-  /** Removes values that nobody will read, without waiting for it. */
+  /** Removes values that will not be read, without waiting for it. */
   discard(places: readonly Place[]): void {
     const blobs = places.flatMap(({ key, bytes, inline }) => (key && inline === undefined ? [{ key, bytes }] : []))
     this.discarded = this.discarded.then(() => this.removeBlobs(blobs)).catch(() => {})

@@ -40,7 +40,7 @@ export interface WorkerOptions {
 
 /** A worker that holds its share asks for more only after this time. */
 const MODESTY = 1500
-/** If nobody else wants them, it takes one after the other. */
+/** If no other worker takes them, it takes one after the other. */
 const MODEST_STEP = 100
 const DEFAULT_WAIT = 60
 /** Milliseconds for closing connections of a store that does not answer. */
@@ -166,7 +166,7 @@ class LeaseHolder {
     /** What came in the last moment goes back. */
     let late: Promise<unknown> = Promise.resolve()
     try {
-      /** It left what there is to others, and nobody has taken it. */
+      /** It left the groups to others, and none was taken. */
       let modest = false
       const none = { leases: 0, waiting: 0, workers: 1 }
       // Commands wait for a store that is away.
@@ -176,7 +176,7 @@ class LeaseHolder {
         const share = Math.ceil(counts.leases / counts.workers)
         if (this.#held > 0 && this.#held >= share && !modest) {
           await Promise.race([pause(MODESTY), leaving, new Promise<void>((resolve) => (this.#wake = resolve))])
-          // What is still there nobody else wants.
+          // No other worker took the remaining groups.
           modest = (await count()).waiting > 0
           if (!modest) continue
         }

@@ -36,7 +36,7 @@ const SUM_FIELDS = {
   order: reads('u32'),
   /** Of pieces; on a GPU also parts of totals. */
   partials: writes('vec4f'),
-  /** Pairs that take part. */
+  /** Pairs that are used. */
   pairs: 'host',
 } as const
 
@@ -119,7 +119,7 @@ export interface AccumulateSoftArgs {
   readonly points: DeviceRows
   readonly centers: DeviceRows
   readonly m: number
-  /** The points that take part, with their pairs, shares and labels. Default: all. */
+  /** The points that are used, with their pairs, shares and labels. Default: all. */
   readonly range?: RowRange | undefined
   readonly pairs: DeviceBuffer
   readonly shares: DeviceBuffer

@@ -133,7 +133,7 @@ export interface AccumulateArgs {
   readonly labels: DeviceBuffer
   readonly weights?: DeviceBuffer | undefined
   readonly k: number
-  /** The rows that take part, of points, labels and weights alike. Default: all. */
+  /** The rows that are used, of points, labels and weights. Default: all. */
   readonly range?: RowRange | undefined
   readonly sums: DeviceBuffer
   readonly totals: DeviceBuffer
@@ -331,7 +331,7 @@ function* accumulateJobs(memory: CpuMemory, args: AccumulateArgs): Generator<Cpu
   yield sumClustersKernel.job(memory, { ...given, ...partials, ranges: 1, rangeColumns: stride })
 }
 
-/** What the sums are given on both devices; `rows`: those that may take part. */
+/** Arguments of the sums on both devices; `rows`: those that can be used. */
 function summed({ points, weights, k, totals, counts }: AccumulateArgs, rows: number) {
   return { points, weights: elements(weights, rows), totals: elements(totals, k), counts: elements(counts, k) }
 }

@@ -141,7 +141,7 @@ export interface AssignLeavesArgs {
   readonly distances: DeviceBuffer
   /** What the tree covers, where that is more than the points. */
   readonly around?: Around | undefined
-  /** `assignLeavesWorkspaceBytes` long. */
+  /** Scratch memory of the pass. */
   readonly workspace: AssignLeavesWorkspace
 }
 

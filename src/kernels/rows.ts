@@ -31,7 +31,7 @@ export interface SparsePlaces {
   readonly entries: number
 }
 
-/** Rows of which only `count` from row `from` on take part. Whatever belongs to them is indexed from the first row of all. */
+/** Rows of which only `count` from row `from` on are used. Data that belongs to them is indexed from the first row of all. */
 export interface RowRange {
   readonly from: number
   readonly count: number

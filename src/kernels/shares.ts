@@ -67,7 +67,7 @@ export const sharesOfAllKernel = declareKernel('shares-of-all', {
   },
   cpu: {
     entry: 'sharesOfAll',
-    /** The first point that takes part, and how many do. */
+    /** The first point that is used, and their number. */
     args: { from: 'u32', taken: 'u32' },
     items: ({ taken }) => taken,
     grain: ({ points, count }) => Math.max(1, Math.round(5e5 / (count * points.stride))),

@@ -32,13 +32,13 @@ export const tallyKernel = declareKernel('tally', {
 
 export interface TallyArgs {
   readonly count: number
-  /** The places that take part. Default: all. */
+  /** The positions that are used. Default: all. */
   readonly range?: RowRange | undefined
   readonly values: DeviceBuffer
   readonly weights?: DeviceBuffer | undefined
   readonly left: DeviceBuffer
   readonly right?: DeviceBuffer | undefined
-  /** `tallyWorkspaceBytes` of the places that take part, each. */
+  /** `tallyWorkspaceBytes` of the positions that are used, each. */
   readonly sums: DeviceBuffer
   readonly differences: DeviceBuffer
 }

@@ -67,7 +67,7 @@ export function inner(a: ArrayLike<number>, b: ArrayLike<number>): number {
 /** The largest singular value, to a hundredth from below: a few rounds of power iteration. */
 export function spectralNorm(m: Float64Array, rows: number, cols: number): number {
   let v = new Float64Array(cols)
-  // The squared lengths of the columns lean towards the leading direction and depend on nothing random.
+  // The squared lengths of the columns are biased towards the leading direction, and do not depend on random numbers.
   for (let i = 0; i < rows; i++) for (let j = 0; j < cols; j++) v[j] += m[i * cols + j] * m[i * cols + j]
   let norm = 0
   for (let round = 0; round < 16; round++) {

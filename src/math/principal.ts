@@ -28,7 +28,7 @@ const MOST_DIRECTIONS = 48
 const MOST_AXES = 256
 /** What is left of a vector, as a share of it, when it is made of others. */
 const DEPENDS = 1e-10
-/** Variance that is nothing, as a share of the largest: rounding. */
+/** Variances below this fraction of the largest are rounding errors. */
 const NO_SPREAD = 1e-13
 
 /**

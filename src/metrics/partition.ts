@@ -43,7 +43,7 @@ export function contingency(a: Labels, b: Labels): Contingency {
   }
 }
 
-/** Whole numbers or names; both at once are refused. */
+/** Whole numbers or strings; a mixture of both is refused. */
 export function labelList(labels: unknown, thing: string): Labels {
   if (!Array.isArray(labels) || typeof labels[0] !== 'string') return numberList(labels, thing, WHOLE_NUMBER)
   const at = labels.findIndex((label) => typeof label !== 'string')

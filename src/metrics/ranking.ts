@@ -28,7 +28,7 @@ export function averagePrecision(ranked: ArrayLike<number>, relevant: Iterable<n
   const seen = new Set<number>()
   let found = 0
   let sum = 0
-  // What comes after the last one changes nothing.
+  // Later items do not change the result.
   for (let rank = 0; rank < ranked.length && found < wanted.size; rank++) {
     meet(seen, ranked[rank], rank)
     if (wanted.has(ranked[rank])) sum += ++found / (rank + 1)

@@ -93,7 +93,7 @@ function coefficient(own: number, other: number): number {
   return larger === 0 ? 0 : (other - own) / larger
 }
 
-/** Every pair of clusters once: their distances count for the rows of both. Nothing of size n x k or n x n is kept. */
+/** Every pair of clusters once: their distances count for the rows of both. No array of size n x k or n x n is needed. */
 async function exactSilhouette(
   rows: ScoredRows,
   labelled: LabelledRows,

@@ -40,7 +40,7 @@ export interface RunFacts {
   readonly weighted: boolean
   /** How the vectors were cut, where that was asked for. */
   readonly shards?: number | readonly number[]
-  /** Why this method, where nobody asked for it. */
+  /** Why this method was chosen automatically. */
   readonly methodReason?: string
 }
 

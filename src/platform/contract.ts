@@ -41,7 +41,7 @@ export interface Platform {
   findGpu(options: { software: boolean }): Promise<{ entry?: GpuEntry; whyNot?: string }>
   /** A text that was remembered under a name, by this process or an earlier one. Undefined where there is none. */
   recall(name: string): Promise<string | undefined>
-  /** Keeps a text for {@link recall}. Where nothing can be kept, nothing happens. */
+  /** Stores a text for {@link recall}, if there is a place to store it. */
   remember(name: string, text: string): Promise<void>
   openBytes(location: FileLocation): Promise<ByteSource>
   /** The files that a path stands for: itself, those of a folder, or those that a pattern with * matches. */
@@ -104,7 +104,7 @@ export interface Disk {
   within(folder: string, path: string): string
   /** How to get from a folder to a file, with forward slashes. */
   relative(folder: string, path: string): string
-  /** The process that asks. */
+  /** The calling process. */
   self(): Promise<{ readonly pid: number; readonly thread: number; readonly host: string }>
   isRunning(pid: number): Promise<boolean>
 }

@@ -10,7 +10,7 @@ import { dirname, relative, resolve, sep } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import type { Disk } from './contract.ts'
 
-/** What node-files.ts uses besides. */
+/** Other operations used by node-files.ts. */
 export interface NodeDisk extends Disk {
   open(path: string, flags: string | number, mode?: number): Promise<FileHandle>
   stat(path: string): Promise<Stats>

@@ -1,6 +1,6 @@
 /**
- * Which GPU drivers a Linux system has, by its files alone: nothing is loaded. Vulkan drivers are announced by manifests,
- * JSON files that name a library, in folders that the Vulkan loader searches.
+ * Which GPU drivers a Linux system has, determined from its files without loading any. Vulkan drivers are announced by
+ * manifests, JSON files that name a library, in folders that the Vulkan loader searches.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
@@ -23,7 +23,7 @@ export function hasGpu(devices = '/dev'): boolean {
   try {
     return gpuNodes(devices).length > 0
   } catch {
-    // Without a look at the folder nothing is known.
+    // Without access to the folder, the result is unknown.
     return true
   }
 }
@@ -81,8 +81,8 @@ function resolvePackage(name: string): string {
 }
 
 /**
- * A text that is another one as soon as a driver, what it drives, or who asks changes: a driver that answered once
- * answers again as long as it stays the same. Undefined where that cannot be told.
+ * A fingerprint that changes with the drivers, the devices and the user: a driver that answered once answers again as long
+ * as it stays the same. Undefined where that cannot be told.
  */
 export function driverFingerprint(manifests: readonly string[], env: Env = process.env): string | undefined {
   try {

@@ -1,7 +1,7 @@
 /**
  * What the system's own GPU driver offers. A bad driver crashes the process that loads it or writes to its terminal, so on
- * Linux the first look happens in a child process that nobody hears. What it found is remembered in the user's cache as
- * long as the drivers stay the same.
+ * Linux the first check runs in a child process without output. What it found is remembered in the user's cache as long as
+ * the drivers stay the same.
  */
 import { spawn } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
@@ -18,11 +18,11 @@ type Answer = 'hardware' | 'software' | 'none'
 const RTLD_NOW = 0x2
 const RTLD_NODELETE = 0x1000
 const LONGEST_MS = 20_000
-/** Exit codes of the child that nothing else gives. */
+/** Exit codes of the child that have no other meaning. */
 const ANSWERS: Record<number, Answer> = { 50: 'hardware', 51: 'software', 52: 'none' }
 const MEMORY = 'gpu-driver.json'
 
-/** How the probe looks and what it remembers; tests replace it. */
+/** The checks and the cache of the probe; tests replace it. */
 export interface ProbeSurroundings {
   /** True if there is a Vulkan loader. */
   hasLoader(): boolean
@@ -107,7 +107,7 @@ function lookInChild(): Promise<Answer> {
   })
 }
 
-/** Loads a shared library into the process for good. Node says it is no module of its own, which is fine. */
+/** Loads a shared library into the process permanently. Node reports that it is not a module, which is expected. */
 export function keepLoaded(library: string): boolean {
   try {
     process.dlopen({ exports: {} }, library, RTLD_NOW | RTLD_NODELETE)

@@ -6,7 +6,7 @@ import { totalmem } from 'node:os'
 export interface MemoryFacts {
   /** Bytes of memory the machine has. */
   readonly totalBytes: number
-  /** What Node itself knows of a limit: undefined, 0 or a huge number where there is none. */
+  /** The limit that Node reports: undefined, 0 or a huge number if there is none. */
   readonly constrainedBytes: number | undefined
   /** The text of a file, or undefined if it cannot be read. */
   read(file: string): string | undefined

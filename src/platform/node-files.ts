@@ -96,7 +96,7 @@ function fileSource(file: FileHandle, name: string, size: number): ByteSource {
     path: name,
     size,
     async read(start, end) {
-      // A damaged file may ask for more than fits in memory.
+      // A damaged file may declare more bytes than fit in memory.
       if (end > size) throw endsAt(name, size, end)
       const bytes = new Uint8Array(end - start)
       await readInto(start, bytes)
@@ -123,7 +123,7 @@ export async function createFile(path: string | URL): Promise<ByteSink> {
     // Renaming over /dev/null or a pipe would replace the device by a file: those are written directly.
     if (existing?.isFIFO()) return directSink(await openPipe(name), name)
     if (existing && !existing.isFile()) return directSink(await disk.open(name, 'w'), name)
-    // rename() asks only the folder for permission, so a read-only file has to be asked itself.
+    // rename() checks only the permissions of the folder, so those of a read-only file are checked separately.
     if (existing) await (await disk.open(name, 'r+')).close()
     // A symbolic link stays a link: what it points to is replaced.
     const target = existing ? await disk.realpath(name) : name

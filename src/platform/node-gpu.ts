@@ -24,15 +24,13 @@ export async function findNodeGpu({ software }: { software: boolean }): Promise<
   if (process.env.CENTROIDAL_NO_GPU) return { whyNot: 'CENTROIDAL_NO_GPU is set' }
   if (!software && !hasGpu()) return { whyNot: 'there is no hardware GPU' }
   const known = processGpu()
-  // One after the other: who comes second finds what the first one found.
+  // Calls are serialized: the second one reuses the result of the first.
   const found = known.turn.then(() => findInTurn(known, software))
   known.turn = found.catch(() => {})
   return found
 }
 
-/**
- * What this process knows of its GPU, on globalThis, because two copies of this library in one process share one Dawn.
- */
+/** The GPU state of this process, on globalThis, because two copies of this library in one process share one Dawn. */
 interface ProcessGpu {
   /** Gpu objects that answered: Dawn crashes when one is collected while a device of it lives. */
   readonly gpus: Record<string, GPU>
@@ -48,7 +46,7 @@ function processGpu(): ProcessGpu {
   return holder[key]
 }
 
-/** Bundlers leave it alone: it is installed by those who want it. */
+/** Bundlers do not include it, as it is an optional package. */
 const importDawn = (name: string): Promise<unknown> =>
   import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name)
 

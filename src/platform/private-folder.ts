@@ -1,9 +1,9 @@
 /**
- * Program files unpacked from an archive, in a folder that nobody but this user can change.
+ * Program files unpacked from an archive, in a folder that only this user can change.
  *
- * A library that is loaded from a folder runs with the rights of whoever can write there. So the folder lies in the
- * user's own cache, and before it is used every folder and file is checked: owner, permissions, no symbolic links, and
- * the SHA-256 of the contents. As nobody else can write there, what was checked is what is loaded afterwards.
+ * A library that is loaded from a folder runs with the rights of whoever can write there. So the folder lies in the user's
+ * own cache, and before it is used every folder and file is checked: owner, permissions, no symbolic links, and the SHA-256
+ * of the contents. As no other user can write there, the checked files are those that are loaded afterwards.
  */
 import { createHash, type Hash } from 'node:crypto'
 import {
@@ -124,7 +124,7 @@ function cachedFolder(cache: string, name: string, digest: string, unpack: () =>
       const staging = mkdtempSync(join(cache, '.unpacking-'))
       try {
         writeFiles(staging, unpack())
-        // All at once: another process never sees a part of the files.
+        // Atomic: another process never sees only some of the files.
         renameSync(staging, folder)
       } catch (error) {
         rmSync(staging, { recursive: true, force: true })
@@ -225,8 +225,8 @@ function isOurs(found: Stats, kind: 'file' | 'folder'): boolean {
 }
 
 /**
- * The folder is ours alone, and nobody else can put another folder in its place or in the place of one above it. A
- * sticky folder such as /tmp is fine above: others cannot rename what is not theirs.
+ * The folder belongs to this user, and no other user can replace it or one of its parent folders. A sticky folder such as
+ * /tmp is fine above: others cannot rename what is not theirs.
  */
 function requireSafePath(folder: string): void {
   if (!isOurs(lstatSync(folder), 'folder')) {

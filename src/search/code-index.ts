@@ -285,7 +285,7 @@ export function newIds(count: number, given: ArrayLike<number>): Uint32Array {
   return newIdsFrom(0, () => false, count, given)
 }
 
-/** Ids for `count` new vectors: the given ones, if nobody has them yet, or the next ones; `next` is free, with all above it. */
+/** Ids for `count` new vectors: the given ones, if they are free, or the next ones; `next` and all ids above it are free. */
 export function newIdsFrom(
   next: number,
   isTaken: (id: number) => boolean,

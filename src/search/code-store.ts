@@ -104,7 +104,7 @@ export class CodeStore {
     if (known.get(id) === undefined) return false
     known.delete(id)
     this.#gone.add(id)
-    // So that rows nobody looks for do not pile up.
+    // So that removed rows do not accumulate.
     if (2 * this.#gone.size > this.#rows + 1024) this.#closeUp()
     return true
   }

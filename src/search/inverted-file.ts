@@ -253,7 +253,7 @@ export class InvertedFile {
     return this.#geometry
   }
 
-  /** Ids for new vectors: the given ones, if nobody has them, or the next ones. */
+  /** Ids for new vectors: the given ones, if they are free, or the next ones. */
   #freeIds(count: number, given: ArrayLike<number> | undefined): Uint32Array {
     const store = this.#store
     return newIdsFrom(store.nextId, (id) => store.has(id), count, given)

@@ -273,7 +273,7 @@ export class ListStore {
     this.#log = []
   }
 
-  /** A log that is longer than it takes to copy everything helps nobody. */
+  /** A log that costs more than copying everything is useless. */
   #limitLog(): void {
     if (this.#log.length > 1024 + this.#end / 4) this.#forgetLog()
   }

@@ -1,6 +1,6 @@
 /**
  * What an index keeps on devices between searches. On a device that the caller opened it stays until the index is closed; a
- * device that nobody gave is released some time after the last search.
+ * device that the caller did not give is released some time after the last search.
  */
 import { CentroidalError } from '../core/errors.ts'
 import type { Device } from '../device/contract.ts'

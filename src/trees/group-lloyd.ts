@@ -20,7 +20,7 @@ export interface Span {
 export interface Child extends Span {
   /** Sum of the weights of its points. */
   readonly weight: number
-  /** Mean squared distance of its points to its centre; 0 where nobody asked. */
+  /** Mean squared distance of its points to its centre; 0 if not requested. */
   readonly spread: number
   readonly center: Float32Array
 }

@@ -1,4 +1,4 @@
-/** What every call that computes takes: where, until when, and who is told. */
+/** Options of every call that computes: device, signal and progress. */
 import { abortSignal, callback, type OptionChecks } from '../core/arguments.ts'
 import type { OnProgress } from '../core/progress.ts'
 import { type DeviceChoice, deviceChoice } from './device-choice.ts'

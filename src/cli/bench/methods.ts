@@ -52,7 +52,7 @@ export function chooseMethods(
   return k < MANY_CLUSTERS ? FOR_FEW : FOR_MANY
 }
 
-/** Where nobody says how many: the square root of the number of vectors, up to a thousand. */
+/** Default number of clusters: the square root of the number of vectors, at most 1,000. */
 export function defaultCount(rows: number): number {
   return Math.max(1, Math.min(1000, Math.round(Math.sqrt(rows))))
 }

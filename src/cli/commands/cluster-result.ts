@@ -28,7 +28,7 @@ export interface ClusterResult {
   readonly machines?: MachineReport | undefined
 }
 
-/** Clusters whose members are told; the report has more. */
+/** Number of clusters whose members are printed; the report has more. */
 const MOST_TOLD = 5
 
 export function resultObject({ model, seconds, out, agreement, members, machines }: ClusterResult): object {

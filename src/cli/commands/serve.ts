@@ -102,7 +102,7 @@ function tellAddress(
   }
 }
 
-/** Folders of both kinds are told apart by what their model.json says. */
+/** The kind of a folder follows from its model.json. */
 async function loadIndexFolder(folder: string): Promise<InvertedFile | CodeIndex> {
   const text = await readFile(join(folder, 'model.json'), 'utf8').catch(() => '')
   return /"format":\s*"centroidal code index"/.test(text) ? CodeIndex.load(folder) : InvertedFile.load(folder)

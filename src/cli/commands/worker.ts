@@ -1,4 +1,4 @@
-/** `centroidal worker`: joins a store and works on shards until it is told to stop. */
+/** `centroidal worker`: connects to a store and processes shards until it is stopped. */
 import { type Command, Option } from 'commander'
 import { work } from '../../index.ts'
 import { realNumber } from '../option-values.ts'

@@ -39,7 +39,7 @@ export class TimeLeft {
     if (rounds <= 0) return ''
     const most = Math.min(rounds * perRound, Math.max(0, seconds - now.seconds) + perRound)
     const flat = this.#roundsUntilFlat()
-    // What the next starts will take nobody knows, so only the last one is guessed at.
+    // The time of the next starts is unknown, so only that of the last one is estimated.
     const likely = starts === 0 && flat !== undefined ? flat * perRound : most
     if (likely > most * 0.8) return `at most ${duration(most)} left`
     return `~${duration(likely)} left, at most ${duration(most)}`

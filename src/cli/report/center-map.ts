@@ -15,7 +15,7 @@ const TALLEST = 1
 
 export interface MappedRun {
   readonly centers: Matrix
-  /** Undefined where nobody knows: then all centres count alike. */
+  /** Undefined if unknown: all centres then have equal weight. */
   readonly sizes: Uint32Array | undefined
 }
 

@@ -26,7 +26,7 @@ import { keyFigures, mixedClasses, summary } from './summary.ts'
 
 /** Tables up to this long are shown open. */
 const SHORT_TABLE = 12
-/** Longer ones nobody reads, and labels.npy has it all. */
+/** Longer ones are not useful; labels.npy has all labels. */
 const LONGEST_TABLE = 2000
 
 export async function clusterPage(title: string, run: ClusterRun): Promise<string> {

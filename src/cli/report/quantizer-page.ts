@@ -24,7 +24,7 @@ export const TYPE_WORDS = {
   itq: 'iterative quantization',
 } as const
 
-/** Bytes of a vector as it came; nobody knows how it came where there are no notes: 32-bit floats are taken for granted. */
+/** Bytes of an original vector; without notes, 32-bit floats are assumed. */
 export function originalBytes(cols: number, elements: ElementType | undefined): number {
   return elements === 'u8' ? cols : 4 * cols
 }

@@ -44,7 +44,7 @@ export function relocationBytes({ rows, cols }: { rows: number; cols: number }, 
   return rows * BYTES_OF_VECTOR + k * cols * BYTES_OF_NUMBER
 }
 
-/** Whether a relocation that nobody asked for fits the memory of the process. */
+/** Whether relocation by default fits the memory of the process. */
 export function relocationFits(bytes: number, devices: readonly Device[]): boolean {
   return devices.every(({ info }) => bytes <= (info.limits.totalBytes ?? Number.POSITIVE_INFINITY) * SHARE_OF_LIMIT)
 }

@@ -1,7 +1,7 @@
 /**
  * The points of a sweep in a few columns: bytes along the directions in which wide vectors spread most (vectors/sketch.ts).
  * Clusters of these are close to clusters of the points, and finding them costs a fraction. So the search for clusters runs
- * here, and the points themselves only take part in the last rounds of each step.
+ * here, and the points themselves are used only in the last rounds of each step.
  */
 import { matrix, toSource } from '../../core/matrix.ts'
 import { BufferScope, type Device } from '../../device/contract.ts'

@@ -32,7 +32,7 @@ export class MixtureSums {
     const { stride, cols, layout } = points
     this.#sums = scope.allocate(softSumsBytes(room), 'sums of components')
     this.#workspace = createSoftWorkspace(device, scope, points.largestPart * width, stride, room.rows)
-    // Sums of many components are large: parts that nobody asked for are added in their order instead.
+    // Sums of many components are large: parts that were not requested are added in order instead.
     if (layout.separate || (layout.chosen && layout.shards.length > 1)) {
       // Sums of shares, of shares times differences to a mean, and of shares times their squares.
       const bound = totalWeight * Math.max(1, 2 * largest, 4 * cols * largest ** 2)

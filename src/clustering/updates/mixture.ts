@@ -73,7 +73,7 @@ interface News {
 class MixtureUpdate implements Update {
   readonly centersWait = true
   readonly #cols: number
-  /** Pairs a point takes part in at a time. */
+  /** Pairs of a point that are processed at a time. */
   readonly #width: number
   /** Widths expand by this, about the means that shares were made with, as in section 4 of the paper. */
   readonly #lambda: number | undefined

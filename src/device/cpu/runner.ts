@@ -18,7 +18,7 @@ export interface JobRunner {
 export interface MemoryChecks {
   /** Scratch is filled with this byte before every call of a kernel. */
   readonly fill?: number | undefined
-  /** Told about scratch memory; buffers are told to it by the device. */
+  /** Access map for scratch memory; the device enters buffers in it. */
   readonly access?: AccessMap | undefined
 }
 

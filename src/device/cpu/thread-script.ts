@@ -6,8 +6,8 @@
  * `grain` at a time and meet before the next one, so that it sees all that was written. The last to
  * finish reports. A queue costs the host one round trip, however many jobs it holds.
  *
- * A thread gets two messages: one with the module, which it answers when it is ready, and one that makes it take part in
- * all queues after a given generation, under a number of its own.
+ * A thread gets two messages: one with the module, which it answers when it is ready, and one that makes it process all
+ * queues after a given generation, under a number of its own.
  */
 export const CONTROL = {
   generation: 0,
@@ -26,7 +26,7 @@ export const JOB = {
   entry: 0, // index of the function
   items: 1,
   grain: 2,
-  next: 3, // first item nobody has taken
+  next: 3, // first item that was not taken
   block: 4, // address of the block of arguments
   scratchBytes: 5,
   words: 8,

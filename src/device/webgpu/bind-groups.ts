@@ -3,7 +3,7 @@ import type { BindingLayout } from './layouts.ts'
 import type { NativePart } from './recorder.ts'
 import type { UniformRing } from './uniforms.ts'
 
-/** More than this are not kept: all are made anew then. */
+/** Maximum number of cached bind groups; if it is exceeded, all are recreated. */
 const MOST = 4096
 
 export class BindGroupCache {

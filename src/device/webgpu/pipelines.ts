@@ -13,7 +13,7 @@ export interface Pipeline {
 interface Module {
   readonly module: GPUShaderModule
   readonly layout: BindingLayout
-  /** What is wrong with the text, or with so many bindings. */
+  /** The error in the text, or in the number of bindings. */
   readonly problem: Promise<GPUError | null>
 }
 

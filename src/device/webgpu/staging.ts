@@ -19,7 +19,7 @@ interface Chunk {
 /** Reads that are mapped together. */
 export interface ReadBatch {
   readonly chunks: Chunk[]
-  /** Resolves when all bytes are there. Undefined as long as nobody has asked. */
+  /** Resolves when all bytes are available. Undefined until it is requested. */
   done: Promise<void> | undefined
 }
 

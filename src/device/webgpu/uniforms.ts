@@ -1,5 +1,5 @@
 /**
- * Parameter blocks of passes: one small uniform buffer, written anew before each submit and bound by dynamic offsets. The
+ * Parameter blocks of passes: one small uniform buffer, rewritten before each submit and bound with dynamic offsets. The
  * queue keeps writes and submits in order, so the same bytes can serve every submit.
  */
 const SLOT = 256

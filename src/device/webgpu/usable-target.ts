@@ -19,7 +19,7 @@ export interface UsableTarget {
   readonly longest: readonly ComputePass[]
 }
 
-/** `onFailure` is told of shaders that could not be compiled. */
+/** `onFailure` is called with shaders that could not be compiled. */
 export async function usableTarget(
   gpu: GpuTarget,
   work: Work,

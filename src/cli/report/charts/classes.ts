@@ -10,7 +10,7 @@ import { ACCENT, type Drawing, WIDTH } from './drawing.ts'
 const HEAT_MAP_CLUSTERS = 100
 /** Classes whose names fit beside the heat map. */
 const NAMED_CLASSES = 40
-/** Paler than this nobody sees. */
+/** Paler colours are not visible. */
 const FAINT = 0.005
 
 export function classChart(

@@ -17,7 +17,7 @@ export interface MapFrame {
 
 /** Circles cover about this share of the picture, were they side by side. */
 const COVER = 0.12
-/** Beyond this nobody points at a single circle. */
+/** With more circles, single ones cannot be selected. */
 const MOST_TITLES = 400
 
 export interface MapOptions {

@@ -31,7 +31,7 @@ export function legend(names: readonly string[]): Markup {
 
 export interface OverlayPicture {
   readonly picture: Markup
-  /** What the axes do that nobody would guess, in sentences; mostly empty. */
+  /** Remarks on unusual axes, in sentences; usually empty. */
   readonly remarks: string
 }
 

@@ -16,8 +16,8 @@ import {
 } from './build/assembly/arguments'
 import { candidateAt, collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
 import { proposeInFours } from './move-gains-quantized'
-import { describeClusters } from './moving-clusters'
-import { weightOf } from './prices'
+import { describeClusters, priceToJoinSum } from './moving-clusters'
+import { massOf, weightOf } from './prices'
 import { SPARSE } from './rows'
 import { touchPoints } from './touch'
 
@@ -83,6 +83,9 @@ function proposeSparse(
 ): void {
   const points = args.points
   const first = args.firstGain
+  const masses = args.clusters
+  const squares = args.squares
+  const unit = args.unit
   const dots = scratch + args.dotsAt
   const places = scratch + args.placesAt
   const clusters = describeClusters(
@@ -117,7 +120,8 @@ function proposeSparse(
         }
         dot = <f64>load<f32>(dots + ((<usize>(candidate % MOVE_BLOCK)) << 2))
       }
-      const price = clusters.toJoin(dot, length, candidate, weight)
+      const mass = massOf(masses, candidate)
+      const price = priceToJoinSum(dot, length, squares, candidate, mass, weight, unit)
       if (price < lowest || (price === lowest && label !== NO_LABEL && candidate < label)) {
         lowest = price
         label = candidate

@@ -57,13 +57,7 @@ export class Clusters {
   toJoin(measured: f64, length: f64, cluster: u32, weight: f32): f64 {
     const mass = massOf(this.masses, cluster)
     if (!this.sums) return <f64>priceToJoin(<f32>measured, <f32>length, mass, weight, this.unit)
-    const square = load<f64>(this.squares + ((<usize>cluster) << 3))
-    const w = <f64>weight
-    if (!this.unit) {
-      return mass > 0 ? ((distance(measured, length, square, <f64>mass) * <f64>mass) / (<f64>mass + w)) * w : 0
-    }
-    const more = w * (2 * measured + w * length)
-    return -more / max<f64>(Math.sqrt(max<f64>(square + more, 0)) + Math.sqrt(square), 1e-30)
+    return priceToJoinSum(measured, length, this.squares, cluster, mass, weight, this.unit)
   }
 
   /** Adds a weighted row to a cluster (side 1), or takes it away (side -1). Measures as the cluster was. */
@@ -204,6 +198,22 @@ export function describeClusters(
 
 function distance(dot: f64, length: f64, square: f64, mass: f64): f64 {
   return max<f64>(0, length + (square / mass - 2 * dot) / mass)
+}
+
+/** Of a sparse row, from its dot product with the sum of a cluster. */
+export function priceToJoinSum(
+  dot: f64,
+  length: f64,
+  squares: usize,
+  cluster: u32,
+  mass: f64,
+  weight: f64,
+  unit: u32,
+): f64 {
+  const square = load<f64>(squares + ((<usize>cluster) << 3))
+  if (!unit) return mass > 0 ? ((distance(dot, length, square, mass) * mass) / (mass + weight)) * weight : 0
+  const more = weight * (2 * dot + weight * length)
+  return -more / max<f64>(Math.sqrt(max<f64>(square + more, 0)) + Math.sqrt(square), 1e-30)
 }
 
 /** Of the numbers from..to. */

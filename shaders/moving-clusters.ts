@@ -1,9 +1,22 @@
 /**
- * Clusters while points move among them, as the kernels of k-means# see them for rows of each type; with prices.ts.
+ * Clusters while points move among them, for the kernels of k-means# and rows of each type; see prices.ts for the costs.
  *
- * Dense rows: `centers`, and `clusters` with mass and number of points. Sparse rows: `sums` of the points of each cluster,
- * column by column, [column][4 sumQuads], so that a move costs the entries of the row alone; behind the columns stand three
- * more rows: masses, numbers of points, and squared lengths of the sums.
+ * Dense rows: `centers`, and `clusters` with mass and number of points. Sparse rows: a cluster is the sum D of its points, because a
+ * move then changes only the columns of the row x. With the dot product D.x, which takes only the entries of x,
+ *
+ *     |x - D / W|^2  = |x|^2 - 2 D.x / W + |D|^2 / W^2        distance to the mean, mass W
+ *     |D + w x|^2    = |D|^2 + 2 w D.x + w^2 |x|^2            squared length after a move with weight w (negative: leaving)
+ *
+ * so |D|^2 is updated instead of computed again. Sums are stored by column, with four clusters to a vec4f:
+ *
+ *     sums:  column 0            [cluster 0 1 2 3][4 5 6 7] ...     4 sumQuads numbers
+ *            ...
+ *            column d - 1
+ *            masses W  (with `unit`: |D|)
+ *            numbers of points
+ *            squared lengths |D|^2
+ *
+ * One load of an entry's column thus serves the dot products of x with four clusters.
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
@@ -86,7 +99,7 @@ fn measureShare(now: Move, local: u32) -> vec3f {
   return mine;
 }
 
-// The cluster with weight w of a row more: w is below zero where it leaves. dot: with the sum as it was.
+// Stores the cluster after a move of a row of this weight, which is negative if the row leaves. dot: with the old sum.
 fn keep(index: u32, old: Cluster, dot: f32, length: f32, weight: f32, points: f32) {
   let stride = params.sumQuads * 4u;
   let at = params.quads * 4u * stride + index;
@@ -109,7 +122,7 @@ fn settle(now: Move, measured: vec3f, pays: bool, local: u32) {
       keep(now.wanted, now.there, measured.y, measured.z, now.weight, 1.0);
     }
   }
-  // Threads need not have the same columns of the next row.
+  // The next row can have other columns, so threads must see all writes.
   storageBarrier();
 }
 #else

@@ -1,9 +1,15 @@
 /**
- * k-means#: for every point of a batch the cluster it should move to, as sums and sizes stand now.
- * Points come in groups that share their candidates. Items are the batch's groups.
+ * k-means#: for every point of a batch, the cluster to which moving it lowers the objective most, given the current sums.
  *
- * Members are rows of a domain, of which this device may hold only some, as in assign-leaves.ts; others
- * are not looked at. Nothing of a point's result depends on which others are here.
+ *     cost of staying    w W / (W - w) d^2     in the current cluster
+ *     cost of joining    w W / (W + w) d^2     in each candidate
+ *
+ * prices.ts derives these costs. The best move goes to the candidate of the lowest cost, if that is below the cost of staying. The
+ * factor of joining is below 1 and that of staying above 1, so points also move to clusters whose centre is slightly farther away.
+ * Dense rows are compared in integers first; move-gains-quantized.ts derives the error bound.
+ *
+ * Points are in groups that share their candidates. Items are the groups of the batch. Members are rows of a domain, of which this
+ * device can hold only some, as in assign-leaves.ts; others are skipped. The result of a point does not depend on other points.
  */
 import {
   ALL_HELD,
@@ -63,7 +69,7 @@ export function moveGains(start: u32, end: u32, scratch: usize, args: MoveGainsA
     } else if (among > AMONG_ALL) list = args.lists + ((<usize>group * width) << 2)
     const inside = placesInside(members, from, to, domainFrom, held, places)
     store<u32>(args.looked + ((<usize>group) << 2), count * inside)
-    // All points have the same label: none can move. Labels of the domain may be older than those of the points.
+    // All points have the same label, so none can move. Labels of the domain can be older than those of the points.
     if (among === AMONG_LABELS && count < 2 && held === ALL_HELD) continue
     if (sparse) proposeSparse(args, scratch, from, inside, list, count, out)
     else proposeInFours(args, scratch, from, inside, list, count, out)

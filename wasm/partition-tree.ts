@@ -1,7 +1,23 @@
 /**
- * Growing partition trees: for every node of a level, the direction along which a sample of its
- * points spreads most, all its points along that direction, and their order around the rank at which
- * to split. A node is three words: first member, end, and the member at which to split.
+ * Building partition trees: every node is split by the direction of the largest variance of a sample of its points.
+ *
+ *     members:   [ from ................................ to )      row numbers of the points of a node
+ *                         |
+ *     sample     up to `sample` rows less their mean, as floats
+ *     direction  v = sum of (row . v) row, normalised, `steps` times
+ *     keys       u64 per member: projection on v (upper half), row number (lower half)
+ *                         |
+ *     select     [ from ....... rank )[ rank ........... to )      every key on the left < every key on the right
+ *
+ * The step v = (sum of row row') v is power iteration: it multiplies the component of v along each eigenvector of the covariance
+ * matrix of the sample by its eigenvalue, so v converges to the eigenvector of the largest one, the first principal axis. A few
+ * steps suffice, because any direction with a large variance splits well. The matrix itself, stride x stride, is never formed.
+ *
+ * Projections are mapped to unsigned integers in the same order (select.ts), so that keys are compared as integers. The row number
+ * in the lower half makes all keys different: equal projections are split by row number, and the result does not depend on the
+ * order of the members. Only the selection around `rank` is needed, not a full sort.
+ *
+ * A node is three words: first member, end, and the member at which to split.
  */
 import { GrowNodesArgs, NODE_WORDS, QUANTIZED_LENGTH } from './build/assembly/arguments'
 import { dotBytes, dotFourBytes, quantizeRow } from './quantized-rows'
@@ -20,8 +36,8 @@ function mix(a: u32, b: u32, c: u32): u32 {
 }
 
 /**
- * Items are nodes. All points are the sample where there are no more than `sample`, else it is drawn
- * with replacement. Equal points give a zero direction, which splits by number. keys: u64 [n], by slot.
+ * Items are nodes. The sample consists of all points if there are at most `sample`, otherwise it is drawn
+ * with replacement. Equal points give a zero direction, so they are split by row number. keys: u64 [n], by slot.
  */
 export function growNodes(start: u32, end: u32, scratch: usize, args: GrowNodesArgs): void {
   if (args.planes !== 0) {
@@ -49,9 +65,9 @@ export function growNodes(start: u32, end: u32, scratch: usize, args: GrowNodesA
 }
 
 /**
- * The first levels, over the members of one node: a sample. Its third word is the number of cells, a power of two. Of each
- * split the plane is kept, by which `routeRows` sends all points to their cells: the direction, as integers or floats, and
- * what points on the far side reach at least. Planes are numbered as in a heap, from 1 on.
+ * The first levels, over the members of one node: a sample. Its third word is the number of cells, a power of two. The plane of
+ * each split is stored, with which `routeRows` assigns all points to cells: the direction, as integers or floats, and the least
+ * projection on the far side. Planes are numbered as in a binary heap, from 1 on.
  */
 function growTop(scratch: usize, args: GrowNodesArgs): void {
   const points = args.points
@@ -102,7 +118,7 @@ function splitNode(
   const sampled = scratch + args.sampledAt
   const count = min(size, sample)
   gatherSample(points, keys, from, size, count, sample, seed, mean, sampled)
-  // Any sampled point off the mean begins; which one is drawn makes trees differ.
+  // Start from a sampled point that differs from the mean. It is drawn at random, so that trees differ.
   for (let turn: u32 = 0; turn < count; turn++) {
     memory.copy(direction, sampled + <usize>((drawn + turn) % count) * width, width)
     if (dotProduct(direction, 0, direction, stride) > 0) break
@@ -116,9 +132,8 @@ function splitNode(
 }
 
 /**
- * Nodes of few points, each grown to its leaves at once: its rows are copied side by side, so
- * that everything below it happens in the nearest cache. Here a node's third word is how many leaves it
- * is to become.
+ * Small nodes, each split down to its leaves: its rows are copied next to each other, so that all further
+ * splits run in the nearest cache. Here the third word of a node is its number of leaves.
  */
 function growSubtrees(start: u32, end: u32, scratch: usize, args: GrowNodesArgs): void {
   const points = args.points
@@ -149,7 +164,7 @@ function growSubtrees(start: u32, end: u32, scratch: usize, args: GrowNodesArgs)
   }
 }
 
-/** Half of the leaves to each side, and of the points in proportion, as the host counts them. */
+/** Half of the leaves go to each side, and a proportional number of points, rounded as on the host. */
 function growBelow(
   scratch: usize,
   args: GrowNodesArgs,
@@ -173,7 +188,7 @@ function rowOf(points: Rows, keys: usize, slot: u32): usize {
   return points.at(load<u32>(keys + ((<usize>slot) << 3)))
 }
 
-/** Rows that lie all over memory are asked for ahead of their turn. */
+/** Prefetches rows that are scattered in memory. */
 function touchAhead(points: Rows, keys: usize, slot: u32, to: u32): u32 {
   const stop = min(to, slot + 2 * AHEAD)
   let touched: u32 = 0
@@ -181,7 +196,7 @@ function touchAhead(points: Rows, keys: usize, slot: u32, to: u32): u32 {
   return touched
 }
 
-/** Where the rows of a small node lie along the direction: they are the sample. */
+/** Projections of the rows of a small node, which are the sample. */
 function projectSample(rows: usize, keys: usize, from: u32, to: u32, stride: u32, direction: usize): void {
   const width = (<usize>stride) << 2
   for (let slot = from; slot < to; slot++) {
@@ -199,7 +214,7 @@ function projectRows(points: Rows, keys: usize, from: u32, to: u32, direction: u
   }
 }
 
-/** Bytes times integers: a third of the work of turning every byte into a float. Four rows share the loads of the direction. */
+/** Bytes times integers: a third of the work of converting every byte to a float. Four rows share the loads of the direction. */
 function projectBytes(
   points: Rows,
   keys: usize,
@@ -282,7 +297,7 @@ function powerStep(rows: usize, count: u32, stride: u32, direction: usize, sum: 
       v128.store(sum + place, madd(weight, v128.load(row + place), v128.load(sum + place)))
     }
   }
-  // By a power of two near the largest, which changes no digit: squares of the sums of large rows would overflow.
+  // Scale by a power of two near the largest value, which is exact: the squares of sums of large rows would overflow.
   let largest = f32x4.splat(0)
   for (let place: usize = 0; place < width; place += 16) {
     largest = f32x4.max(largest, f32x4.abs(v128.load(sum + place)))

@@ -1,10 +1,16 @@
 /**
- * What a point of weight w pays for belonging to a cluster; moving pays off where another asks for
- * less than its own. `mass` is the cluster's weight W, or, with `unit` (vectors and centres of length
- * one), the length L of the sum of its points.
+ * The cost of a point x of weight w in a cluster: moving lowers the objective if joining another cluster costs less than staying.
+ * `mass` is the weight W of the cluster, or, with `unit` (vectors and centres of length one), the length of the sum D of its points.
  *
- * Squared distances: joining costs w W / (W + w) d^2, staying costs w W / (W - w) d^2: exactly what the
- * sum of squares changes by. Unit: joining gives |D + w x| - |D|, leaving takes |D| - |D - w x|.
+ * Squared distances. With the mean c at distance d from x, joining moves the mean to c' = c + w / (W + w) (x - c), so the sum of
+ * squares grows by
+ *
+ *     W |c' - c|^2 + w |x - c'|^2 = (W w^2 + w W^2) / (W + w)^2 d^2 = w W / (W + w) d^2
+ *
+ * Leaving is the inverse: the remaining points have mass W - w and a mean at distance W / (W - w) d from x, so the sum of squares
+ * falls by w (W - w) / W (W / (W - w) d)^2 = w W / (W - w) d^2, the cost of staying.
+ *
+ * Unit vectors. The objective is minus the sum of all |D|: joining costs |D| - |D + w x|, and staying costs |D - w x| - |D|.
  */
 import { LEAST_LEFT, MORE_THAN_POINT } from './build/assembly/arguments'
 import { Rows } from './rows'

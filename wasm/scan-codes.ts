@@ -1,18 +1,30 @@
 /**
- * Codes in order of distance from queries, by look-up tables: the nearest `most` of a range of codes.
+ * The `most` nearest of a range of codes for each query, with look-up tables.
  *
- * Four queries share a table, cell[256][4 queries]: one load of a code's entry serves all four, where a table for each query
- * would take four. Cells are bytes that hold one code of up to 8 bits, two of 4, four of 2 or eight single bits; above 256
- * codewords a cell is a 32-bit word and its table has h entries.
+ * The squared distance of a query to a decoded code is a sum over subspaces, so it is a sum of table entries. Four queries share a
+ * table, so that one load returns the entries of all four:
+ *
+ *     code of a vector:   cell 0     cell 1     cell 2    ...         a cell is one byte
+ *                           |          |          |
+ *     table:           [256][4]   [256][4]   [256][4]                 f32 of 4 queries, 4096 bytes per cell
+ *                           |          |          |
+ *     distances:         f32x4  +   f32x4  +   f32x4  +  ...      =   4 distances
+ *
+ * A cell contains one code of up to 8 bits, two of 4, four of 2, or eight of 1. Its 256 entries are the sums for every combination
+ * of these codes, so the number of loads depends only on the bytes of a code. Above 256 codewords a cell is a 32-bit word, and its
+ * table has h entries.
+ *
+ * A code is inserted into the sorted list of a query only if its distance is below the last one in the list. All four distances
+ * are compared with these limits at once, and after the first codes hardly any passes.
  *
  * An item is a task of SCAN_TASK_WORDS words: four rows of `queries` (NO_QUERY: none), the first and the last code, and the
- * number of this part. The list of query row q and part p goes to slot q * parts + p: `most` ids and distances, nearest first,
- * ties to the lower id.
+ * number of this part. The list of query row q and part p is written to slot q * parts + p: `most` ids and distances, nearest
+ * first, ties in order of ids.
  */
 import { MergeRankedArgs, NO_QUERY, SCAN_TASK_WORDS, ScanCodesArgs } from './build/assembly/arguments'
 import { madd } from './simd'
 
-// The lists of four queries, as fields of four words each. First the distances to beat.
+// The state of four queries, in fields of four words each. The first field contains the limits of the lists.
 const LIST_IDS: usize = 16
 const LIST_DISTANCES: usize = 32
 const LIST_SUMS: usize = 48
@@ -164,7 +176,7 @@ function scanWords(
   }
 }
 
-/** Puts a code into the lists of the queries that it is near enough to; returns the distances to beat. */
+/** Inserts a code into the lists of the queries whose limit it is below; returns the new limits. */
 function insertFour(sum: v128, id: u32, lists: usize, most: u32): v128 {
   v128.store(lists + LIST_SUMS, sum)
   for (let lane: usize = 0; lane < 4; lane++) {
@@ -178,7 +190,7 @@ function insertFour(sum: v128, id: u32, lists: usize, most: u32): v128 {
   return v128.load(lists)
 }
 
-/** The first place of a sorted list that holds something farther, or as far with a higher id. */
+/** The first position in a sorted list with a larger distance, or with the same distance and a higher id. */
 function placeFor(distance: f32, id: u32, ids: usize, distances: usize, most: u32): u32 {
   let low: u32 = 0
   let high = most
@@ -223,7 +235,7 @@ export function mergeRanked(start: u32, end: u32, _scratch: usize, args: MergeRa
         const distance = load<f32>(distances + at)
         if (id === NO_QUERY) break
         const to = placeFor(distance, id, toIds, toDistances, most)
-        // Lists are sorted: what follows is no nearer.
+        // Lists are sorted: later entries are not nearer.
         if (to === most) break
         insertAt(to, distance, id, toIds, toDistances, most)
       }

@@ -172,7 +172,9 @@ onEveryDevice((opened) => {
         const points = uploadSparse(buffers, made('whole', 3, 1, 4).x.sparse)
         const to = buffers.rows(new Float32Array(8), 4)
         const out = buffers.output(64).buffer
-        await expect(distanceKernel(buffers.device, { points, centers: to, out })).rejects.toThrow(/Sparse rows/)
+        await expect(distanceKernel(buffers.device, { points, centers: to, out })).rejects.toThrow(
+          /requires dense rows/,
+        )
       })
     })
   })

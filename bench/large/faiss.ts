@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Matrix, openDevice, writeVectors } from '../../src/index.ts'
+import { cluster, type Matrix, openDevice, writeVectors } from '../../src/index.ts'
 import { PEERS_HINT, pythonWith, runPython } from '../peers.ts'
-import { curve, last } from '../sharp/setting.ts'
+import { last } from '../sharp/setting.ts'
 import { type Cell, printTable } from '../table.ts'
+import { processorSeconds } from './processor-time.ts'
 
 export interface FaissContest {
   readonly vectors: Matrix
@@ -15,8 +16,8 @@ export interface FaissContest {
 
 interface Answer {
   readonly seconds: number
+  readonly processor: number
   readonly distortion: number
-  readonly curve: [number, number][]
   readonly version: string
 }
 
@@ -25,14 +26,18 @@ export interface FaissResult {
   readonly faissVersion: string
   readonly faissRounds: number
   readonly faissSeconds: number
+  /** Of all threads, which other work on the machine changes less. */
+  readonly faissProcessorSeconds: number
   readonly faissDistortion: number
   /** Of one run before faiss and one after it. */
   readonly runs: readonly {
     readonly rounds: number
     readonly seconds: number
+    readonly processorSeconds: number
     readonly distortion: number
     /** Until the distortion is below that of faiss at its end. */
     readonly passedAfter?: number
+    readonly passedAfterProcessor?: number
     readonly passedInRound?: number
   }[]
 }
@@ -62,15 +67,18 @@ export async function againstFaiss(
       const runs = [before, after].map((steps) => {
         const passed =
           faissRounds === FAISS_ROUNDS ? steps.find(({ distortion }) => distortion < faiss.distortion) : undefined
-        const { seconds, distortion } = last(steps)
-        const end = { rounds: steps.length, seconds, distortion }
-        return passed ? { ...end, passedAfter: passed.seconds, passedInRound: passed.iteration } : end
+        const { seconds, processorSeconds, distortion } = last(steps)
+        const end = { rounds: steps.length, seconds, processorSeconds, distortion }
+        if (passed === undefined) return end
+        const { processorSeconds: passedAfterProcessor, round: passedInRound } = passed
+        return { ...end, passedAfter: passed.seconds, passedAfterProcessor, passedInRound }
       })
       results.push({
         k,
         faissVersion: faiss.version,
         faissRounds,
         faissSeconds: faiss.seconds,
+        faissProcessorSeconds: faiss.processor,
         faissDistortion: faiss.distortion,
         runs,
       })
@@ -84,27 +92,50 @@ export async function againstFaiss(
   printTable(`closures-sharp against faiss: ${size}, ${threads} threads`, results.flatMap(rowsOf))
 }
 
-async function ownRun(vectors: Matrix, threads: number, k: number): ReturnType<typeof curve> {
+interface OwnRound {
+  readonly round: number
+  readonly seconds: number
+  readonly processorSeconds: number
+  readonly distortion: number
+}
+
+async function ownRun(vectors: Matrix, threads: number, k: number): Promise<OwnRound[]> {
   const device = await openDevice({ kind: 'cpu', threads })
+  const spent = processorSeconds()
+  const rounds: OwnRound[] = []
   try {
-    return await curve(vectors, device, { k, method: 'closures-sharp', iterations: ROUNDS })
+    await cluster(vectors, {
+      ...{ k, method: 'closures-sharp', iterations: ROUNDS, tolerance: 0, seed: 1, device },
+      onIteration: ({ iteration, seconds, distortion }) =>
+        rounds.push({ round: iteration, seconds, processorSeconds: processorSeconds() - spent, distortion }),
+    })
+    return rounds
   } finally {
     await device.close()
   }
 }
 
-function rowsOf({ k, faissRounds, faissSeconds, faissDistortion, runs }: FaissResult): Record<string, Cell>[] {
-  return runs.map(({ rounds, seconds, distortion, passedAfter, passedInRound }) => ({
+function rowsOf({ k, runs, ...faiss }: FaissResult): Record<string, Cell>[] {
+  const { faissRounds, faissSeconds, faissProcessorSeconds, faissDistortion } = faiss
+  return runs.map((run) => ({
     k,
     'faiss rounds': faissRounds,
     'faiss s': faissSeconds,
+    'processor s of faiss': faissProcessorSeconds,
     'faiss distortion': faissDistortion,
-    rounds,
-    s: seconds,
-    distortion,
-    'passes faiss after s': passedAfter ?? '-',
-    'in round': passedInRound ?? '-',
-    'of its time': passedAfter ? `1/${(faissSeconds / passedAfter).toFixed(1)}` : '-',
-    'all rounds, of its time': `1/${(faissSeconds / seconds).toFixed(1)}`,
+    rounds: run.rounds,
+    s: run.seconds,
+    'processor s': run.processorSeconds,
+    distortion: run.distortion,
+    'passes faiss after s': run.passedAfter ?? '-',
+    'in round': run.passedInRound ?? '-',
+    'of its time': run.passedAfter ? share(run.passedAfter, faissSeconds) : '-',
+    'of its processor time': run.passedAfterProcessor ? share(run.passedAfterProcessor, faissProcessorSeconds) : '-',
+    'all rounds, of its time': share(run.seconds, faissSeconds),
+    'all rounds, of its processor time': share(run.processorSeconds, faissProcessorSeconds),
   }))
+}
+
+function share(own: number, other: number): string {
+  return `1/${(other / own).toFixed(1)}`
 }

@@ -1,6 +1,7 @@
 /** What rounds of akm and rakm cost against rounds of closures-sharp, in processor time of one run. */
 import { type ClusterOptions, cluster, type Matrix, openDevice } from '../../src/index.ts'
 import { type Cell, printTable } from '../table.ts'
+import { processorSeconds } from './processor-time.ts'
 
 const METHODS = ['closures-sharp', 'akm', 'rakm'] as const
 
@@ -40,7 +41,7 @@ export async function compareSearches({ vectors, threads, k, rounds }: SearchCon
 }
 
 async function measure(vectors: Matrix, threads: number, options: ClusterOptions) {
-  const before = processorMicroseconds()
+  const before = processorSeconds()
   const device = await openDevice({ kind: 'cpu', threads })
   const processor: number[] = []
   try {
@@ -48,20 +49,15 @@ async function measure(vectors: Matrix, threads: number, options: ClusterOptions
       tolerance: 0,
       seed: 1,
       device,
-      onIteration: () => processor.push(processorMicroseconds()),
+      onIteration: () => processor.push(processorSeconds()),
       ...options,
     })
     const rounds = processor.length
-    const microseconds = (processor[rounds - 1] - processor[0]) / ((rounds - 1) * vectors.rows)
-    return { rounds, microseconds, seconds: (processorMicroseconds() - before) / 1e6, distortion }
+    const microseconds = (1e6 * (processor[rounds - 1] - processor[0])) / ((rounds - 1) * vectors.rows)
+    return { rounds, microseconds, seconds: processorSeconds() - before, distortion }
   } finally {
     await device.close()
   }
-}
-
-function processorMicroseconds(): number {
-  const { user, system } = process.cpuUsage()
-  return user + system
 }
 
 function cells(result: SearchResult): Record<string, Cell> {

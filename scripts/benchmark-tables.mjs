@@ -98,6 +98,62 @@ const TABLES = {
       row.labels,
     ]),
   }),
+  'large-faiss': () => ({
+    columns: [
+      'k',
+      'rounds of faiss',
+      'seconds',
+      'processor s',
+      'rounds of closures-sharp',
+      'seconds',
+      'processor s',
+      'of its processor time',
+    ],
+    rows: results('large-faiss').results.flatMap(({ k, faissRounds, faissSeconds, faissProcessorSeconds, runs }) =>
+      runs.map(({ rounds, seconds, processorSeconds }) => [
+        grouped(k),
+        faissRounds,
+        three(faissSeconds),
+        three(faissProcessorSeconds),
+        rounds,
+        three(seconds),
+        three(processorSeconds),
+        `1/${(faissProcessorSeconds / processorSeconds).toFixed(1)}`,
+      ]),
+    ),
+  }),
+  'large-many': () => ({
+    columns: ['vectors', 'k', 'start, s', 'µs per vector and round', 'peak memory, MB'],
+    rows: [results('large-many').result].map((row) => [
+      grouped(row.rows),
+      grouped(row.k),
+      three(row.startSeconds),
+      three(row.microseconds),
+      grouped(row.memory / 1e6),
+    ]),
+  }),
+  'large-searches': () => ({
+    columns: [
+      'vectors',
+      '',
+      'rounds',
+      'processor µs per vector and round',
+      'of closures-sharp',
+      'whole run, processor s',
+      'of closures-sharp, whole',
+      'distortion',
+    ],
+    rows: results('large-searches').results.map((row) => [
+      grouped(row.rows),
+      code(row.method),
+      row.rounds,
+      three(row.microseconds),
+      fixed(2)(row.factor),
+      three(row.seconds),
+      fixed(2)(row.wholeFactor),
+      grouped(row.distortion),
+    ]),
+  }),
   agm: () => ({
     columns: [
       '',

@@ -41,6 +41,7 @@ import { allowedIds, type IdFilter } from './id-filter.ts'
 import { IdTable } from './id-table.ts'
 import { inMetric, nearerThan } from './in-metric.ts'
 import { rerankBy } from './rerank.ts'
+import { Turns } from './turns.ts'
 
 /** The format version in model.json of indexes of codes; folders of other versions are refused. */
 export const INDEX_VERSION = 2
@@ -113,6 +114,7 @@ export class CodeIndex {
   readonly #store: CodeStore
   readonly #searcher: CodeSearcher
   readonly #log = new ChangeLog()
+  readonly #turns = new Turns()
 
   /** An index of existing codes, or an empty one; `ids` are 0, 1, 2 and so on by default. */
   constructor(quantizer: Quantizer, codes?: Matrix, ids?: Uint32Array, options: CodeIndexOptions = {}) {
@@ -206,7 +208,8 @@ export class CodeIndex {
     const inward = await inMetric(source, this.metric)
     const request = { source: inward, nearest: wanted, distance, where, device, signal, onProgress }
     const found = await this.#searcher.search(request)
-    if (vectors !== undefined) return nearerThan(within, await rerankBy(this.metric, found, source, vectors, nearest))
+    if (vectors !== undefined)
+      return nearerThan(within, await rerankBy(this.metric, found, source, vectors, nearest, this.#turns))
     // Between vectors of length one, half the squared distance is one less the cosine.
     const halved = this.metric === 'cosine' && distance !== 'hamming'
     if (halved) for (let i = 0; i < found.distances.length; i++) found.distances[i] /= 2

@@ -42,6 +42,7 @@ import { ListSearcher } from './list-searcher.ts'
 import { columnsOf, ListStore } from './list-store.ts'
 import { type KeptRows, rerankBy, rerankKept } from './rerank.ts'
 import { leftOvers } from './residuals.ts'
+import { Turns } from './turns.ts'
 
 /** Rounds of training: more lower the distortion by about a hundredth, which re-ranking makes up for. */
 const ROUNDS = 25
@@ -77,6 +78,7 @@ export class InvertedFile {
   readonly #scale: ByteScale | undefined
   readonly #searcher: ListSearcher
   readonly #log = new ChangeLog()
+  readonly #turns = new Turns()
   /** Made when it is first needed. */
   #geometry: ListGeometry | undefined
 
@@ -213,7 +215,7 @@ export class InvertedFile {
     if (vectors === undefined) return found
     const exact =
       kept === undefined
-        ? await rerankBy(this.#metric, found, source, vectors as VectorInput, nearest)
+        ? await rerankBy(this.#metric, found, source, vectors as VectorInput, nearest, this.#turns)
         : await rerankKept(this.#metric, found, source, kept, nearest)
     return nearerThan(within, exact)
   }

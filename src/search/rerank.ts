@@ -6,12 +6,13 @@ import { heldNumbers, readAll, toSource, type VectorData, type VectorInput, type
 import { NO_LABEL } from '../kernels/assign-lists.ts'
 import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../quantize/ranked.ts'
 import type { SearchMetric } from './flat.ts'
+import { Turns } from './turns.ts'
 
 /** Rows that lie closer together than this are read at once. */
 const NEAR = 16
 /** Most rows that are read at once. */
 const MOST_AT_ONCE = 256
-/** Reads that are under way at the same time. */
+/** Reads of a call that are under way at the same time. */
 const READS = 32
 
 /**
@@ -47,13 +48,14 @@ export interface KeptRows {
   read(id: number, out: Float32Array): boolean
 }
 
-/** The same for any metric. */
+/** The same for any metric. Calls that share `turns` read a few at a time. */
 export async function rerankBy(
   metric: SearchMetric,
   { m, labels }: Pick<RankedCodes, 'm' | 'labels'>,
   queries: VectorSource,
   vectors: VectorInput,
   nearest: number,
+  turns = new Turns(),
 ): Promise<RankedCodes> {
   const asked = await readAll(queries)
   const numbers = asked.data instanceof Float32Array ? asked.data : new Float32Array(asked.data)
@@ -80,7 +82,7 @@ export async function rerankBy(
     for (let place = 0; place < labels.length; place++) {
       if (labels[place] !== NO_LABEL) measurePlace(place, data, labels[place])
     }
-  } else await readCandidates(source, labels, measurePlace)
+  } else await turns.take(() => readCandidates(source, labels, measurePlace))
   return sorted({ m, labels }, distances, asked.rows, nearest)
 }
 

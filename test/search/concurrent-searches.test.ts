@@ -9,6 +9,7 @@ import {
   matrix,
   openDevice,
   type RankedCodes,
+  type VectorSource,
 } from '../../src/index.ts'
 import { temporaryFolder } from '../data/temporary-folder.ts'
 import { slanted } from '../quantize/checks.ts'
@@ -48,6 +49,30 @@ describe('searches in an inverted file', () => {
       expectSame([...labels, ...distances], alone[i % 200])
     })
     expect((device.heldBytes as number) - before).toBeLessThan(16 * 2 ** 20)
+  })
+
+  test('re-ranking from a source reads a bounded number of rows at the same time', async () => {
+    let [now, most] = [0, 0]
+    const source: VectorSource = {
+      ...{ rows: ROWS, cols: COLS, type: 'f32', name: 'counted' },
+      async read(start, end) {
+        most = Math.max(most, ++now)
+        await new Promise(setImmediate)
+        now--
+        return vectors.data.slice(start * COLS, end * COLS)
+      },
+    }
+    const asked = { nearest: 3, probe: 6, candidates: 40, device }
+    const all = await Promise.all(
+      Array.from({ length: 500 }, (_, i) => file.search(rowOf(vectors, i), { ...asked, rerank: source })),
+    )
+    expect(most).toBeLessThanOrEqual(128)
+    const queries = matrix(vectors.data.slice(0, 500 * COLS), 500, COLS)
+    const { labels } = await file.search(queries, { ...asked, rerank: vectors })
+    expectSame(
+      all.flatMap((found) => [...found.labels]),
+      labels,
+    )
   })
 
   test('a search allocates nothing that stays', async () => {

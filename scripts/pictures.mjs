@@ -1,5 +1,5 @@
 /**
- * Makes the pictures of the README: npm start && node scripts/pictures.mjs. The one of the digits is taken from the
+ * Makes the pictures of the README: npm run build && npm start && node scripts/pictures.mjs. The one of the digits is taken from the
  * report that npm start leaves behind, those of the demos from the pages, `previews` makes the pictures of link previews
  * and thumbnails, demos/public/previews, and `pages` the first screens in docs/pages. Names as arguments make only those.
  */
@@ -7,6 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from 'playwright'
 import { build, preview, runnerImport } from 'vite'
+import { cluster, matrix } from '../dist/index.js'
 import { chromiumLaunchOptions } from './chromium.mjs'
 
 const COLOURS = 128
@@ -153,8 +154,8 @@ async function withPalette(screenshot) {
     return { width, height, base64: reader.result.split(',')[1] }
   }, screenshot.toString('base64'))
   await page.close()
-  const [{ cluster, matrix }, { indexedPng }, { paletteOf }] = await Promise.all(
-    ['src/index.ts', 'demos/colours/png.ts', 'demos/colours/palette.ts'].map(async (file) => {
+  const [{ indexedPng }, { paletteOf }] = await Promise.all(
+    ['demos/colours/png.ts', 'demos/colours/palette.ts'].map(async (file) => {
       const { module } = await runnerImport(fileURLToPath(new URL(`../${file}`, import.meta.url)))
       return module
     }),

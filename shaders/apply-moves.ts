@@ -20,7 +20,7 @@ var<workgroup> shares: array<vec3f, WORKGROUP>;
 
 ${moveOneRow(type)}
 
-// Sums over all threads; everybody gets them. A barrier must pass before the next call.
+// Sums over all threads, returned to all of them. A barrier is required before the next call.
 fn addUp(mine: vec3f, local: u32) -> vec3f {
   shares[local] = mine;
   workgroupBarrier();

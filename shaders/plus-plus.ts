@@ -18,7 +18,7 @@ export const PLUS_BLOCK = 64
 /** Candidates for one centre. */
 export const MOST_TRIALS = 16
 
-/** Where things are in the state, in words. Each list has `MOST_TRIALS` places. */
+/** Layout of the state, in words. Each list has `MOST_TRIALS` entries. */
 export const STATE = {
   /** The candidate that became the last centre; NONE before the first. */
   best: 0,

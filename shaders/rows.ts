@@ -5,7 +5,7 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
 
-/** Of |c|^2: what is left elsewhere and is smaller than this is rounding in 32 bits, and counts as nothing. */
+/** Fraction of |c|^2: smaller differences are rounding errors of 32 bits, and are treated as zero. */
 export const ROUNDING = wgsl`const ROUNDING = 1e-6f;`
 
 /** The squared distance of a row to a centre, by differences. `square`: |c|^2 of `center`, which only sparse rows need. */

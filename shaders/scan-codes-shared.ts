@@ -116,7 +116,7 @@ fn keepNearest(local: u32, distance: f32, id: u32, isThere: bool) {
   }
   let count = workgroupUniformLoad(&knownCount);
   if (count == 0u) { return; }
-  // Every entry finds its place in the joint list; nothing is written before all have read.
+  // Every entry computes its position in the merged list; all entries are read before any is written.
   let oldEntryDistance = listDistance[local];
   let oldEntryId = listId[local];
   let newEntryDistance = newDistance[local];

@@ -1,5 +1,5 @@
 /**
- * How fast a device does rounds of closures-sharp, measured by a short run. Only `method: 'auto'` wants to know, so it is
+ * The speed of rounds of closures-sharp on a device, measured by a short run. Only `method: 'auto'` uses it, so it is
  * measured when that has to choose on a hardware GPU, once, and by `tune`.
  */
 

@@ -1,4 +1,4 @@
-/** What a caller may ask of a clustering, with the defaults and why they are what they are. */
+/** Options of a clustering, with the defaults and their reasons. */
 
 import type { Matrix, Vector, WideMatrix } from '../core/matrix.ts'
 import type { CandidatesName, MethodName, MethodOptions, OptionOfMethod, StartName } from '../models/method-names.ts'

@@ -20,7 +20,7 @@ import { bestBefore, checkResume, restartsLeft } from './resume.ts'
 import { type ClusterStep, isBetter, runOnce } from './run-once.ts'
 import { requireWidths } from './width-limits.ts'
 
-/** Centres, their sums, centres before the round, and 16-bit forms: as much as so many times the centres. */
+/** Centres, their sums, centres before the round, and 16-bit forms, as a multiple of the size of the centres. */
 const COPIES_OF_CENTERS = 6
 
 /**

@@ -1,4 +1,4 @@
-/** k-means||: many points at once, each with a chance in proportion to its squared distance from the centres so far. */
+/** k-means||: many points at once, each with a probability proportional to its squared distance from the centres so far. */
 import type { Random } from '../core/random.ts'
 import { BufferScope, type DeviceBuffer } from '../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../kernels/assign.ts'

@@ -32,7 +32,7 @@ export interface Greedy {
   readonly control: RunControl
 }
 
-/** Rows that greedy k-means++ looks at, where it can afford that. */
+/** Rows used by greedy k-means++, if the time allows. */
 export function greedyRows({ device, points, k }: RunState): number {
   const { bindingBytes } = device.info.limits
   const rowBytes = Math.max(1, (points.numbers / points.rows) * (points.frame.type === 'u8' ? 1 : 4))

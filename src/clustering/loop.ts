@@ -53,7 +53,7 @@ export async function* iterate(crew: Crew, options: LoopOptions): AsyncGenerator
     return schedule.after(result, over)
   }
   let next: NextRound = { over: undefined, relocate: false }
-  // What a resumed run had learned from its rounds, it learns again.
+  // A resumed run replays its statistics, so that candidate sources have the same state.
   for (const result of history) next = await follow(result)
   if (!options.sameMethod) next = { over: undefined, relocate: false }
   const pending = (): StopReason | undefined => (next.relocate ? undefined : next.over)
@@ -71,7 +71,7 @@ export async function* iterate(crew: Crew, options: LoopOptions): AsyncGenerator
       return pending()
     },
   })
-  // Nothing but a relocation was left to do.
+  // Only a relocation was left to do.
   return ended === 'iterations' ? (next.over ?? ended) : ended
 }
 
@@ -171,8 +171,8 @@ async function round(
 }
 
 /**
- * The part of a round that happens on one device: its points choose, and what they chose is summed up. What is returned
- * reads the statistics, for which nothing has to wait.
+ * The part of a round on one device: its points are assigned, and summed by label. What is returned reads the statistics,
+ * for which nothing has to wait.
  */
 export async function chooseAndTake(
   { state, candidates, update }: Member,
@@ -214,7 +214,7 @@ interface Retreated {
   readonly sums: readonly PartialSums[]
 }
 
-/** Points go back to labels that cannot raise the objective, and are taken anew. */
+/** Points return to labels that cannot raise the objective, and are summed again. */
 async function retreat({ team, members }: Crew): Promise<Retreated> {
   const [answers, own] = await Promise.all([
     team.ask('retreat', {}),

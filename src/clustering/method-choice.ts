@@ -4,8 +4,8 @@
  *
  * The model, for n points of d columns and k clusters, in operations per point and round:
  *
- *   lloyd            1.7 k (d + 24) + 7,000 + 180 d    the products, then sorting and summing
- *   closures-sharp   40,000 + 450 d                    does not depend on k: a point looks at about a dozen candidates
+ * lloyd            1.7 k (d + 24) + 7,000 + 180 d    the products, then sorting and summing closures-sharp   40,000 + 450 d
+ * does not depend on k: a point has about a dozen candidates
  *
  * The 24 columns are a fitted cost of each pair of point and centre; 16 to 32 fit about as well. The speed of exact assignment counts
  * 2 k d operations and is measured with 128 columns, where 1.7 k (d + 24) is as much. *
@@ -46,7 +46,7 @@ export interface Task {
 const MANY_CLUSTERS = 100
 /** A round this short is not noticeable, in seconds. */
 export const CHEAP_ROUND = 1 / 32
-/** A round of lloyd must be so many times as fast as one of closures-sharp. */
+/** Factor by which a round of lloyd must be faster than one of closures-sharp. */
 const CLEARLY = 2
 
 const LLOYD = { point: 7000, column: 180, pair: 1.7, pairColumns: 24 }

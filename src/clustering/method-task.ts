@@ -21,7 +21,7 @@ export const UNKNOWN_SPEED = /* @__PURE__ */ assumedSpeed('cpu', 2)
 /** Methods that `auto` chooses from. */
 const AUTOMATIC: readonly string[] = ['lloyd', 'closures-sharp'] satisfies MethodName[]
 
-/** What `auto` chooses a method for. Undefined if there is nothing to choose. */
+/** The task for which `auto` chooses a method. Undefined if there is no choice. */
 export function methodTask(options: AnyClusterOptions, { rows, cols, sparse = false }: Shape): Task | undefined {
   const { method = 'auto', k, resume } = options
   if (method !== 'auto' || typeof k !== 'number' || (resume && keptChoice(resume))) return undefined

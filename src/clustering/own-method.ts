@@ -1,4 +1,4 @@
-/** Methods that callers bring: which clusters each vector looks at, and where the centres go, as functions on the host. */
+/** Custom methods: candidates of each vector and updates of the centres, as functions on the host. */
 
 import { callback, type OptionChecks, optionsOf } from '../core/arguments.ts'
 import { badArgument } from '../core/errors.ts'
@@ -110,7 +110,7 @@ export function methodRow(method: MethodName, own: OwnMethod | undefined): Metho
   return {
     ...base,
     summary: own.name,
-    // Merging and splitting take centres for means, and know nothing of clusters that a vector may not choose.
+    // Merging and splitting assume that centres are means, and that a vector can have any cluster.
     relocates: base.relocates === true && typeof candidates !== 'function' && update === undefined,
     ...(typeof candidates === 'function' ? { candidates: (state) => givenCandidates(state, candidates) } : {}),
     ...(update === undefined ? {} : { update: (state) => givenUpdate(state, update) }),

@@ -21,7 +21,7 @@ export interface PartialRound {
   readonly squares: readonly ShardValue[]
   /** Points whose label changed. */
   readonly moved: number
-  /** Pairs of a point and a centre that were looked at. */
+  /** Pairs of a point and a centre that were compared. */
   readonly looked: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * What is asked of processes that own points, as values. Every task is a function of this room that works on the points of
+ * Tasks of processes that own points, as plain values. Every task is a function of this room that works on the points of
  * one process; the loop calls the same functions for its own devices. Results are merged exactly and in the order of the
  * shards, so they do not depend on who owns which shards.
  */
@@ -36,7 +36,7 @@ export interface RowLists {
 
 /** Arguments and result of each task. */
 export interface OwnerTasks {
-  /** A round: points choose, and what they chose is summed up. */
+  /** A round: points are assigned, and summed by label. */
   choose: {
     args: { readonly iteration: number }
     result: { readonly round: PartialRound; readonly sums: PartialSums }
@@ -60,7 +60,7 @@ export interface OwnerTasks {
   farthest: { args: { readonly count: number }; result: FarPoints }
   labels: { args: Record<string, never>; result: readonly RowValues<Uint32Array>[] }
   distances: { args: Record<string, never>; result: readonly RowValues<Float32Array>[] }
-  /** What points remember besides labels. */
+  /** Data of points other than labels. */
   lists: { args: Record<string, never>; result: readonly RowLists[] }
 }
 

@@ -55,9 +55,9 @@ export interface Attempt {
   readonly restart: number
   /** What it begins with, where that is known already: neither the options nor the method choose then. */
   readonly start?: Start | undefined
-  /** The weights and widths that a mixture begins with, besides labels to start from. */
+  /** The initial weights and variances of a mixture, in addition to the initial labels. */
   readonly mixture?: Mixture | undefined
-  /** Where it goes on from; it begins anew otherwise. */
+  /** The state to continue from. Without it, the run starts from the beginning. */
   readonly from: ClusterModel | undefined
   /** The best of those before. */
   readonly best: ClusterModel | undefined

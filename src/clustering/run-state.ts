@@ -43,7 +43,7 @@ export interface RunState {
   sample: SampleFacts | undefined
   /** The tree whose leaves the labels are, where there is one: see trees/label-tree.ts. */
   tree: Uint32Array | undefined
-  /** What the centres have besides a place, where they are those of a Gaussian mixture. */
+  /** Weights and variances of the components, if the centres are those of a Gaussian mixture. */
   mixture: Mixture | undefined
   /** Weights of the points, on the host. Default: all 1. */
   readonly weights: Float32Array | undefined
@@ -67,7 +67,7 @@ export interface RunState {
 export interface TreeUse {
   /** Trees there are already. */
   grown: number
-  /** Rounds that looked at some of all trees, in all runs. */
+  /** Number of rounds with some of all trees, in all runs. */
   rounds: number
   /** Most clusters of any of the runs: the size of leaves suits that number. */
   readonly clusters: number
@@ -80,7 +80,7 @@ export interface CenterLists {
   /** f32 [rows][width]. */
   readonly distances: DeviceBuffer
   readonly width: number
-  /** Pairs of a row and a centre that were looked at. */
+  /** Pairs of a row and a centre that were compared. */
   readonly looked: number
 }
 
@@ -114,15 +114,17 @@ export interface Rehearsed {
   rehearse?(state: RunState, rehearsal: Device, part: PointPart, vectors: DeviceRows): Promise<void>
 }
 
-/** Which centres a point looks at. Writes `labels` and `distances` of the part; `previous` holds the round before. */
+/**
+ * The candidate centres of points. Writes `labels` and `distances` of the part; `previous` has those of the previous round.
+ */
 export interface CandidateSource extends Resumable, Rehearsed {
-  /** Returns how many pairs of a point and a centre were looked at. */
+  /** Returns the number of pairs of a point and a centre that were compared. */
   assign(state: RunState, part: PointPart, vectors: DeviceRows, round: number): Promise<Counted>
-  /** On a device that leads but owns no points: learns what `endRound` and `save` depend on. */
+  /** On a leading device without points: receives the state that `endRound` and `save` depend on. */
   prepare?(state: RunState, round: number): Promise<void>
   /**
-   * Called after every round. Returns false while other centres would be looked at next time, so that a round
-   * without change (or gain) is no reason to stop. Default: true.
+   * Called after every round. Returns false while the candidates of the next round would differ, so that a round without
+   * change (or gain) is no reason to stop. Default: true.
    */
   endRound?(round: Round): boolean | Promise<boolean>
   /**
@@ -131,8 +133,8 @@ export interface CandidateSource extends Resumable, Rehearsed {
    */
   groups?(state: RunState, part: PointPart, round: number): Promise<readonly PointGroups[]>
   /**
-   * For updates that weigh several centres: those of each point. Without it they look at all. Valid until the next call.
-   * `forgotten`: the points remember no centres that could make up for what a search misses.
+   * For updates that weight several centres: the candidates of each point. Without it, all centres. Valid until the next
+   * call. `forgotten`: the points remember no centres that could make up for what a search misses.
    */
   lists?(state: RunState, part: PointPart, vectors: DeviceRows, round: number, forgotten: boolean): Promise<CenterLists>
   /** The same for the centres themselves, as they stand now. */
@@ -161,11 +163,11 @@ export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
   readonly centersWait?: boolean
   /** On every device, before its points choose. */
   begin?(state: RunState, source: CandidateSource, iteration: number): Promise<void>
-  /** On the leading device, where points begin with labels: centres become what they are then. Default: `addPart`, then `finish`. */
+  /** On the leading device, if the start gives labels: computes the initial centres. Default: `addPart`, then `finish`. */
   startFromLabels?(state: RunState): Promise<void>
   /**
-   * Lets the points of a part choose, where that is more than taking the nearest candidate. Writes
-   * `labels` and `distances`; returns how many pairs of a point and a centre were looked at.
+   * Lets the points of a part choose, where that is more than taking the nearest candidate. Writes `labels` and
+   * `distances`; returns the number of pairs of a point and a centre that were compared.
    */
   assignPart?(
     state: RunState,
@@ -181,7 +183,7 @@ export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
    * Only where points of several domains chose without knowing of each other.
    */
   retreat?(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
-  /** True where the update has to take the points once more before they choose: it knows nothing of their labels. */
+  /** True if the update must process the points once more before they are assigned, because it does not have their labels. */
   readonly stale?: boolean
   /** Forgets what was taken. */
   reset?(state: RunState): void
@@ -189,13 +191,13 @@ export interface Update extends Pick<Resumable, 'restore'>, Rehearsed {
   addPart(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void>
   /** What this device took, as a value. Only asked for where there are several devices. */
   partial(state: RunState): Promise<PartialSums>
-  /** On the leading device: what all devices took, merged, takes the place of what it took itself. */
+  /** On the leading device: replaces its own partial sums by the merged ones of all devices. */
   absorb(state: RunState, merged: PartialSums): void
-  /** On the leading device, when all parts were taken: centres become what they are after the round. */
+  /** On the leading device, after all parts: computes the centres after the round. */
   finish(state: RunState): Promise<UpdateResult>
   /** On the other devices, which have the new centres already. `news` is that of the leading device's result. */
   follow?(state: RunState, merged: PartialSums, news: unknown): Promise<void>
-  /** Whether the run ends after this round. Default: nothing moved, or the distortion hardly fell. */
+  /** Whether the run ends after this round. Default: no label changed, or the distortion converged. */
   ended?(round: Round, last: Round | undefined, tolerance: number): StopReason | undefined
 }
 
@@ -206,9 +208,9 @@ export interface UpdateResult {
   readonly empty: number
   /** Sum of weighted squared distances after the round, where the gain does not tell. */
   readonly squares?: number
-  /** Centres looked at while finishing, in all. */
+  /** Number of candidates compared while finishing, in total. */
   readonly looked?: number
-  /** What the other devices have to know besides centres. */
+  /** Data for the other devices in addition to the centres. */
   readonly news?: unknown
   readonly extra?: ExtraFacts
 }
@@ -233,7 +235,7 @@ export interface Method {
   /** True where the method finds the number of clusters: `start` then sets how many it starts with. Default: false. */
   readonly findsCount?: boolean
   /**
-   * Where the method finds the number of clusters: how many it begins with unless it is told. Default: all points.
+   * If the method finds the number of clusters: the default initial number. Default: all points.
    * @internal
    */
   readonly startCount?: (settings: Settings, rows: number) => number
@@ -297,7 +299,7 @@ export function createRunState(
     mixture: undefined,
     ...options,
     scope,
-    // As large as the centres and more; methods that never look at all of them do without.
+    // Larger than the centres; methods that never compare with all of them do not need it.
     get assignWorkspace() {
       workspace ??= scope.allocate(assignWorkspaceBytes(room, points.source.sparse !== undefined), 'prepared centres')
       return workspace
@@ -314,7 +316,10 @@ export function reportShare({ control, parts, owner }: RunState, part: PointPart
   control.onProgress((part.first - parts[0].first + share * part.count) / rows)
 }
 
-/** The same run with something else in place. By prototype: a copy would ask for the workspace, and so allocate it. */
+/**
+ * The same run with some properties replaced. Uses the prototype, because a copy would read the workspace and thus allocate
+ * it.
+ */
 export function changedState(state: RunState, changes: Partial<RunState>): RunState {
   return Object.assign(Object.create(state) as RunState, changes)
 }

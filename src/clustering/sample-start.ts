@@ -25,7 +25,7 @@ const LEAST_PER_CLUSTER = 48
 const MANY_POINTS = 2 ** 17
 /** The largest sample is this share of the points: it must cost little against all of them. */
 const MOST_SHARE = 1 / 4
-/** With fewer points for each cluster, no sample is worth it even in place of a look at every centre. */
+/** With fewer points for each cluster, a sample does not pay off, even compared with all centres. */
 const MOST_CLUSTERS = 4
 /** The most bytes of a sample. */
 const MOST_BYTES = 2 ** 29
@@ -57,7 +57,7 @@ export function beginsFromSample({ points, k }: RunState): boolean {
   return samplesPay(rows, k)
 }
 
-/** Whether so many points, in one domain, begin from a sample by default. */
+/** Whether this many points, in one domain, start from a sample by default. */
 export function samplesPay(rows: number, k: number): boolean {
   return rows >= MANY_POINTS && rows * MOST_SHARE >= LEAST_PER_CLUSTER * k
 }

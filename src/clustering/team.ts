@@ -1,6 +1,6 @@
 /**
  * The devices of a run. Each has a state of its own with the same centres, and owns some of the points. The first device
- * leads: it does what needs all points at once, and the others take over its centres.
+ * leads: it does work that needs all points, and the others copy its centres.
  */
 import { readRows, writeRows } from '../kernels/rows.ts'
 import type { Domain } from '../vectors/layout.ts'
@@ -26,8 +26,8 @@ export class Team {
   }
 
   /**
-   * The same work for every device, at the same time. Waits for all, also where one fails: nothing runs on after the call.
-   * Throws the error of the device that failed first.
+   * Runs the same work on every device at the same time. Waits for all, even if one fails, so that nothing runs after the
+   * call. Throws the error of the device that failed first.
    */
   async everywhere<T>(work: (state: RunState, owner: number) => Promise<T>): Promise<T[]> {
     if (this.states.length === 1) return [await work(this.lead, 0)]

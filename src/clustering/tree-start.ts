@@ -6,7 +6,7 @@ import type { RunState } from './run-state.ts'
 
 /**
  * Writes the labels, on the device. False, and nothing is done, where the points are in several domains: each would have
- * cells, and so clusters, of its own, and neighbours within a domain would never hear of the others.
+ * cells, and so clusters, of its own, and neighbours within a domain would never include the others.
  */
 export async function treeStart(state: RunState, seed: number): Promise<boolean> {
   const { device, k } = state

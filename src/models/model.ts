@@ -38,7 +38,7 @@ export const MODEL_VERSION = 2
 export const MODEL_KIND = modelKind(MODEL_VERSION)
 
 /**
- * What a run needs besides to go on exactly as it would have: see resume.ts.
+ * Further state that a run needs to resume exactly: see resume.ts.
  * @internal
  */
 export interface ResumeState {
@@ -220,9 +220,7 @@ export class ClusterModel {
     return new ClusterModel(centers, labels, facts, { centers: inner, frame: this.state.frame })
   }
 
-  /**
-   * The `r` components of a mixture with the highest responsibilities for each vector; all of a vector add up to 1.
-   */
+  /** The `r` components of a mixture with the highest responsibilities for each vector; all of a vector add up to 1. */
   async responsibilities(input: VectorInput, r: number, options: PredictOptions = {}): Promise<Responsibilities> {
     const asked = optionsOf('responsibilities', options, CHECKS)
     const source = this.#source(input)

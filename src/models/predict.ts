@@ -48,7 +48,7 @@ async function likeliest(
   return { labels: components, distances }
 }
 
-/** At every node to the nearest child: about branching times log k centres are looked at. */
+/** Descends to the nearest child of every node, comparing with about branching times log k centres. */
 async function descendTree(
   device: Device,
   source: VectorSource,

@@ -1,4 +1,4 @@
-/** What a person looks at to know what a cluster holds: its size, its spread, and the vectors nearest to its centre. */
+/** Summaries of clusters: size, spread, and the vectors nearest to the centre. */
 import { list, type OptionChecks, optionsOf, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { VectorSource } from '../core/matrix.ts'

@@ -20,7 +20,7 @@ export interface Codec {
   readonly codewords: number
   /** R', s x d: one direction a row. Undefined: the dimensions as they are. */
   readonly rotation: Float32Array | undefined
-  /** What R leaves out of the mean, d numbers. Undefined: nothing. */
+  /** The part of the mean outside the span of R, d numbers. Undefined if it is zero. */
   readonly offset: Float32Array | undefined
   /** [m][h][bookStride], zeros behind a codeword. */
   readonly books: Float32Array

@@ -18,7 +18,7 @@ interface Watching {
 /** Numbers of a piece: enough to keep a device busy, little enough for any. */
 const PIECE_NUMBERS = 1 << 22
 
-/** Rows of a piece so that nothing of it exceeds a binding. */
+/** Rows of a part, so that no buffer exceeds a binding. */
 function pieceRows(device: Device, rows: number, codec: Codec): number {
   const m = codec.ranges.length - 1
   const widest = Math.max(paddedCols(codec.cols) * 4, codeStride(m) * (codec.codewords > 256 ? 4 : 1))

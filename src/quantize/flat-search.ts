@@ -54,7 +54,7 @@ export const SEARCH_CHECKS: OptionChecks<CodeSearchOptions> = {
 
 /** Queries at a time: their lists and tables must fit. */
 const MOST_QUERIES = 4096
-/** Codes of a part that one task runs through, at least. */
+/** Minimum number of codes of a task. */
 const LEAST_CODES = { cpu: 16384, webgpu: 1024 }
 /** Tasks that keep a device busy. */
 const TASKS = { cpu: 48, webgpu: 4096 }

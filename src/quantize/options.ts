@@ -1,4 +1,4 @@
-/** What a caller may ask of a quantizer, with the defaults and why they are what they are. */
+/** Options of a quantizer, with the defaults and their reasons. */
 
 import { callback, choice, type OptionChecks, optionsOf, real, whole } from '../core/arguments.ts'
 import { badArgument, badOption, CentroidalError } from '../core/errors.ts'
@@ -101,7 +101,7 @@ const MOST_PRINCIPAL = 2048
 /** A larger value would practically never finish. */
 const MOST_ITERATIONS = 1_000_000_000
 
-/** Vectors for each codeword that a quantizer learns from by default, and the least number of all. */
+/** Default number of training vectors for each codeword, and the minimum in total. */
 const PER_CODEWORD = 256
 const LEAST_SAMPLE = 65536
 
@@ -169,7 +169,7 @@ export function resolveQuantizerOptions(
 }
 
 function checkWidth(type: QuantizerType, order: SubspaceOrder, cols: number): void {
-  // Nothing is rotated then.
+  // There is no rotation then.
   if (type === 'pq' && order === 'natural') return
   const most = order === 'principal' ? MOST_PRINCIPAL : MOST_ROTATED
   if (cols <= most) return

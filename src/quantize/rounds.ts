@@ -35,7 +35,7 @@ export interface RoundsArgs {
   readonly codewords: number
   /** R', s x d. */
   readonly directions: Float64Array
-  /** R is the identity for good: points are encoded as they are. */
+  /** R is always the identity: points are encoded without rotation. */
   readonly natural: boolean
   readonly books: Float32Array
   readonly mean: Float64Array

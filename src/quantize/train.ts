@@ -1,4 +1,4 @@
-/** From vectors to a quantizer: looks at the data, then rounds until there is little to gain. */
+/** Trains a quantizer: inspects the data, then runs rounds until convergence. */
 
 import { badOption } from '../core/errors.ts'
 import { requireRows, toSource, type VectorInput } from '../core/matrix.ts'

@@ -50,7 +50,7 @@ export type TrainingTask = keyof TrainingTasks
 export interface TrainingDescription extends TrainingShape {
   readonly frame: Frame
   readonly layout: RowLayout
-  /** Only so many rows are used, drawn by the seed: see sampledSource. */
+  /** Number of rows to use, drawn with the seed: see sampledSource. */
   readonly sample: number | undefined
   readonly seed: number
 }

@@ -1,4 +1,4 @@
-/** Bags of words: how often each word of the vocabulary occurs in an image, and nothing else about it. */
+/** Bags of words: how often each word of the vocabulary occurs in an image. */
 import { COUNT, numberList, uint32Array } from '../core/arguments.ts'
 import { CentroidalError, show } from '../core/errors.ts'
 

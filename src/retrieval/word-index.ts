@@ -1,6 +1,6 @@
 /**
- * For every word the images that have it, with what it weighs in them: tf-idf, an image's weights of length one. Made
- * anew when images come or go, because that changes the weights of all; a query looks at the images of its words only.
+ * For every word, the images that contain it, with its tf-idf weight; the weights of an image are normalised to length one.
+ * Rebuilt when images are added or removed, because this changes all weights. A query reads only the images of its words.
  */
 import type { Bag } from './bags.ts'
 
@@ -14,7 +14,7 @@ export interface Ranking {
 
 export class WordIndex {
   readonly #ids: Uint32Array
-  /** What a word weighs for being rare: ln(images / images that have it). */
+  /** Inverse document frequency of a word: ln(images / images that contain it). */
   readonly #idf: Float64Array
   readonly #offsets: Uint32Array
   readonly #slots: Uint32Array
@@ -73,7 +73,7 @@ export class WordIndex {
   }
 }
 
-/** The weights of a bag's words, of length one; all 0 where no word tells anything. */
+/** The weights of the words of a bag, normalised to length one; all 0 if every word has weight 0. */
 function tfIdf({ words, counts }: Bag, idf: Float64Array): Float64Array {
   const weights = Float64Array.from(words, (word, i) => counts[i] * idf[word])
   const length = Math.sqrt(weights.reduce((sum, weight) => sum + weight * weight, 0))

@@ -1,8 +1,8 @@
 /**
- * What has changed in an index since it was saved, so that the next save writes that alone. Every save of changes is a segment:
- * ids that are removed, then vectors that are added. Segments that are not much larger than the one that follows become one with
- * it, so that there are few of them and a vector is written again a logarithmic number of times; when all segments together are
- * half as large as what they change, everything is written anew.
+ * What has changed in an index since it was saved, so that the next save writes that alone. Every save of changes is a
+ * segment: ids that are removed, then vectors that are added. Segments that are not much larger than the one that follows
+ * become one with it, so that there are few of them and a vector is written again a logarithmic number of times; when all
+ * segments together are half as large as what they change, everything is rewritten.
  */
 import { type ChangeArrays, changedFolder, changeFacts, changeNumber } from '../data/code-changes.ts'
 import type { FolderKind } from '../data/folder-load.ts'

@@ -60,7 +60,7 @@ export class CodeSearcher {
     return this.#queue.add(request, source.rows, alone ? undefined : this.#keyOf(request))
   }
 
-  /** Frees what devices hold, once the searches that wait are done. A later search begins anew. */
+  /** Frees the memory of devices once pending searches are done. A later search loads it again. */
   async close(): Promise<void> {
     await this.#queue.idle()
     await this.#residences.close()
@@ -106,7 +106,7 @@ export class CodeSearcher {
         return
       } catch (error) {
         if (isLost(error)) throw error
-        // One of them is wrong: each learns for itself.
+        // One of them is invalid: each is answered separately.
       }
     }
     for (const { request, resolve, reject } of group) {

@@ -16,7 +16,7 @@ export class CodeStore {
   #ids: Uint32Array
   #rows: number
   #nextId = 0
-  /** Ids in the index, for those who ask for some; made when it is first needed. */
+  /** Set of the ids in the index, built when it is first needed. */
   #known: IdTable | undefined
   /** Removed, and still among the rows. */
   #gone = new Set<number>()

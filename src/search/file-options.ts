@@ -1,4 +1,4 @@
-/** What a caller may ask of an inverted file and of a search in it. */
+/** Options of an inverted file and of a search in it. */
 import { choice, type OptionChecks, whole } from '../core/arguments.ts'
 import { badOption } from '../core/errors.ts'
 import type { Matrix, VectorInput } from '../core/matrix.ts'

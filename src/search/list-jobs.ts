@@ -11,7 +11,7 @@ import { codeLayout } from '../kernels/scan-codes.ts'
 import { isBlocked, scanListsKernel } from '../kernels/scan-lists.ts'
 import type { ListGeometry } from './list-geometry.ts'
 
-/** What a search asks for besides the queries. */
+/** Options of a search, apart from the queries. */
 export interface ListSearch {
   readonly probe: number
   readonly nearest: number

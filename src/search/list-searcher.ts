@@ -63,7 +63,7 @@ export class ListSearcher {
     this.#queue = new RequestQueue((batch) => this.#answer(batch), MOST_TOGETHER)
     this.#residences = new Residences({
       hold: () => new Held(),
-      // A GPU gains nothing on a few queries, and copies everything it is given: it is for those who ask for it.
+      // A GPU is not faster for few queries, and all data is copied to it, so it is used only on request.
       open: (choice) => [
         choice === undefined || choice === 'auto' ? 'cpu' : choice,
         [{ rows: store.slots, cols: store.codeBytes / 4 + 2 }],
@@ -79,7 +79,7 @@ export class ListSearcher {
     return this.#queue.add(request, source.rows, alone ? undefined : this.#keyOf(request))
   }
 
-  /** Frees what devices hold, once the searches that wait are done. A later search begins anew. */
+  /** Frees the memory of devices once pending searches are done. A later search loads it again. */
   async close(): Promise<void> {
     await this.#queue.idle()
     await this.#residences.close()

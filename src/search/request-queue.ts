@@ -32,7 +32,7 @@ export class RequestQueue<R, T> {
     })
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no search is pending. */
   async idle(): Promise<void> {
     while (this.#running) await this.#running
   }

@@ -39,7 +39,7 @@ export class Residences<T extends { free(): void }> {
     this.#plan = plan
   }
 
-  /** Runs `use` with what a device holds. A device that is lost is forgotten: it holds nothing any more. */
+  /** Runs `use` with the data on a device. A lost device is removed, as its data is gone. */
   async use(choice: DeviceChoice, use: (residence: Residence<T>) => Promise<void>): Promise<void> {
     this.#busy++
     try {

@@ -63,7 +63,7 @@ export class ResidentCodes {
     const { codes } = store
     const same = Math.min(this.#rows, codes.rows, store.firstMoved(this.#cuts))
     if (same === codes.rows && this.#rows === codes.rows) return this.#parts
-    // Until all is copied, the copy is good for nothing behind what stayed the same.
+    // Until everything is copied, the copy is valid only for the unchanged part.
     this.#rows = same
     this.#cuts = store.cuts
     const count = Math.ceil(codes.rows / this.#partRows)

@@ -36,7 +36,7 @@ export function* leavesOf({ nodes, items }: FlatTree, root = 0): Generator<Uint3
 
 const CENTERS_OF_NODES = 'centres of nodes'
 
-/** Buffers for trees that are replaced every round: kept while the next tree fits, else made anew. */
+/** Buffers for trees that are replaced every round: reused while the next tree fits, otherwise reallocated. */
 export class TreeBuffers {
   readonly #device: Device
   readonly #scope: BufferScope

@@ -24,10 +24,10 @@ export interface PartitionTree {
   readonly largest: number
 }
 
-/** Points whose spread is looked at, and power steps: more make trees alike without making them better. */
+/** Sample size for the variance, and number of power steps: more make trees more alike without improving them. */
 const SAMPLE = 32
 const STEPS = 3
-/** Nodes whose rows take at most so many bytes are grown to their leaves at once: they fit a near cache. */
+/** Nodes whose rows have at most this many bytes are split down to their leaves together, because they fit in a near cache. */
 const SUBTREE_BYTES = 2 ** 18
 /** The first levels come from a sample where there are this many times as many points as such a node has. */
 const TOP_FROM = 4
@@ -92,7 +92,7 @@ async function growLarge(
   return growBelow(device, scope, points, members, nodes, random)
 }
 
-/** Rows of nodes that are grown to their leaves at once. */
+/** Maximum rows of nodes that are split down to their leaves together. */
 function subtreeRows(points: DeviceRows): number {
   return Math.max(1, Math.floor(SUBTREE_BYTES / rowBytesOf(points.stride, denseType(points))))
 }

@@ -48,8 +48,8 @@ interface Sized {
 }
 
 /**
- * Inputs that fill much memory get a device of their own: opening it is nothing next to the work, and calls that run at
- * the same time do not compete for the memory of one device.
+ * Large inputs get a separate device: the time to open it is small compared with the work, and calls that run at the same
+ * time do not compete for the memory of one device.
  */
 export async function acquireDevice(choice: DeviceChoice, inputs: readonly Sized[]): Promise<DeviceLease> {
   if (isDevice(choice)) {

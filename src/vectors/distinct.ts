@@ -71,7 +71,7 @@ export class RowSet {
   }
 }
 
-/** How many different rows a source has, as far as anyone asks: no more rows are read than that takes. */
+/** Number of distinct rows of a source, up to a limit: no more rows are read than necessary. */
 export class DistinctRows {
   readonly #source: VectorSource
   readonly #seen: RowSet

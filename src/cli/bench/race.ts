@@ -34,7 +34,7 @@ export interface RaceResult {
   readonly rounds: readonly IterationStats[]
   /** Undefined where no round ended in time. */
   readonly model: ClusterModel | undefined
-  /** settled: nothing changed any more; time: the time was up; interrupted: by Ctrl-C. */
+  /** settled: the run converged; time: the time limit was reached; interrupted: by Ctrl-C. */
   readonly ended: 'settled' | 'time' | 'interrupted'
 }
 

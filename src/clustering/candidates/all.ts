@@ -1,4 +1,4 @@
-/** Every point looks at every centre. Cost: 2 n k d operations a round. */
+/** Every point is compared with every centre. Cost: 2 n k d operations a round. */
 import { shuffle } from '../../core/random.ts'
 import { stream } from '../../core/streams.ts'
 import type { DeviceBuffer } from '../../device/contract.ts'

@@ -10,7 +10,7 @@
  * - A centre stands in the one canopy nearest to it. That points belong to several makes the overlap,
  *   and no centre is met twice.
  *
- * A point's own centre is always looked at, so the objective never rises.
+ * The current centre of a point is always a candidate, so the objective never rises.
  */
 import { sampleDistinct } from '../../core/random.ts'
 import { stream } from '../../core/streams.ts'
@@ -32,7 +32,7 @@ const LIST_WIDTH = 32
 interface Canopies {
   readonly count: number
   readonly middles: DeviceRows
-  /** Canopies of each point, nearest first: [n][perPoint], NO_LABEL where there are not so many. */
+  /** Canopies of each point, nearest first: [n][perPoint], NO_LABEL if there are fewer. */
   readonly ofPoints: Uint32Array
   readonly perPoint: number
 }

@@ -9,10 +9,10 @@
  * adaptive round visits the newest few trees, later all of them in turn: what an old tree shows has
  * mostly been seen, and moving the centres in between is worth more than seeing it again.
  *
- * Where points start without labels (a start from centres), the first round looks at every centre.
- * Each domain of the points has trees of its own. Runs over the same points share trees; one of several that begin from
- * each other (`RunState.treeUse`) may end as soon as a round gains little. Cost a round: at most 3 n d times
- * leaf size times trees visited, whatever k.
+ * If points have no labels yet (a start from centres), the first round compares with every centre. Each domain of the
+ * points has trees of its own. Runs over the same points share trees; one of several that begin from each other
+ * (`RunState.treeUse`) may end as soon as a round gains little. Cost a round: at most 3 n d times leaf size times trees
+ * visited, whatever k.
  */
 import {
   type AssignLeavesWorkspace,
@@ -124,7 +124,7 @@ class ClosureSource implements CandidateSource {
       reportShare(state, part, (index + 1) / trees.length)
     }
     return async () => {
-      // Every tree looks at the own label again.
+      // Every tree includes the current label again.
       let pairs = (1 - trees.length) * part.count
       for (const bytes of await Promise.all(looked.map((read) => read()))) {
         for (const count of new Uint32Array(bytes)) pairs += count

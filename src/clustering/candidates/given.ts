@@ -1,6 +1,6 @@
 /**
- * Points look at the centres that a function of the caller lists, and at their own: the objective never rises.
- * Cost a round: the function on the host, and 3 n (width + 1) d operations.
+ * The candidates are those listed by a custom function, and the current centre, so the objective never rises. Cost a round:
+ * the function on the host, and 3 n (width + 1) d operations.
  */
 import { badArgument, badOption } from '../../core/errors.ts'
 import { stream } from '../../core/streams.ts'

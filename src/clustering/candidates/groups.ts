@@ -1,4 +1,4 @@
-/** Groups made on the host, anew each round: their memory is used again. */
+/** Groups built on the host in each round; their memory is reused. */
 import type { DeviceBuffer } from '../../device/contract.ts'
 import type { Among, PointGroups } from '../../kernels/move-batch.ts'
 import type { RunState } from '../run-state.ts'

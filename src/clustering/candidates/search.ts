@@ -1,15 +1,15 @@
 /**
- * Points look at the centres an approximate search finds.
+ * The candidates are the centres found by an approximate search.
  *
- * AKM (Philbin et al. 2007): a search over the centres, built anew every round.
- * Robust AKM (Li, Yang, Hua and Zhang 2014) adds three things, each a setting of its own:
+ * AKM (Philbin et al. 2007): a search over the centres, rebuilt every round. Robust AKM (Li, Yang, Hua and Zhang 2014) adds
+ * three things, each a setting of its own:
  * 1. keep: a point keeps its centre unless the new one is strictly nearer, so the objective never rises.
  * 2. reseed: the index of round r is built from seed r, so that searches err at different places.
  * 3. probe: all points also try centre number r mod k, so that k rounds without a change prove a
  *    fixed point of Lloyd.
  *
- * Where the paper leaves it open: checks are tuned once, in the first round, on a sample of the points;
- * where the search would look at so many centres that looking at all of them is cheaper, that is done.
+ * Where the paper leaves it open: checks are tuned once, in the first round, on a sample of the points; if comparing with
+ * all centres is cheaper than the search, that is done instead.
  */
 import { sampleDistinct } from '../../core/random.ts'
 import { stream, streamSeed } from '../../core/streams.ts'

@@ -25,7 +25,7 @@ const FINEST_SHARE = 0.01
 const FIRST_ROUNDS = 3
 const LEAST_ROUNDS = 2
 const MOST_ROUNDS = 4
-/** Pairs that lose less than this share of a component's penalty are merged at once. */
+/** Pairs that lose less than this fraction of a component's penalty are merged immediately. */
 const CLEAR_JOIN = 0.5
 /** A mixture is rejected early if this many further rounds, each gaining as much as the last, would not make it the best. */
 const HOPE = 4
@@ -85,7 +85,7 @@ export class CountSearch {
     this.#pairs = pairs
   }
 
-  /** Nothing will be changed any more. */
+  /** The search is finished. */
   get done(): boolean {
     return this.#phase === 'polish'
   }

@@ -70,7 +70,7 @@ export class CountStep implements ComponentStep {
 
   restore(state: RunState, arrays: ResumeArrays): void {
     const { search, 'search-means': means, 'search-weights': weights, 'search-variances': variances } = arrays
-    // A run that is over keeps nothing of the search.
+    // A finished run does not keep the state of the search.
     if (search === undefined) {
       this.#search.end()
       return

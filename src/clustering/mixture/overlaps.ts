@@ -1,14 +1,14 @@
-/** What a purge is told of a run: near a component are those a search over the centres finds, or all. */
+/** Input of a purge: the neighbours of a component are those found by a search over the centres, or all. */
 import { BufferScope } from '../../device/contract.ts'
 import { distances } from '../../kernels/distances.ts'
 import { allocateRows, firstRows, writeRows } from '../../kernels/rows.ts'
 import { type CandidateSource, changedState, type RunState } from '../run-state.ts'
 import { ListedNeighbors, type Near, type Purge } from './purge.ts'
 
-/** Distances between components held at a time where all pairs are looked at. */
+/** Number of distances between components held at a time, if all pairs are compared. */
 const PAIRS_AT_A_TIME = 4_000_000
 
-/** Has every component considered. `centers` are those of the state, on the host. Gives how many centres were looked at, in all. */
+/** Considers every component. `centers` are those of the state, on the host. Returns the total number of candidates. */
 export function considerOverlaps(
   state: RunState,
   source: CandidateSource,

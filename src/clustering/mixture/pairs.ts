@@ -1,4 +1,4 @@
-/** Which components of a mixture lie beside each other, and what merging them would lose. */
+/** Neighbouring components of a mixture, and the loss of merging them. */
 import { BufferScope } from '../../device/contract.ts'
 import { assign, assignWorkspaceBytes } from '../../kernels/assign.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
@@ -7,7 +7,7 @@ import type { RunState } from '../run-state.ts'
 import { type DataSize, type HostMixture, mergeLoss } from './bic.ts'
 import type { Pair } from './count-search.ts'
 
-/** Up to here all pairs are looked at, beyond it the nearest of each component. */
+/** Up to this number all pairs are compared, beyond it the nearest of each component. */
 const ALL_PAIRS = 512
 const NEAREST = 24
 

@@ -1,15 +1,15 @@
 /**
- * Which components of a mixture go because others explain what they explain (Avrithis and Kalantidis,
- * algorithm 1): by falling weight, component i stays if |p_i|^2 / (|p_i|^2 + sum of <p_i, p_j> over those
- * that stay) is tau or more, with <p_i, p_j> = w_i w_j N(mean_i; mean_j, (var_i + var_j) I).
+ * Which components of a mixture are removed because others explain their points (Avrithis and Kalantidis, algorithm 1): by
+ * falling weight, component i stays if |p_i|^2 / (|p_i|^2 + sum of <p_i, p_j> over those that stay) is tau or more, with
+ * <p_i, p_j> = w_i w_j N(mean_i; mean_j, (var_i + var_j) I).
  *
  * Ratios <p_i, p_j> / |p_i|^2 are taken from logarithms: densities of many dimensions fit no float.
  *
- * Not in the paper: when nothing overlaps any more, a component also goes if it and one that stays are not
- * worth the numbers they take (BIC): if one Gaussian for both would lose less likelihood than
- * (d + 2) / 2 ln(points of both). A mode with few points for its dimensions can end in two halves that
- * overlap too little to be purged, since each half's mean leans towards its own points. The likelihood of
- * the two is taken as that of points in one of them each, plus the most that sharing can add.
+ * Not in the paper: when there is no overlap left, a component is also removed if it and a remaining one are not worth the
+ * numbers they take (BIC): if one Gaussian for both would lose less likelihood than (d + 2) / 2 ln(points of both). A mode
+ * with few points for its dimensions can end in two halves that overlap too little to be purged, since each half's mean
+ * leans towards its own points. The likelihood of the two is taken as that of points in one of them each, plus the most
+ * that sharing can add.
  */
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import type { Mixture } from '../../models/mixture.ts'
@@ -57,7 +57,7 @@ export class Purge {
   readonly #heirs: Uint32Array
   /** Whether one went because of overlaps. */
   #gone = false
-  /** Components with one beside them that are not worth being two, in the order of decisions. */
+  /** Pairs of components that are not better than one, in the order of decisions. */
   readonly #halves: [component: number, other: number][] = []
 
   constructor({ weights, variances, ownShares, cols, points }: Purgeable, tau: number) {
@@ -126,7 +126,7 @@ export class Purge {
     return lost >= ((this.#cols + 2) / 2) * Math.log(both)
   }
 
-  /** Where nothing overlaps: halves go whose other half stays. */
+  /** Without overlap: a half is removed if its other half remains. */
   #joinHalves(): [component: number, other: number][] {
     if (this.#gone) return []
     return this.#halves.filter(([component, other]) => {
@@ -144,7 +144,7 @@ export class Purge {
     kept.forEach((component, name) => {
       renamed[component] = name
     })
-    // The heaviest always stays: it takes what had nothing near it.
+    // The heaviest always remains, for points without a near component.
     const fallback = renamed[this.order[0]]
     const heirs = Uint32Array.from(renamed, (name, component) => {
       if (name !== NO_LABEL) return name

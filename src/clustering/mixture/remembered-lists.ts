@@ -1,4 +1,4 @@
-/** The components that points remember, on a device. Where components are numbered anew, lists follow by a table. */
+/** The components stored for each point, on a device. If components are renumbered, the lists are updated with a table. */
 import type { DeviceBuffer } from '../../device/contract.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import type { PointPart } from '../../vectors/point-part.ts'
@@ -38,7 +38,7 @@ export class RememberedLists {
     return this.#best.has(part)
   }
 
-  /** What the points of a part had in the rounds before; nothing at first. */
+  /** The components of the points of a part in earlier rounds; empty at first. */
   of({ scope }: RunState, part: PointPart): DeviceBuffer {
     let best = this.#best.get(part)
     if (best === undefined) {

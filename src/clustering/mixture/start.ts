@@ -14,7 +14,7 @@ import { allocateRows, writeRows } from '../../kernels/rows.ts'
 import type { Mixture } from '../../models/mixture.ts'
 import type { CandidateSource, RunState } from '../run-state.ts'
 
-/** Nearest components looked at where all are: enough to see past a few at the same place. */
+/** Number of nearest components compared if all components are candidates: enough if a few have the same centre. */
 const NEAREST = 9
 /** Points whose spread is taken. */
 const SAMPLE = 2048

@@ -1,8 +1,8 @@
 /**
  * Relocating clusters: two that share what one could hold are merged, and the number that becomes free goes to a half of
- * one that holds what two could. Neither means nor single moves leave such a local optimum. The labels are rewritten and
- * the update gives the clusters their centres; the sum of squares is measured, and where rounding made it no smaller,
- * everything is put back.
+ * one that contains several groups is split. Neither means nor single moves leave such a local optimum. The labels are
+ * rewritten and the update gives the clusters their centres; the sum of squares is measured, and where rounding made it no
+ * smaller, everything is put back.
  *
  * Cost: about ten distances for each point, and those of merges.ts.
  */

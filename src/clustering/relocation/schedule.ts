@@ -14,7 +14,7 @@ const WORTHWHILE = 0.002
 const TOLERANCES = 20
 /** With so few clusters one in the wrong place counts, and another look is cheap: the end of a run always takes it. */
 const FEW = 256
-/** Most relocations of a run: no data needs as many, but a tolerance of 0 could ask for them. */
+/** Maximum number of relocations of a run: far more than needed, but a tolerance of 0 would not stop them. */
 const MOST = 30
 
 export interface NextRound {

@@ -1,6 +1,4 @@
-/**
- * What splitting clusters in two would gain: for all of them at once, some rounds of 2-means among the points of each.
- */
+/** The gain of splitting clusters in two: some rounds of 2-means among the points of each, for all clusters together. */
 import type { Random } from '../../core/random.ts'
 import { NO_LABEL } from '../../kernels/assign-lists.ts'
 import { halveGroups, oppositeStart } from '../../trees/halves.ts'

@@ -6,7 +6,7 @@ import type { SweepBest, SweepStep } from './result.ts'
 const CLEAR_BEND = 0.2
 /** A distortion that falls by less than this share over the whole sweep has no elbow. */
 const LEAST_FALL = 0.02
-/** Below this, seeds disagree so much that it has to be said. */
+/** Below this, the disagreement of seeds is reported. */
 const UNSTABLE = 0.6
 
 /** The step farthest below the chord of the curve of log distortion over log k (the rule of Kneedle). */
@@ -14,7 +14,7 @@ export function elbowOf(steps: readonly Pick<SweepStep, 'k' | 'distortion'>[]): 
   const first = steps[0]
   const last = steps[steps.length - 1]
   if (steps.length < 3 || !(first.distortion > 0)) return undefined
-  // Where every vector is a centre the distortion is 0 and has no logarithm: such a step says nothing about a bend.
+  // Where every vector is a centre the distortion is 0 and has no logarithm: such a step is ignored for the elbow.
   const drawn = steps.filter(({ distortion }) => distortion > LEAST_FALL ** 8 * first.distortion)
   if (drawn.length < steps.length) return elbowOf(drawn)
   if (last.distortion > (1 - LEAST_FALL) * first.distortion) return undefined

@@ -32,9 +32,9 @@ const TOLERANCE_OF_FEW = 1e-3
 const TOLERANCE_OF_GUIDE = 2e-3
 /** Swaps of clusters of a sample that lower the squares by less than this share: relocating those of all points gains little. */
 const SMALL_GAIN = 1e-3
-/** Up to so many clusters, all points look at all centres, which is cheap. */
+/** Up to this number of clusters, points are compared with all centres, which is cheap. */
 const FEW = 100
-/** Clusters of a sample settle there if it has so many points for each; those of a smaller one would adapt to it. */
+/** Clusters of a sample converge there if it has this many points for each; with fewer points they would overfit. */
 const PER_CLUSTER_TO_POLISH = 64
 /** Products of a round of Lloyd's algorithm that takes less time than the steps of a round of closures. */
 const CHEAP = 1e8
@@ -50,7 +50,7 @@ const VISITS_OF_MOVES = 4
 /** Trees that a chain begins with: for clusterings of all points, and for those of a sample. */
 const TREES = 5
 const TREES_OF_SAMPLE = 3
-/** A mixture that begins from hard clusters has little to learn besides the widths. */
+/** A mixture that starts from hard clusters mainly needs to estimate the variances. */
 const MIXTURE_ROUNDS = 20
 /** The least variance a mixture begins with, against the mean variance within clusters. */
 const LEAST_VARIANCE = 0.01

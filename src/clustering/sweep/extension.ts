@@ -122,7 +122,7 @@ async function measured(
   parents.forEach((parent, cluster) => {
     numbers[parent] = cluster
   })
-  // With a single centre to choose from, a round gives each cluster the mean of its points, wherever it begins.
+  // With a single candidate, a round gives each cluster the mean of its points, independent of the start.
   const start = new Float32Array(k * cols)
   const places = labels.map((label) => numbers[label])
   const groups = Uint32Array.from({ length: 2 * k }, (_, at) => (at % 2 === 0 ? at / 2 : 1))

@@ -2,7 +2,7 @@
 import type { ReadSweepOptions } from './options.ts'
 import { sampleSize, TO_COMPARE } from './samples.ts'
 
-/** What a step costs besides its distances to centres, in numbers of clusters. */
+/** The cost of a step apart from distances to centres, in numbers of clusters. */
 const BASE = 50
 /** Scoring costs about as much as this many clusterings of all vectors. */
 const SCORING = 0.3

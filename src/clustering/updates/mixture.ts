@@ -1,16 +1,16 @@
 /**
  * Centres, weights and widths of a mixture of spherical Gaussians by expectation-maximization (EM).
  *
- * A round: points share themselves among the components they look at (all of them, or the best m of those
- * a search finds and those they had before), and components become the means of their shares and get their
- * widths (kernel expand). Shares below 2^-110 count as none. All in logarithms.
+ * A round: points are assigned responsibilities of their candidate components (all of them, or the best m of those a search
+ * finds and those they had before), and components become the means of their shares and get their widths (kernel expand).
+ * Shares below 2^-110 count as none. All in logarithms.
  *
  * Then the components themselves may change, by one of two criteria (setting `criterion`):
  * - `bic`: merged and split until the Bayesian information criterion is lowest (mixture/count-search.ts). Widths have a
  *   weak prior (mixture/variance-prior.ts).
  * - `overlap`: those that overlap others too much go, and the rest expand into the space they leave (Avrithis and
- *   Kalantidis, "Approximate Gaussian mixtures for large scale vocabularies", 2012; mixture/purge.ts).
- * Components are then numbered anew, and the lists of the points follow by a table of new numbers.
+ *   Kalantidis, "Approximate Gaussian mixtures for large scale vocabularies", 2012; mixture/purge.ts). Components are then
+ *   renumbered, and the lists of the points are updated with a table of new numbers.
  */
 import type { DeviceBuffer } from '../../device/contract.ts'
 import { softPairBytes } from '../../kernels/accumulate-soft.ts'
@@ -45,7 +45,7 @@ import {
 import { meansFromLabels } from './mean.ts'
 import { MixtureSums, type SharedPairs } from './mixture-sums.ts'
 
-/** Components whose shares are held at a time where all are looked at. */
+/** Number of components whose responsibilities are held at a time, if all are candidates. */
 const TILE = 64
 /** Up to here points of a method with lists rank all components, which costs less than searching for them. */
 const RANK_ALL = 256
@@ -66,7 +66,7 @@ function widthOf({ memory }: Settings): number {
 /** What happened to the components after a round. */
 interface News {
   readonly renamed: Uint32Array | undefined
-  /** How many there were; undefined if nothing can have changed. */
+  /** Their number; undefined if it cannot have changed. */
   readonly before: number | undefined
 }
 
@@ -257,7 +257,7 @@ class MixtureUpdate implements Update {
       news,
       empty: 0,
       squares: await measureSquares(state),
-      // Measuring the squares looks at no centre that the points have not looked at.
+      // Measuring the squares compares with no further centres.
       looked: changed?.looked ?? 0,
       extra: {
         components: state.k,

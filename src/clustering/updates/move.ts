@@ -4,8 +4,8 @@
  * proposed in parallel against sums as they stand, then done one after the other, each measured again,
  * so the objective never rises and no cluster is emptied. A batch of 1 is the paper's rule.
  *
- * Centres move by steps of 32-bit arithmetic within a round; at its end they are the means anew, and
- * the distances that count are measured, so nothing drifts.
+ * Centres move by steps of 32-bit arithmetic within a round; at its end the means and the distances are computed again, so
+ * rounding errors do not accumulate.
  *
  * Several shards in a domain: each grouping of the points is one batch, so that the devices that own them have to meet only
  * once for each (shared-moves.ts). That costs about a thousandth of the objective against batches of thousands.

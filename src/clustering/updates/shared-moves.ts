@@ -46,7 +46,9 @@ export interface SharedTurn {
   readonly all: Uint32Array
 }
 
-/** Every point of the domain once. Returns how many pairs of a point and a cluster this device looked at. */
+/**
+ * Processes every point of the domain once. Returns the number of pairs of a point and a cluster that this device compared.
+ */
 export async function moveTogether({ state, part, work, random, labels, all }: SharedTurn): Promise<number> {
   const { device, team, owner, control } = state
   const { targets, order, looked } = await proposeAll(device, work, random, control)

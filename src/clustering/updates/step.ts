@@ -15,7 +15,7 @@ import { allocateRows, type DeviceRows, denseType, firstRows, rowBytesOf } from 
 import type { RunState, Update } from '../run-state.ts'
 import { meansFromLabels } from './mean.ts'
 
-/** A centre in so many is few. */
+/** Fewer than one centre in this many is considered few. */
 const FEW = 64
 
 /** How far a centre goes towards a point, 0 to 1; `count` points pulled it before, this one included. */

@@ -104,7 +104,7 @@ function allocateSums(state: RunState, weighted: boolean): ClusterSums {
   const sparse = points.source.sparse !== undefined
   const workspace = createAccumulateWorkspace(device, scope, points.largestPart, stride, k, sparse)
   const merging = addsExactly(state) ? new MergedSums(state, weighted) : undefined
-  /** Without exact sums: nothing was taken yet. */
+  /** Without exact sums: nothing was added yet. */
   let empty = true
   const settle = async (): Promise<void> => merging?.write(buffers)
   const argsOf = ({ labels, weights: own }: PointPart, vectors: DeviceRows): AccumulateArgs => {
@@ -117,7 +117,7 @@ function allocateSums(state: RunState, weighted: boolean): ClusterSums {
     const { sum, different } = await tally(on, {
       count: k,
       values: gains,
-      // No weight is a zero as no points are: a cluster whose points weigh nothing is empty.
+      // A cluster whose points have weight zero is empty, like a cluster without points.
       left: state.weights ? totals : counts,
       sums: gainSums,
       differences: empties,

@@ -107,7 +107,7 @@ async function judged(method: MethodName, seed: number): Promise<Record<string, 
   }
   const index = await buildIndex(model, vectors, images, { device })
   for (const words of softs) {
-    const { map, nsScore } = judgeRankings(await index.queryAll(vectors, images, { device, words }), groupOf)
+    const { map, nsScore } = judgeRankings(await index.searchAll(vectors, images, { device, words }), groupOf)
     row[`mAP, ${words === 1 ? '1 word' : `${words} words`}`] = map
     if (words === softs[0]) row['N-S'] = nsScore
   }

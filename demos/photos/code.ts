@@ -8,5 +8,5 @@ export function photoCode(k: number, seed: number): string {
 // descriptors: a matrix with a row for each keypoint; views: the number of the picture of each row
 const vocabulary = await cluster(descriptors, ${literal(photoOptions(k, seed))})
 const index = await buildIndex(vocabulary, descriptors, views)
-const { images, scores } = await index.query(descriptorsOfAPart, { top: ${TOP} })`
+const { images, scores } = await index.search(descriptorsOfAPart, { top: ${TOP} })`
 }

@@ -83,6 +83,6 @@ export async function* rankTask(rows: Uint32Array, { device }: TaskContext): Asy
   rows.forEach((row, i) => {
     wanted.set(data.subarray(row * cols, (row + 1) * cols), i * cols)
   })
-  const { images, scores } = await index.query(matrix(wanted, rows.length, cols), { top: TOP, device })
+  const { images, scores } = await index.search(matrix(wanted, rows.length, cols), { top: TOP, device })
   return { views: Uint32Array.from(images), scores: Float32Array.from(scores) }
 }

@@ -125,6 +125,7 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
   const neighbours: Argument = { expects: 'other', value: { rows: 2, cols: 2, data: Uint32Array.of(0, 1, 1, 0) } }
   const index = (): library.CodeIndex => new L.CodeIndex(f.quantizer, f.codes)
   const file = (): library.InvertedFile => new L.InvertedFile(f.model, f.quantizer)
+  const vectorLists = (): library.VectorLists => new L.VectorLists(f.model)
   const images = (): library.ImageIndex => new L.ImageIndex(f.model)
   const random = L.createRandom(1)
   const now = (name: string, args: readonly Argument[], call: (...all: never[]) => unknown): Call => ({
@@ -198,11 +199,22 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
     later('imageIndex.add', [vectors, { expects: 'numbers', value: f.images }, options({}, { ...CONTROL, ids: 'numbers', bogus: 'other' })], (...all: never[]) => (images().add as (...args: never[]) => unknown).apply(images(), all)), // biome-ignore format: a table
     now('imageIndex.bag', [whole(1)], images().bag.bind(images())),
     now('imageIndex.has', [whole(1)], images().has.bind(images())),
-    later('imageIndex.query', [vectors, options({}, { ...WORDS, bogus: 'other' })], images().query.bind(images())),
-    later('imageIndex.queryAll', [vectors, { expects: 'numbers', value: f.images }, options({}, { ...WORDS, ids: 'numbers', bogus: 'other' })], images().queryAll.bind(images())), // biome-ignore format: a table
+    later('imageIndex.search', [vectors, options({}, { ...WORDS, bogus: 'other' })], images().search.bind(images())),
+    later('imageIndex.searchAll', [vectors, { expects: 'numbers', value: f.images }, options({}, { ...WORDS, ids: 'numbers', bogus: 'other' })], images().searchAll.bind(images())), // biome-ignore format: a table
     now('imageIndex.remove', [labels], images().remove.bind(images())),
     later('imageIndex.save', [location(`${folder}/i`)], images().save.bind(images())),
     now('faissBytes', [{ expects: 'other', value: f.vectors }], L.faissBytes),
+    later('readFaiss', [location(`${folder}/none`)], L.readFaiss),
+    now('new VectorLists', [{ expects: 'other', value: f.model }, options({}, { metric: 'text', bogus: 'other' })], (...all: never[]) => new (L.VectorLists as never as new (...args: never[]) => unknown)(...all)), // biome-ignore format: a table
+    later(
+      'vectorLists.add',
+      [vectors, options({}, { ...CONTROL, ids: 'numbers', bogus: 'other' })],
+      vectorLists().add.bind(vectorLists()),
+    ),
+    now('vectorLists.remove', [labels], vectorLists().remove.bind(vectorLists())),
+    later('vectorLists.save', [location(`${folder}/l`)], vectorLists().save.bind(vectorLists())),
+    later('vectorLists.search', [vectors, options({ nearest: 3 }, { ...CONTROL, nearest: 'whole', probe: 'whole', bogus: 'other' })], vectorLists().search.bind(vectorLists())), // biome-ignore format: a table
+    later('VectorLists.load', [location(`${folder}/none`)], L.VectorLists.load),
     now('imbalance', [labels], L.imbalance),
     now('new InvertedFile', [{ expects: 'other', value: f.model }, { expects: 'other', value: f.quantizer }, { expects: 'other', value: undefined, optional: true }], (...all: never[]) => new (L.InvertedFile as never as new (...args: never[]) => unknown)(...all)), // biome-ignore format: a table
     later(
@@ -222,6 +234,14 @@ export function callsOf(f: Fixtures, device: Device, folder: string): readonly C
     later('loadQuantizer', [location(`${folder}/none`)], L.loadQuantizer),
     now('matrix', [{ expects: 'words', value: new Float32Array(6) }, whole(3), whole(2)], L.matrix),
     now('meanAveragePrecision', [lists, lists], L.meanAveragePrecision),
+    now(
+      'meantName',
+      [
+        { expects: 'other', value: 'n_clusters' },
+        { expects: 'other', value: ['k', 'seed'] },
+      ],
+      L.meantName,
+    ),
     now(
       'nearestName',
       [

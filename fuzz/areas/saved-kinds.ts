@@ -16,6 +16,7 @@ import {
   type Quantizer,
   type QuantizerType,
   trainQuantizer,
+  VectorLists,
 } from '../../src/index.ts'
 import { partsOf } from '../problem.ts'
 
@@ -151,6 +152,21 @@ const invertedFile: SavedKind = {
   },
 }
 
+const vectorLists: SavedKind = {
+  name: 'vector lists',
+  async save(folder, seed, device) {
+    const vectors = savedVectors(seed)
+    const lists = new VectorLists(await cluster(vectors, { k: 4, device }))
+    await lists.add(vectors, { device })
+    await lists.save(folder)
+  },
+  async probe(folder, seed, device) {
+    const lists = await VectorLists.load(folder)
+    const found = await lists.search(savedVectors(seed), { nearest: 4, probe: 2, device })
+    return { ...found, ids: lists.ids, model: partsOf(lists.model) }
+  },
+}
+
 const imageIndex: SavedKind = {
   name: 'image index',
   async save(folder, seed, device) {
@@ -161,7 +177,7 @@ const imageIndex: SavedKind = {
   async probe(folder, seed, device) {
     const index = await loadIndex(folder)
     const bags = Array.from(index.ids, (id) => index.bag(id))
-    const ranking = await index.query(savedVectors(seed), { device })
+    const ranking = await index.search(savedVectors(seed), { device })
     return { ids: index.ids, bags, ...ranking, vocabulary: partsOf(index.vocabulary) }
   },
 }
@@ -180,5 +196,6 @@ export const SAVED_KINDS: readonly SavedKind[] = [
   quantizerKind('itq'),
   codeIndex,
   invertedFile,
+  vectorLists,
   imageIndex,
 ]

@@ -142,7 +142,7 @@ const index: Scenario = {
     const found = await loadIndex(path)
     const device = await openDevice({ kind: 'cpu', shared: false })
     try {
-      const ranking = await found.query(crashVectors(), { device })
+      const ranking = await found.search(crashVectors(), { device })
       return bitsOf({ ids: found.ids, ...ranking, centers: found.vocabulary.centers.data, bags: Array.from(found.ids, (id) => found.bag(id)) })
     } finally {
       await device.close()

@@ -36,7 +36,9 @@ function rowLength(row: unknown, i: number, name: string): number {
   if (ArrayBuffer.isView(row) && !(row instanceof DataView) && !isBigIntArray(row)) {
     return (row as Float32Array).length
   }
-  throw badData(`Row ${i} of ${name} is ${show(row)}: give an array of numbers.`)
+  const pick =
+    i === 0 && typeof row === 'object' && row !== null ? ', or pick the vectors of objects with vectorsOf' : ''
+  throw badData(`Row ${i} of ${name} is ${show(row)}: give an array of numbers${pick}.`)
 }
 
 /** Text, null and holes would silently become 0 or NaN in a typed array. */

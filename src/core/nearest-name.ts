@@ -88,12 +88,10 @@ const FAMILIAR: Readonly<Record<string, readonly string[]>> = {
 
 /** @internal The option that a caller who knows other libraries means by a name, or the nearest one; names may be flags. */
 export function meantName(typed: string, names: readonly string[]): string | undefined {
-  if (typeof typed !== 'string' || typed.length > LONGEST) return nearestName(typed, names)
+  const near = nearestName(typed, names)
   const plain = plainName(typed)
   const familiar = Object.hasOwn(FAMILIAR, plain) ? FAMILIAR[plain] : []
-  return (
-    familiar.map((name) => names.find((other) => plainName(other) === name)).find(Boolean) ?? nearestName(typed, names)
-  )
+  return familiar.map((name) => names.find((other) => plainName(other) === name)).find(Boolean) ?? near
 }
 
 /** --max-iter, max_iter and maxIter are one name. */

@@ -22,6 +22,12 @@ export interface ReadOptions {
   readonly header?: boolean | undefined
 }
 
+/** What readers of files are told besides. */
+export interface OpenOptions extends ReadOptions {
+  /** False: a first line 0,1,2 is a row, as in lists of neighbours. */
+  readonly countedHeader?: boolean
+}
+
 const CHECKS: OptionChecks<ReadOptions> = {
   columns: (value, thing) => {
     const listed = Array.isArray(value) && value.length > 0 && value.every(isColumn)

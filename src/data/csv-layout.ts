@@ -3,7 +3,7 @@
  * finds the line breaks and remembers where a row begins every so many bytes.
  */
 import type { ByteSource } from '../core/bytes.ts'
-import { type ChosenColumns, type Column, chooseColumns, type ReadOptions } from './columns.ts'
+import { type ChosenColumns, type Column, chooseColumns, type OpenOptions } from './columns.ts'
 import { cellsOf, countCells, hasCells, isNumber, isText, type Line, NEWLINE, separatorOf } from './csv-cells.ts'
 import { badFile } from './table.ts'
 
@@ -82,11 +82,11 @@ interface FoundLine {
 
 type Shape = Omit<Layout, 'rows' | 'checkpoints' | 'firstLine'>
 
-export async function scan(source: ByteSource, options: ReadOptions): Promise<Layout> {
+export async function scan(source: ByteSource, options: OpenOptions): Promise<Layout> {
   const start = await textStart(source)
   const [first, second] = await firstLines(source, start)
   if (first === undefined) throw badFile(source, ' is empty: expected lines of numbers.')
-  const header = options.header ?? isHeader(first.line, second?.line)
+  const header = options.header ?? isHeader(first.line, second?.line, options.countedHeader !== false)
   const row = header ? second : first
   if (row === undefined) throw badFile(source, ' has a header line but no rows: expected a line of numbers.')
   const shape = shapeOf(source, header ? first.line : undefined, row.line, options)
@@ -139,7 +139,7 @@ export function isRow(line: Line, { names, cells, separator }: Pick<Shape, 'name
  * The first line is a header if it has text where the second has numbers, if it counts the columns as pandas does by
  * default (0,1,2), or if it begins with an empty cell. word2vec's text begins with the sizes of the table.
  */
-function isHeader(first: Line, second: Line | undefined): boolean {
+function isHeader(first: Line, second: Line | undefined, mayCount: boolean): boolean {
   const a = cellsOf(first, separatorOf(first), MOST_CELLS)
   if (second === undefined) return a.some((cell) => !isNumber(cell))
   const separator = separatorOf(second)
@@ -150,7 +150,7 @@ function isHeader(first: Line, second: Line | undefined): boolean {
   if (a[0] === '' && a.length > 1) return true
   if (words.some((i) => b[i] === undefined || !isText(b[i]))) return true
   const numbers = a.filter((cell) => isNumber(cell))
-  const counted = numbers.length > 1 && numbers.every((cell, i) => cell === String(i))
+  const counted = mayCount && numbers.length > 1 && numbers.every((cell, i) => cell === String(i))
   // 0,1,2 and then 3,4,5 is data that counts.
   const goesOn = b.filter((cell) => isNumber(cell)).every((cell, i) => Number(cell) === numbers.length + i)
   return counted && !goesOn
@@ -159,7 +159,7 @@ function isHeader(first: Line, second: Line | undefined): boolean {
 /** Number of cells examined to detect a header: a line can have millions. */
 const MOST_CELLS = 1 << 16
 
-function shapeOf(source: ByteSource, header: Line | undefined, row: Line, options: ReadOptions): Shape {
+function shapeOf(source: ByteSource, header: Line | undefined, row: Line, options: OpenOptions): Shape {
   const separator = separatorOf(row)
   const cells = countCells(row, separator)
   const values = cellsOf(row, separator, MOST_CELLS)

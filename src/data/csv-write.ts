@@ -15,12 +15,16 @@ const POWERS_OF_TEN = Array.from({ length: 16 }, (_, power) => 10 ** power)
 
 export function csvEncoder(cols: number, separator: string): Encoder {
   const between = separator.charCodeAt(0)
+  let isFirst = true
   return {
     head: new Uint8Array(0),
     encode(data: StoredData) {
-      const bytes = new Uint8Array(data.length * LONGEST_NUMBER)
+      const bytes = new Uint8Array(1 + data.length * LONGEST_NUMBER)
       const write = data instanceof Float32Array ? putFloat : putNumber
       let at = 0
+      // As 0,1,2 it would be read as the header that pandas writes.
+      if (isFirst && cols > 1 && countsUp(data, cols)) bytes[at++] = ZERO
+      isFirst = false
       for (let i = 0, column = 0; i < data.length; i++) {
         at = write(bytes, at, data[i])
         column++
@@ -30,6 +34,13 @@ export function csvEncoder(cols: number, separator: string): Encoder {
       return bytes.subarray(0, at)
     },
   }
+}
+
+/** The first row is 0, 1, 2 and so on. */
+function countsUp(data: StoredData, cols: number): boolean {
+  if (data.length < cols) return false
+  for (let j = 0; j < cols; j++) if (!Object.is(data[j], j)) return false
+  return true
 }
 
 /** Whole numbers digit by digit; all else as JavaScript spells it, NaN and infinity as NumPy does. Returns the end. */

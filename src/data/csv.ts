@@ -3,7 +3,7 @@
  * and the text is never in memory as a whole.
  */
 import type { ByteSource } from '../core/bytes.ts'
-import type { ReadOptions } from './columns.ts'
+import type { OpenOptions } from './columns.ts'
 import type { Fault } from './csv-cells.ts'
 import { cellText, parseLine } from './csv-cells.ts'
 import { isRow, type Layout, lineAt, type Position, scan, wholeLines } from './csv-layout.ts'
@@ -14,7 +14,7 @@ const LONGEST_QUOTE = 40
 /** For lines that are only checked. */
 const NOWHERE = new Float64Array(0)
 
-export async function openCsv(source: ByteSource, options: ReadOptions = {}): Promise<Table> {
+export async function openCsv(source: ByteSource, options: OpenOptions = {}): Promise<Table> {
   const layout = await scan(source, options)
   const { rows, cols, cells, notes } = layout
   // A number and what follows it take two bytes at least. If the file is too short for its rows, one of them has fewer

@@ -159,7 +159,10 @@ export async function readSparse(location: FileLocation): Promise<SparseMatrix> 
  * ```
  */
 export async function readIntegers(location: FileLocation, options: ReadOptions = {}): Promise<Integers> {
-  const { contents, name } = await openContents(location, readOptions('readIntegers', options))
+  const { contents, name } = await openContents(location, {
+    ...readOptions('readIntegers', options),
+    countedHeader: false,
+  })
   if (!isTable(contents)) {
     throw new CentroidalError(
       'bad-file',

@@ -6,7 +6,7 @@ import { isMatrix, type Matrix } from '../core/matrix.ts'
 import type { SparseMatrix } from '../core/sparse.ts'
 import { openArrow } from './arrow.ts'
 import { readCluto } from './cluto.ts'
-import { columnsByNumber, type ReadOptions } from './columns.ts'
+import { columnsByNumber, type OpenOptions } from './columns.ts'
 import { openCsv } from './csv.ts'
 import { nameOf } from './formats.ts'
 import { gunzipped } from './gzip.ts'
@@ -28,7 +28,7 @@ interface Reader {
   readonly named?: true
   /** It holds several arrays, of which one is chosen. */
   readonly datasets?: true
-  open(source: ByteSource, options: ReadOptions): Promise<Contents>
+  open(source: ByteSource, options: OpenOptions): Promise<Contents>
 }
 
 const READERS: readonly Reader[] = [
@@ -71,7 +71,7 @@ function readerFor(name: string): Reader | undefined {
   return READERS.find(({ extensions }) => extensions.some((extension) => plain.endsWith(`.${extension}`)))
 }
 
-function find(location: FileLocation, { format, dataset }: ReadOptions): Found {
+function find(location: FileLocation, { format, dataset }: OpenOptions): Found {
   const name = nameOf(location)
   const packed = (text: string): boolean =>
     text
@@ -113,7 +113,7 @@ function unknownFormat(name: string): CentroidalError {
 
 export async function openContents(
   from: FileLocation,
-  options: ReadOptions,
+  options: OpenOptions,
 ): Promise<{ contents: Contents; name: string }> {
   const { reader, packed, location, dataset } = find(from, options)
   let source = await platform.openBytes(location)
@@ -147,7 +147,7 @@ export function isTable(contents: Contents): contents is Table {
 }
 
 /** Some columns of a table, in any order. */
-function withColumns(table: Table, wanted: NonNullable<ReadOptions['columns']>): Table {
+function withColumns(table: Table, wanted: NonNullable<OpenOptions['columns']>): Table {
   const { rows, type, name } = table
   const chosen = columnsByNumber(JSON.stringify(name), table.cols, wanted)
   const cols = chosen.length

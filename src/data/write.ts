@@ -4,10 +4,8 @@ import { platform } from '#platform'
 import { callback, flag, type OptionChecks, optionsOf, path, uint32Array, whole } from '../core/arguments.ts'
 import type { ByteSink } from '../core/bytes.ts'
 import { CentroidalError } from '../core/errors.ts'
-import type { Matrix, VectorSource } from '../core/matrix.ts'
-import { toSource } from '../core/matrix.ts'
+import { isWideMatrix, toSource, type Vector, type VectorInput, type VectorSource } from '../core/matrix.ts'
 import type { OnProgress } from '../core/progress.ts'
-import type { SparseMatrix } from '../core/sparse.ts'
 import { convertInto } from './convert.ts'
 import type { Format, SparseFormat } from './formats.ts'
 import { formatOf, isPacked, sparseFormatOf } from './formats.ts'
@@ -51,11 +49,7 @@ interface Rows {
  * data // => [0, 128, 255, 7]
  * ```
  */
-export async function writeVectors(
-  location: string,
-  input: Matrix | SparseMatrix | VectorSource,
-  options: WriteOptions = {},
-): Promise<void> {
+export async function writeVectors(location: string, input: VectorInput, options: WriteOptions = {}): Promise<void> {
   await (await stageVectors(location, input, options)).close()
 }
 
@@ -77,7 +71,7 @@ export async function writeVectors(
  */
 export async function vectorBytes(
   name: string,
-  input: Matrix | SparseMatrix | VectorSource,
+  input: VectorInput,
   options: WriteOptions = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const sink = new MemorySink()
@@ -115,13 +109,13 @@ async function openSink(location: string, open: OpenSink): Promise<ByteSink> {
 /** Everything is written, but not yet visible: close() moves it into place, abort() removes it. */
 export async function stageVectors(
   location: string,
-  input: Matrix | SparseMatrix | VectorSource,
+  input: VectorInput,
   options: WriteOptions = {},
   open: OpenSink = toFile,
 ): Promise<ByteSink> {
   path(location, 'the path')
   const checked = optionsOf('writeVectors', options, CHECKS)
-  const source = toSource(input)
+  const source = allDigits(input)
   const sparse = sparseFormatOf(location)
   if (sparse) return stageSparse(location, sparse, source, checked, open)
   const format = formatOf(location)
@@ -136,6 +130,28 @@ export async function stageVectors(
     checked,
     open,
   )
+}
+
+/** Numbers that 32-bit floats do not hold are written in 64 bits. */
+function allDigits(input: VectorInput): VectorSource {
+  const source = toSource(input)
+  const isWide = isWideMatrix(input)
+  if (source.read64 || !(isWide || Array.isArray(input))) return source
+  const { cols } = source
+  const rows = isWide ? [] : (input as readonly Vector[])
+  const differs = (values: ArrayLike<number>): boolean =>
+    !(values instanceof Float32Array) &&
+    Array.prototype.some.call(values, (value) => !Object.is(Math.fround(value), value))
+  if (!(isWide ? differs(input.data) : rows.some(differs))) return source
+  return {
+    ...source,
+    async read64(start, end) {
+      if (isWide) return Float64Array.from(input.data.slice(start * cols, end * cols))
+      const out = new Float64Array((end - start) * cols)
+      for (let row = start; row < end; row++) out.set(rows[row], (row - start) * cols)
+      return out
+    },
+  }
 }
 
 async function stageSparse(

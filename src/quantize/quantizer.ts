@@ -16,7 +16,7 @@ import type { Codec } from './codec.ts'
 import { codeRowBytes, requireKnownCodes, unpackCodes } from './codes.ts'
 import { decodeCodes, encodeVectors } from './encode.ts'
 import { type CodeSearchOptions, checkDistance, SEARCH_CHECKS, searchCodes } from './flat-search.ts'
-import type { ResolvedQuantizerOptions } from './options.ts'
+import type { QuantizerOptions, ResolvedQuantizerOptions } from './options.ts'
 import type { RankedCodes } from './ranked.ts'
 import type { QuantizerStats, QuantizerStop } from './stats.ts'
 
@@ -157,6 +157,9 @@ export class Quantizer {
   toBytes(): Uint8Array<ArrayBuffer> {
     return packedFolder(this.folderContents())
   }
+
+  /** What {@link trainQuantizer} does, and set there. */
+  declare static train: (vectors: VectorInput, options: QuantizerOptions) => Promise<Quantizer>
 
   /** What {@link loadQuantizer} does. */
   static async load(folder: string | Blob): Promise<Quantizer> {

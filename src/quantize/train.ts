@@ -93,6 +93,9 @@ export async function trainQuantizer(vectors: VectorInput, options: QuantizerOpt
   }
 }
 
+// The class cannot import what makes it.
+Quantizer.train = trainQuantizer
+
 /** Bytes of rotated vectors, or of codes, that are kept at a time. */
 const PART_BYTES = 256 * 2 ** 20
 

@@ -54,7 +54,7 @@ export interface QueryRanking extends Ranking {
  * const index = new ImageIndex(await cluster(vectors, { k: 40 }))
  * await index.add(vectors, images)
  * index.size // => 20
- * const [first] = await index.queryAll(vectors, images, { top: 5 })
+ * const [first] = await index.searchAll(vectors, images, { top: 5 })
  * first?.images[0] // => 0
  * index.remove(7)
  * index.has(7) // => false
@@ -134,10 +134,10 @@ export class ImageIndex {
   /**
    * Ranks the images for a query image that is given by its vectors.
    */
-  async query(vectors: VectorInput, options: QueryOptions = {}): Promise<Ranking> {
-    const asked = optionsOf('query', options, QUERY_CHECKS)
+  async search(vectors: VectorInput, options: QueryOptions = {}): Promise<Ranking> {
+    const asked = optionsOf('search', options, QUERY_CHECKS)
     const source = toSource(vectors, 'the query')
-    const [{ images, scores }] = await this.queryAll(source, new Uint32Array(source.rows), { ...asked, ids: [0] })
+    const [{ images, scores }] = await this.searchAll(source, new Uint32Array(source.rows), { ...asked, ids: [0] })
     return { images, scores }
   }
 
@@ -146,13 +146,13 @@ export class ImageIndex {
    * vector; the results are in ascending order of these numbers. Queries need not be in the index. `ids` lists further
    * queries, which may have no vectors and then get empty rankings.
    */
-  async queryAll(
+  async searchAll(
     vectors: VectorInput,
     images: ArrayLike<number>,
     options: QueryOptions & Pick<IndexOptions, 'ids'> = {},
   ): Promise<QueryRanking[]> {
     const checks = { ...QUERY_CHECKS, ids: INDEX_CHECKS.ids }
-    const { top = Infinity, ids: also, ...rest } = optionsOf<typeof options>('queryAll', options, checks)
+    const { top = Infinity, ids: also, ...rest } = optionsOf<typeof options>('searchAll', options, checks)
     const source = toSource(vectors, 'the queries')
     const grouped = rowsByImage(images, source.rows, source.name, also)
     const bags = await bagsOf(this.vocabulary, source, grouped, rest)
@@ -230,7 +230,7 @@ export class ImageIndex {
  * const model = await cluster(vectors, { k: 40 })
  * const index = await buildIndex(model, vectors, imageOfVector)
  * const descriptors = matrix(vectors.data.subarray(0, 20 * 8), 20, 8) // those of image 0
- * const { images, scores } = await index.query(descriptors, { words: 3, top: 10 })
+ * const { images, scores } = await index.search(descriptors, { words: 3, top: 10 })
  * images[0] // => 0
  * ```
  */

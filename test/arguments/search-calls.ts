@@ -227,11 +227,11 @@ function imageIndexCalls({ device, vectors, images, model }: Fixtures, query: Op
       ],
     },
     {
-      call: (v, o) => filled().query(v, o),
+      call: (v, o) => filled().search(v, o),
       arguments: [argument('vectors', 'vectors', vectors), options<QueryOptions>({ device }, query)],
     },
     {
-      call: (v, i, o) => filled().queryAll(v, i, o),
+      call: (v, i, o) => filled().searchAll(v, i, o),
       arguments: [
         argument('vectors', 'vectors', vectors),
         argument('images', 'none', images),

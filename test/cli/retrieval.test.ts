@@ -56,7 +56,7 @@ test('from descriptors to a score', async () => {
 
   const model = await loadModel(path('vocabulary'))
   const index = await buildIndex(model, vectors, images, { device: 'cpu' })
-  const wanted = await index.queryAll(vectors, images, { device: 'cpu', words: 3 })
+  const wanted = await index.searchAll(vectors, images, { device: 'cpu', words: 3 })
   lines.slice(0, -1).forEach((line, i) => {
     const { query, images, scores } = wanted[i]
     expect(line).toEqual({ type: 'ranking', query, images: [...images], scores: [...scores] })

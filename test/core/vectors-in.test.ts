@@ -79,6 +79,7 @@ describe('what is wrong is named, with what to do', () => {
     expect(await refused({ data: [1, undefined, 3], rows: 3, cols: 1 }, { k: 2 })).toMatch(/Entry 1 .* is undefined/)
     expect(await refused({ data: [1, 2], rows: 3, cols: 1 }, { k: 2 })).toMatch(/2 numbers do not match 3 rows/)
     expect(await refused([], { k: 2 })).toMatch(/is empty: give at least one row/)
+    expect(await refused([{ embedding: [1] }], { k: 1 })).toMatch(/or pick the vectors of objects with vectorsOf/)
     // As bytes, numbers below 0 would become others.
     expect(() => matrix(new Int8Array([-1]) as unknown as Float32Array, 1, 1)).toThrow(
       /such as Float32Array\.from\(data\)/,

@@ -6,7 +6,7 @@ import type { VectorSource } from '../../src/core/matrix.ts'
 import { matrix } from '../../src/core/matrix.ts'
 import { npyEncoder } from '../../src/data/npy.ts'
 import { openVectors, readIntegers, readVectors } from '../../src/data/read.ts'
-import { writeLabels, writeVectors } from '../../src/data/write.ts'
+import { writeLabels, writeNeighbors, writeVectors } from '../../src/data/write.ts'
 import { fc } from '../properties.ts'
 import { failure } from './failure.ts'
 import { encoded } from './memory-source.ts'
@@ -89,6 +89,39 @@ describe('vectors', () => {
   test('64-bit floats are rounded to 32 bits', async () => {
     const file = await saveNpy('f8.npy', [2, 1], 'f64', [0.1, -Infinity])
     expect((await readVectors(file)).data).toEqual(Float32Array.of(0.1, -Infinity))
+  })
+
+  test('64-bit numbers in memory are written with all digits, or refused', async () => {
+    const wide = { data: Float64Array.of(0.1, 1.7e9 + 0.5), rows: 1, cols: 2 }
+    for (const [name, input] of [
+      ['wide.npy', wide],
+      ['wide.csv', [[0.1, 1.7e9 + 0.5]]],
+    ] as const) {
+      await writeVectors(path(name), input)
+      const source = await openVectors(path(name))
+      expect(Array.from((await source.read64?.(0, 1)) ?? [])).toEqual([0.1, 1.7e9 + 0.5])
+      await source.close?.()
+    }
+    expect(await failure(() => writeVectors(path('wide.fvecs'), wide))).toMatch(
+      /is 0\.1, which cannot be kept as a 32-bit/,
+    )
+    await writeVectors(path('wide.fvecs'), wide, { float32: true })
+    expect((await readVectors(path('wide.fvecs'))).data).toEqual(Float32Array.of(0.1, 1.7e9))
+    await writeVectors(path('exact.npy'), [[0.5, 3]])
+    const exact = await openVectors(path('exact.npy'))
+    expect(exact.read64).toBeUndefined()
+    await exact.close?.()
+  })
+
+  test.each(['csv', 'tsv'])('a first row 0,1,2 is no header in what is written as .%s', async (extension) => {
+    const file = path(`counts.${extension}`)
+    await writeVectors(file, [[0, 1, 2], [7, 8, 9]]) // biome-ignore format: rows
+    expect(Array.from((await readVectors(file)).data)).toEqual([0, 1, 2, 7, 8, 9])
+    await writeNeighbors(file, Uint32Array.of(0, 1, 5, 2), 2)
+    expect(Array.from((await readIntegers(file)).data)).toEqual([0, 1, 5, 2])
+    await writeFile(file, extension === 'csv' ? '0,1\n1,0\n' : '0\t1\n1\t0\n')
+    expect((await readIntegers(file)).rows).toBe(2)
+    expect((await readVectors(file)).rows).toBe(1)
   })
 
   test('a file: URL', async () => {

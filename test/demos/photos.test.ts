@@ -29,7 +29,7 @@ test('a picture, a part of it, another picture by the keyboard: rankings as in N
     const wanted = Float32Array.from({ length: rows.length * vectors.cols }, (_, i) => {
       return vectors.data[rows[Math.floor(i / vectors.cols)] * vectors.cols + (i % vectors.cols)]
     })
-    const { images } = await index.query(matrix(wanted, rows.length, vectors.cols), { top: TOP, device: 'cpu' })
+    const { images } = await index.search(matrix(wanted, rows.length, vectors.cols), { top: TOP, device: 'cpu' })
     return Array.from(images)
   }
   const shown = (): Promise<number[]> =>

@@ -126,7 +126,7 @@ describe.skipIf(python === undefined)('with NumPy', () => {
     const images = Uint32Array.from({ length: 120 }, (_, row) => Math.floor(row / 10) + 3)
     const index = await buildIndex(await clusters('euclidean'), vectors, images, { device })
     await index.save(path('photos.index'))
-    const [{ images: ours, scores }] = await index.queryAll(
+    const [{ images: ours, scores }] = await index.searchAll(
       matrix(vectors.data.slice(400, 500), 10, 10),
       new Uint32Array(10),
       { device },

@@ -72,7 +72,7 @@ describe('rankings', () => {
     expect(ids).toEqual([...new Set(images)].sort((a, b) => a - b))
     const counts = await bags(ids)
     for (const [i, id] of ids.entries()) {
-      const found = await index.query(imageRows(id), { device })
+      const found = await index.search(imageRows(id), { device })
       expectSame(found, denseRanking(ids, counts, counts[i]))
       expect(found.images[0]).toBe(id)
       expect(found.scores[0]).toBeCloseTo(1, 6)
@@ -80,16 +80,16 @@ describe('rankings', () => {
   })
 
   test('of several queries at once are those of each', async () => {
-    const all = await index.queryAll(vectors, images, { device, top: 5 })
+    const all = await index.searchAll(vectors, images, { device, top: 5 })
     expect(all.map(({ query }) => query)).toEqual([...index.ids])
     for (const { query, ...ranking } of all.slice(0, 6)) {
-      expect(await index.query(imageRows(query), { device, top: 5 })).toEqual(ranking)
+      expect(await index.search(imageRows(query), { device, top: 5 })).toEqual(ranking)
     }
   })
 
   test('are cut at top', async () => {
-    const whole = await index.query(imageRows(6), { device })
-    const cut = await index.query(imageRows(6), { device, top: 3 })
+    const whole = await index.search(imageRows(6), { device })
+    const cut = await index.search(imageRows(6), { device, top: 3 })
     expect(cut.images).toEqual(whole.images.slice(0, 3))
     expect(cut.scores).toEqual(whole.scores.slice(0, 3))
   })
@@ -99,7 +99,7 @@ describe('rankings', () => {
     const twins = await buildIndex(model, vectors, images, { device })
     await twins.add(one, new Uint32Array(one.rows).fill(500), { device })
     await twins.add(one, new Uint32Array(one.rows).fill(5000), { device })
-    const { images: found, scores } = await twins.query(one, { device, top: 3 })
+    const { images: found, scores } = await twins.search(one, { device, top: 3 })
     expect([...found]).toEqual([6, 500, 5000])
     expect(scores[1]).toBe(scores[0])
     expect(scores[2]).toBe(scores[0])
@@ -110,10 +110,10 @@ describe('soft words', () => {
   test('one is the hard assignment', async () => {
     const { rows, cols, data } = imageRows(110, 20)
     const query = matrix(data, rows, cols)
-    expect(await index.query(query, { device, words: 1 })).toEqual(await index.query(query, { device }))
+    expect(await index.search(query, { device, words: 1 })).toEqual(await index.search(query, { device }))
     // So far away that all goes to the nearest.
-    const sharp = await index.query(query, { device, words: 3, sigma: 1e-9 })
-    expect(sharp).toEqual(await index.query(query, { device }))
+    const sharp = await index.search(query, { device, words: 3, sigma: 1e-9 })
+    expect(sharp).toEqual(await index.search(query, { device }))
   })
 
   async function softCounts(query: Matrix, { centers, distortion }: ClusterModel, m: number): Promise<number[]> {
@@ -131,7 +131,7 @@ describe('soft words', () => {
     const query = imageRows(110)
     const counts = await softCounts(query, model, Math.min(words, K))
     const ids = [...index.ids]
-    const found = await index.query(query, { device, words: Math.min(words, 256) })
+    const found = await index.search(query, { device, words: Math.min(words, 256) })
     expectSame(found, denseRanking(ids, await bags(ids), counts))
   })
 
@@ -149,7 +149,7 @@ describe('soft words', () => {
     )
     const ids = [...made.ids]
     const wanted = denseRanking(ids, await bags(ids, cosine), await softCounts(unit, cosine, 3))
-    expectSame(await made.query(imageRows(110), { device, words: 3 }), wanted)
+    expectSame(await made.search(imageRows(110), { device, words: 3 }), wanted)
   })
 
   test('of data far from zero, dense or sparse', async () => {
@@ -158,14 +158,14 @@ describe('soft words', () => {
     expect(moved.state.frame.shift).toBeDefined()
     const made = await buildIndex(moved, far(vectors), images, { device })
     const query = far(imageRows(110))
-    const found = await made.query(query, { device, words: 3 })
+    const found = await made.search(query, { device, words: 3 })
     expect(found.images[0]).toBe(110)
     const everywhere = {
       offsets: Array.from({ length: query.rows + 1 }, (_, row) => row * query.cols),
       columns: Array.from(query.data, (_, at) => at % query.cols),
       values: query.data,
     }
-    const sparse = await made.query(sparseMatrix(everywhere, query.rows, query.cols), { device, words: 3 })
+    const sparse = await made.search(sparseMatrix(everywhere, query.rows, query.cols), { device, words: 3 })
     expect(sparse.images[0]).toBe(110)
     expect(sparse.scores[0]).toBeCloseTo(found.scores[0], 1)
   })
@@ -175,12 +175,12 @@ describe('soft words', () => {
     const made = await buildIndex(tree, vectors, images, { device })
     const ids = [...made.ids]
     const wanted = denseRanking(ids, await bags(ids, tree), await softCounts(imageRows(110), tree, 3))
-    expectSame(await made.query(imageRows(110), { device, words: 3 }), wanted)
+    expectSame(await made.search(imageRows(110), { device, words: 3 }), wanted)
   })
 
   test('values that cannot be are refused', async () => {
     const refused = (options: object, message: RegExp) =>
-      expect(index.query(imageRows(6), { device, ...options })).rejects.toThrow(message)
+      expect(index.search(imageRows(6), { device, ...options })).rejects.toThrow(message)
     await refused({ words: 0 }, /Option words is 0: give a whole number from 1 to 256/)
     await refused({ words: 2.5 }, /Option words is 2.5/)
     await refused({ words: 3, sigma: 0 }, /Option sigma is 0: give a number above 0/)
@@ -198,16 +198,18 @@ describe('images come and go', () => {
     expect(grown.size).toBe(second.length)
     const early = imageRows(...first)
     await grown.add(early, early.images, { device })
-    const everything = await index.queryAll(vectors, images, { device })
-    expect(await grown.queryAll(vectors, images, { device })).toEqual(everything)
+    const everything = await index.searchAll(vectors, images, { device })
+    expect(await grown.searchAll(vectors, images, { device })).toEqual(everything)
 
     grown.remove(first)
     const alone = await buildIndex(model, late, late.images, { device })
     expect(grown.ids).toEqual(alone.ids)
     expect(grown.has(first[0])).toBe(false)
-    expect(await grown.queryAll(vectors, images, { device })).toEqual(await alone.queryAll(vectors, images, { device }))
+    expect(await grown.searchAll(vectors, images, { device })).toEqual(
+      await alone.searchAll(vectors, images, { device }),
+    )
     await grown.add(early, early.images, { device })
-    expect(await grown.queryAll(vectors, images, { device })).toEqual(everything)
+    expect(await grown.searchAll(vectors, images, { device })).toEqual(everything)
   })
 
   test('unknown and known numbers are refused, and nothing is half done', async () => {
@@ -240,11 +242,11 @@ describe('at the edges', () => {
     expect([...made.ids]).toContain(999)
     const ids = [...made.ids]
     const counts = await bags(ids)
-    const found = await made.query(imageRows(6), { device })
+    const found = await made.search(imageRows(6), { device })
     expectSame(found, denseRanking(ids, counts, counts[ids.indexOf(6)]))
     expect([...found.images]).not.toContain(999)
-    expect((await made.query(none, { device })).images).toHaveLength(0)
-    const all = await made.queryAll(none, [], { device, ids: [4, 2] })
+    expect((await made.search(none, { device })).images).toHaveLength(0)
+    const all = await made.searchAll(none, [], { device, ids: [4, 2] })
     expect(all.map(({ query, images }) => [query, images.length])).toEqual([
       [2, 0],
       [4, 0],
@@ -254,11 +256,11 @@ describe('at the edges', () => {
   test('an index of nothing, and of one image', async () => {
     const made = await buildIndex(model, none, [], { device })
     expect(made.size).toBe(0)
-    expect((await made.query(imageRows(6), { device })).images).toHaveLength(0)
+    expect((await made.search(imageRows(6), { device })).images).toHaveLength(0)
     const one = imageRows(6)
     await made.add(one, one.images, { device })
     // What every image has weighs nothing.
-    expect(await made.query(one, { device })).toEqual({ images: Uint32Array.of(6), scores: Float64Array.of(0) })
+    expect(await made.search(one, { device })).toEqual({ images: Uint32Array.of(6), scores: Float64Array.of(0) })
   })
 
   test('words nobody has count for nothing', async () => {
@@ -266,10 +268,10 @@ describe('at the edges', () => {
     const without = rowsWhere((row) => labels[row] !== 4)
     const made = await buildIndex(model, without, without.images, { device })
     const only = rowsWhere((row) => labels[row] === 4)
-    expect((await made.query(only, { device })).images).toHaveLength(0)
+    expect((await made.search(only, { device })).images).toHaveLength(0)
     const some = matrix(vectors.data.slice(0, 60 * 6), 60, 6)
     const rest = rowsWhere((row) => row < 60 && labels[row] !== 4)
-    expect(await made.query(some, { device })).toEqual(await made.query(rest, { device }))
+    expect(await made.search(some, { device })).toEqual(await made.search(rest, { device }))
   })
 
   test('numbers that cannot be are refused', async () => {
@@ -278,7 +280,7 @@ describe('at the edges', () => {
     await expect(build(new Float32Array(600).fill(0.5))).rejects.toThrow(/The image number of row 0 is 0.5: give whole/)
     await expect(build(new Int32Array(600).fill(-1))).rejects.toThrow(/of row 0 is -1/)
     const wide = matrix(new Float32Array(8), 1, 8)
-    await expect(index.query(wide, { device })).rejects.toThrow(/has 8 columns and the vocabulary 6/)
+    await expect(index.search(wide, { device })).rejects.toThrow(/has 8 columns and the vocabulary 6/)
   })
 })
 
@@ -287,13 +289,13 @@ describe('saved and loaded', () => {
     await index.save(path('index'))
     const loaded = await loadIndex(path('index'))
     expect(loaded.ids).toEqual(index.ids)
-    const wanted = await index.queryAll(vectors, images, { device, words: 3 })
-    expect(await loaded.queryAll(vectors, images, { device, words: 3 })).toEqual(wanted)
+    const wanted = await index.searchAll(vectors, images, { device, words: 3 })
+    expect(await loaded.searchAll(vectors, images, { device, words: 3 })).toEqual(wanted)
     const some = imageRows(6)
     loaded.remove(6)
     await loaded.add(some, some.images, { device })
     await loaded.save(path('index'))
-    expect(await (await loadIndex(path('index'))).queryAll(vectors, images, { device, words: 3 })).toEqual(wanted)
+    expect(await (await loadIndex(path('index'))).searchAll(vectors, images, { device, words: 3 })).toEqual(wanted)
   })
 
   test('empty too', async () => {

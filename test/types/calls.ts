@@ -129,6 +129,7 @@ export async function searching(quantizer: library.Quantizer, model: library.Clu
   ;(await quantizer.decode(codes, work)).data satisfies Float32Array
   await quantizer.search(codes, rows, { nearest: 3, ...work })
   await library.trainQuantizer(rows, { type: 'pq', m: undefined, ...work })
+  ;(await library.Quantizer.train(rows, { type: 'ok' })) satisfies library.Quantizer
   // @ts-expect-error the type is missing
   await library.trainQuantizer(rows, { m: 4 })
   const file = await library.InvertedFile.train(rows, model, { type: 'pq' })

@@ -113,7 +113,7 @@ async function rank(
     if (numbers !== undefined) requireLength(numbers, images.length, source.rows, 'descriptors')
     const device = await openChosenDevice(flags)
     try {
-      return await index.queryAll(source, images, {
+      return await index.searchAll(source, images, {
         device,
         signal,
         onProgress: (share) => view.show({ label: 'assigning words', share }),

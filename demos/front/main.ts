@@ -24,7 +24,7 @@ element('copy-install').addEventListener('click', async () => {
 // If the page is about to load again, nothing should begin.
 if (await isolate('./')) {
   const engine = new Engine({
-    onDevice: (device) => put('device-line', deviceLine(device)),
+    onDevice: showDevice,
     onFailure: ({ message }) => {
       put('device-line', `This browser cannot run centroidal: ${message}`)
       put('picture-state', 'Points in the plane')
@@ -34,6 +34,8 @@ if (await isolate('./')) {
   void picture.run(engine)
 }
 
-function deviceLine({ kind, name, reason }: DeviceReport): string {
-  return kind === 'webgpu' ? `Your device: ${name}, by WebGPU.` : `Your device: ${name} (${reason}).`
+/** One line; why it is this device is shown to a pointer that rests on it. */
+function showDevice({ kind, name, reason }: DeviceReport): void {
+  put('device-line', kind === 'webgpu' ? `Your device: ${name}, by WebGPU.` : `Your device: ${name}.`)
+  element('device-line').title = reason
 }

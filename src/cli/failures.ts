@@ -21,7 +21,7 @@ export function tellFailure(error: unknown, session: Session): void {
 }
 
 function sentenceFor(error: unknown, session: Session): string {
-  // The library knows nothing of flags.
+  // Messages of the library do not contain flags; they are added here.
   if (error instanceof CentroidalError)
     return error.message
       .replace(/(or|use|try) the CPU device/i, '$& (--device cpu)')

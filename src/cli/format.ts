@@ -86,7 +86,7 @@ const START_WORDS: Readonly<Record<StartName, string>> = {
   bisecting: 'clusters split in two until there are k',
 }
 
-/** How the run began: where nothing was asked for, what its method takes. */
+/** The start of the run: the given one, or the default of the method. */
 export function startName({ method, options }: Pick<ModelFacts, 'method' | 'options'>): string {
   const { start } = options
   if (start === 'auto' && METHODS[method as MethodName]?.findsCount && !spreadsCenters(options)) return 'all'
@@ -119,7 +119,7 @@ export function methodReason({ options }: Pick<ModelFacts, 'options'>): string {
   return typeof options.methodReason === 'string' ? options.methodReason : ''
 }
 
-/** Options of the method as they are given on the command line; nothing where it has none. */
+/** Options of the method as flags; empty if it has none. */
 export function settingsWords({ options }: Pick<ModelFacts, 'options'>): string {
   return Object.entries(options.settings ?? {})
     .map(([name, value]) => {
@@ -129,7 +129,7 @@ export function settingsWords({ options }: Pick<ModelFacts, 'options'>): string 
     .join(', ')
 }
 
-/** Rounds differ in how many centres were looked at by more than anybody cares about. */
+/** Whether the number of candidates differs noticeably between rounds. */
 export function candidatesVary({ iterations }: Pick<ModelFacts, 'iterations'>): boolean {
   let [least, most] = [Infinity, -Infinity]
   for (const { candidates, extra } of iterations) {

@@ -19,7 +19,7 @@ export class MachineWatch {
   readonly #rounds: RoundTraffic[]
   readonly #state: { workers: readonly WorkerFacts[] }
 
-  /** Undefined if the flags ask for no other machines. */
+  /** Undefined if the flags do not name other machines. */
   static async open(
     { on, lock, wait, json }: MachineFlags & SpeechFlags,
     session: Session,

@@ -8,7 +8,7 @@ const LINGER = 2000
 
 async function main(args: readonly string[]): Promise<void> {
   const session = new Session(args)
-  // What Node thinks of the libraries below is nothing a user of a command can act on.
+  // Users of a command cannot act on warnings of Node about its packages.
   if (process.env.CENTROIDAL_DEBUG !== '1') process.removeAllListeners('warning')
   const fail = (error: unknown): void => {
     tellFailure(error, session)

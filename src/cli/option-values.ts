@@ -10,7 +10,7 @@ function tooLarge(flag: string, text: string, most: number): CentroidalError {
   return badValue(flag, text, `the largest value is ${most}; give a smaller one.`)
 }
 
-/** For example 12 or 1e6, but not 12.5, 0x10, "12 " or nothing. */
+/** For example 12 or 1e6, but not 12.5, 0x10, "12 " or an empty string. */
 export function wholeNumber(
   flag: string,
   what: string,

@@ -6,9 +6,9 @@ import { temporaryBeside } from './temporary.ts'
 /** Standard output, where a file is expected. */
 export const STDOUT = '-'
 
-/** A little of the kind is written beside the wanted file and removed again: what would fail at the end fails at once. */
+/** Writes a small file next to the output file and removes it again, so that errors are found before the work. */
 export async function tryFile(out: string, write: (probe: string) => Promise<void>): Promise<void> {
-  // A file beside a folder can be written, and yet not the file.
+  // The check would succeed next to a folder of this name, but the file could not be written.
   if ((await stat(out).catch(() => undefined))?.isDirectory()) {
     throw new CentroidalError('bad-file', `Cannot write to ${JSON.stringify(out)}: it is a folder; give a file name.`)
   }

@@ -8,11 +8,11 @@ import { readTextFile } from './text-file.ts'
 
 export interface RankingsFile {
   write(rankings: readonly QueryRanking[]): Promise<void>
-  /** Leaves nothing behind but what was written. */
+  /** Removes everything except the finished file. */
   release(): Promise<void>
 }
 
-/** Finds out at once whether the file can be written; nothing is seen under its name before all of it is there. */
+/** Checks immediately whether the file can be written. The file appears under its name only when it is complete. */
 export async function claimRankings(path: string): Promise<RankingsFile> {
   const probe = await temporaryBeside(path)
   const attempt = async (work: () => Promise<void>): Promise<void> => {

@@ -1,4 +1,4 @@
-/** A text file that takes the place of another at once. */
+/** A text file that replaces another one atomically. */
 import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { temporaryBeside } from './temporary.ts'
 

@@ -1,4 +1,4 @@
-/** Folders that cluster, vocabulary and quantize wrote: the model, and run.json with what a report needs besides. */
+/** Folders that cluster, vocabulary and quantize wrote: the model, and run.json with further data for the report. */
 import { existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import {
@@ -23,7 +23,7 @@ import { clusteringFacts, MOST_COUNTS, type NotedModel, quantizerFacts, runNotes
 import { readTextFile } from './text-file.ts'
 import type { Agreement, Confusion } from './truth.ts'
 
-/** What was known when the run was made, and nothing in the model tells. All of it may be missing. */
+/** Data about the run that the model does not contain. All of it is optional. */
 export interface RunNotes {
   readonly title?: string
   /** The vectors' file, as it was typed. */

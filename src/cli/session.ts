@@ -1,4 +1,4 @@
-/** What a command works with: where it speaks, in which colours, and how it learns that it should stop. */
+/** The environment of a command: its output streams, colours, and signal to stop. */
 import picocolors from 'picocolors'
 
 /** Ctrl-C before anything could be saved, or after it was: the sentence says which. Exit code 130. */
@@ -82,8 +82,8 @@ export class Session {
   }
 
   /**
-   * From the first call on, Ctrl-C asks for an orderly end and only a second one ends the process at once.
-   * Commands that have nothing to save never call this, and end as any program does.
+   * From the first call on, Ctrl-C requests an orderly end, and only a second one ends the process immediately. Commands
+   * that have nothing to save never call this, and end as any program does.
    */
   interruption(): AbortSignal {
     if (this.#interruption === undefined) {

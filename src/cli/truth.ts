@@ -1,4 +1,4 @@
-/** Labels against the classes somebody knows. */
+/** Comparison of labels with known classes. */
 import {
   adjustedRandIndex,
   CentroidalError,
@@ -21,7 +21,7 @@ export interface Agreement {
 }
 
 export type Labels = Int32Array | Uint32Array
-/** What somebody knows of each row: numbers or names. */
+/** The known class of each row: numbers or names. */
 export type Classes = Labels | readonly string[]
 
 /** One whole number for each row (or all of them in one row). */

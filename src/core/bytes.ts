@@ -34,7 +34,7 @@ export interface ByteSource {
   close(): Promise<void>
 }
 
-/** Written from the beginning, piece by piece. Nothing is visible under the final name before close(). */
+/** Written sequentially in parts. The file appears under its final name only at close(). */
 export interface ByteSink {
   readonly name: string
   write(bytes: Uint8Array): Promise<void>

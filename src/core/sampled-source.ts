@@ -6,7 +6,7 @@ import type { VectorSource } from './matrix.ts'
 import { sampleDistinct } from './random.ts'
 import { stream } from './streams.ts'
 
-/** Rows that lie closer together than this are read at once. */
+/** Rows closer together than this are read with one request. */
 const NEAR = 16
 /** Most rows that are read at once. */
 const MOST_AT_ONCE = 4096

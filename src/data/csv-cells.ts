@@ -23,7 +23,7 @@ const INFINITE = /^([+-]?)inf(?:inity)?$/i
 
 export const NEWLINE = 0x0a
 
-/** Made once: making one costs more than reading a cell. They keep nothing between calls. */
+/** Created once, because creating one costs more than reading a cell. They are stateless. */
 const utf8 = new TextDecoder()
 /** One character per byte, so that places in the line are places in the text. */
 const byteForByte = new TextDecoder('latin1')

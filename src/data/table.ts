@@ -27,7 +27,7 @@ export interface Encoder {
   encode(data: StoredData): Uint8Array
 }
 
-/** Pieces of about this many bytes: large enough that calls cost nothing, small enough that memory does not matter. */
+/** Size of parts in bytes: large enough to make the cost of calls negligible, small enough for memory. */
 export const PIECE_BYTES = 1 << 23
 
 export function rowsPerPiece(cols: number, bytesPerValue: number): number {

@@ -23,12 +23,12 @@ type Note = Payload['notes'][number]
 
 /** Commands of fewer bytes than this are kept, however small the labels are. */
 const LEAST_KEPT = 32 * 2 ** 20
-/** State is saved at most every so many rounds in which all centres moved: with it, all centres are written once more. */
+/** Minimum number of rounds between saved states while all centres move, because all centres are then written again. */
 const KEPT_CENTERS = 3
 const MOST_KEPT_CENTERS = 2 ** 28
 /** When a run was stopped, workers that do not answer are left alone after this time. */
 const STOP_PATIENCE = 20_000
-/** Tasks whose results are wanted even when the run was stopped. */
+/** Tasks whose results are needed even if the run was stopped. */
 const FINAL: readonly string[] = ['labels', 'distances', 'lists']
 
 export interface RemoteRunOptions {
@@ -236,7 +236,7 @@ export class RemoteRun implements RemoteOwners {
     const older = this.#keptBytes
     this.#base = seq
     this.#log = [bytes]
-    // Sums are sent as they are next time: who takes over does not know those before.
+    // Sums are sent in full next time, because a worker that takes over does not have the previous ones.
     this.#sums = undefined
     this.#keptBytes = sizes.map((size, group) => ({ key: keptKey(kept, group), bytes: size }))
     await this.#traffic.removeBlobs([...old, ...older])

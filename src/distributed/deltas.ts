@@ -5,7 +5,7 @@
 import type { PartialSums } from '../clustering/partial.ts'
 import { addExactWords, differenceExact, EXACT_BLOCK, exactPlaneOf } from '../kernels/exact-sums.ts'
 
-/** More than this share changed: everything is sent, without a list of what it is. */
+/** If more than this fraction changed, everything is sent, without a list of positions. */
 const MOST_CHANGED = 0.7
 
 /** Centres, or those that changed since the centres before. */

@@ -1,6 +1,6 @@
 /**
  * What coordinator and workers send each other through a store. Anything that comes from there is checked here before it is
- * used: shapes, ranges, names. Nothing in a message is ever run, and files are named by the manifest alone.
+ * used: shapes, ranges, names. No part of a message is ever executed, and only the manifest names files.
  */
 
 import { resolveSettings } from '../clustering/method-options.ts'
@@ -138,7 +138,7 @@ const TASKS = [
   'sums',
 ] as const
 
-/** A task with what has to be known before it. `keep` writes the state of shards to the store, `kept` reads it. */
+/** A task with the notes that precede it. `keep` writes the state of shards to the store, `kept` reads it. */
 export const checkPayload = record({
   notes: list(record({ name: choice(...NOTES), note: plainObject })),
   task: record({ name: choice(...TASKS), args: plainObject }),

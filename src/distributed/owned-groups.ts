@@ -98,7 +98,7 @@ export class OwnedGroups {
 
   /** Does what was done to these shards before they came here. */
   async #catchUp({ seq, base = 1, log = [] }: Command): Promise<void> {
-    // Who did everything up to the base knows what it says.
+    // A worker that performed everything up to the base has this state.
     if (this.#applied === base - 1 && base > 1) {
       this.#applied = base
       this.#sums = undefined

@@ -1,4 +1,4 @@
-/** Which workers own which groups of shards of a run, as the coordinator sees it, and what it tells about them. */
+/** Which workers own which groups of shards of a run, as seen by the coordinator, with the events that it reports. */
 import { type ClusterEvent, kindsOf } from './cluster-events.ts'
 import { surplusOf } from './surplus.ts'
 
@@ -36,7 +36,7 @@ export class Owners {
     return this.#owners.get(group)
   }
 
-  /** Those of a worker besides some. */
+  /** Groups of a worker except some. */
   besides(worker: string, groups: readonly number[]): number[] {
     return [...this.#owners].flatMap(([group, own]) => (own === worker && !groups.includes(group) ? [group] : []))
   }

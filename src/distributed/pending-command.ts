@@ -1,4 +1,4 @@
-/** A command that workers were given and have not all answered yet, and what a run is told about its commands. */
+/** A command that not all workers have answered yet, and the callbacks of a run about its commands. */
 import { CentroidalError } from '../core/errors.ts'
 import type { ClusterEvent } from './cluster-events.ts'
 import type { Place, Report } from './messages.ts'

@@ -6,7 +6,7 @@ import { type BlobStore, type Patience, patiently } from './store.ts'
 
 type BullMq = typeof import('bullmq')
 
-/** A lock that is not renewed for so long is lost, and the job goes to another worker. */
+/** A lock that is not renewed for this long is lost, and the job is handed to another worker. */
 export interface LockTimes {
   readonly lockDuration: number
   readonly stalledInterval: number
@@ -22,7 +22,7 @@ export interface HeldLease {
   readonly data: unknown
   /** False if the lock was lost. */
   renew(): Promise<boolean>
-  /** Gives it to others at once. */
+  /** Hands it to others immediately. */
   release(): Promise<void>
   /** It is not needed any more. */
   complete(): Promise<void>
@@ -31,7 +31,7 @@ export interface HeldLease {
 export interface LeaseQueue {
   /** The next free one; undefined if none came within some seconds. */
   next(): Promise<HeldLease | undefined>
-  /** Leases there are, and processes that ask for them. */
+  /** Numbers of leases, and of processes that wait for them. */
   counts(): Promise<{ readonly leases: number; readonly waiting: number; readonly workers: number }>
   close(): Promise<void>
 }

@@ -149,7 +149,7 @@ export async function openRedis(
       await perform(() => redis.zrem(RUNS, run))
     },
     async close() {
-      // Nothing is left to say to a store that is not there.
+      // A store that cannot be reached cannot be notified.
       const quitting = [redis, queues].filter(({ status }) => status === 'ready').map((client) => client.quit())
       await Promise.race([Promise.allSettled(quitting), pause(QUIT_PATIENCE)])
       close()

@@ -46,7 +46,7 @@ export class RemoteTrainingRun implements RemoteTraining {
       places.push(place)
       answers.push(checkTrainingAnswer(name, value, what, this.#blob) as TrainingTasks[N]['result'])
     }
-    // Nothing is repeated by those who take over shards: every command stands for itself.
+    // Workers that take over shards repeat nothing, because every command is self-contained.
     const command = { seq, payload, base: seq, log: [] }
     await this.#shards.run(command, collect, { signal, onShare: onProgress, patience: undefined })
     signal?.throwIfAborted()

@@ -2,7 +2,7 @@
  * Who owns which shards of a run, and how commands reach them. Groups of shards are leases in a queue that all workers take
  * from; a worker that holds one reports it, and gets its commands through a queue of its own. When it dies, its leases are
  * handed to others by the queue, and what they have not answered is asked again. An answer counts if none of its groups has
- * been answered yet: whoever works on the same shards a second time gives the same answer.
+ * been answered yet: a worker that processes the same shards again gives the same answer.
  */
 import type { ClusterEvent } from './cluster-events.ts'
 import { type Lease, type Place, type Report, readReport } from './messages.ts'
@@ -26,7 +26,7 @@ import { Traffic, totalOf } from './traffic.ts'
 
 /** Commands to workers that take over are sent together. */
 const GATHER = 60
-/** Where nothing was heard for so many times the lock, workers are asked again what they hold and have done. */
+/** After this multiple of the lock time without messages, workers are asked again what they hold and have done. */
 const SILENCE = 2
 /** Milliseconds for cleaning up; less after a failure, when the store may be away. What is left then expires. */
 const [CLEAN_PATIENCE, FAILED_PATIENCE] = [30_000, 5000]
@@ -54,7 +54,7 @@ export class RunShards {
   #gathering: ReturnType<typeof setTimeout> | undefined
   #reducing: { readonly pending: PendingReductions; readonly jobs: readonly object[] } | undefined
   #lease: Omit<Lease, 'group'> | undefined
-  /** When something was heard that brought the run forward. */
+  /** Time of the last message that advanced the run. */
   #heardAt = 0
   /** Called when a worker is idle. */
   onIdle: () => void = () => {}
@@ -158,7 +158,10 @@ export class RunShards {
     return this.#owners.surplus((group) => remaining?.has(group) ?? true)
   }
 
-  /** Takes the surplus back. Whoever asks for shards next gets it: those that own none do not wait before they ask. */
+  /**
+   * Takes the surplus back. The next worker that requests shards gets it; workers without shards do not wait before they
+   * request.
+   */
   async rebalance(): Promise<void> {
     const surplus = this.surplus
     const groups = [...surplus.values()].flat()
@@ -197,7 +200,7 @@ export class RunShards {
     await this.#store.forget(this.#run)
   }
 
-  /** If it is offered already, nothing happens. */
+  /** Does nothing if it is already offered. */
   async #offer(group: number): Promise<void> {
     await this.#queues.send(LEASES, { ...this.#lease, group }, `${this.#run}-${group}`)
   }
@@ -241,7 +244,7 @@ export class RunShards {
         return
       case 'own':
       case 'holds':
-        // Others were given what it does not hold any more, or will be.
+        // Groups that it no longer holds were, or will be, handed to others.
         if (kind === 'holds') for (const group of this.#owners.besides(worker, groups)) this.#disown(group)
         this.#heardAt = Date.now()
         if (!this.#owners.knows(worker)) await this.#store.touch(this.#run, [commandsOf(this.#run, worker)])

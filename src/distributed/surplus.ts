@@ -1,4 +1,4 @@
-/** Dividing groups of shards anew when workers come later. Pure. */
+/** Redistribution of groups of shards when workers join later. Pure. */
 
 /** Groups to take from their owners, the last ones first, so that `idle` more workers own about as many as the others. */
 export function surplusOf(

@@ -128,7 +128,7 @@ export function checkFollow(note: unknown): { delta: SumsDelta; whole: boolean; 
   return { delta, whole: all, news }
 }
 
-/** What the update tells the others: the longest point, or new numbers of components. */
+/** Data of the update for the other owners: the length of the longest point, or new numbers of components. */
 export function checkNews(news: unknown, most: number): unknown {
   if (news === undefined || news === null) return undefined
   const own = plainObject(news, 'the news')

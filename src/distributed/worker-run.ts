@@ -139,7 +139,7 @@ export class WorkerRun {
     }
   }
 
-  /** Gives everything to others at once. */
+  /** Hands everything to others immediately. */
   async leave(): Promise<void> {
     this.#ended = true
     this.#left = true

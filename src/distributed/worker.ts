@@ -38,7 +38,7 @@ export interface WorkerOptions {
   readonly onEvent?: ((text: string) => void) | undefined
 }
 
-/** A worker that holds its share asks for more only after this time. */
+/** A worker that holds its share requests more only after this time. */
 const MODESTY = 1500
 /** If no other worker takes them, it takes one after the other. */
 const MODEST_STEP = 100
@@ -131,7 +131,7 @@ class LeaseHolder {
   readonly #refused = new Set<string>()
   #held = 0
   #toldIdle = 0
-  /** Ends a pause: what it held is over. */
+  /** Ends a pause, because the groups it was for are gone. */
   #wake: () => void = () => {}
 
   constructor(context: WorkerContext, connection: Connection, expire: number) {
@@ -202,7 +202,7 @@ class LeaseHolder {
         await late
         await leases.close()
       }
-      // Nothing can be said to a store that is lost.
+      // A lost store cannot be notified.
       await (lost === undefined ? leave() : Promise.race([leave().catch(() => {}), pause(LOST_PATIENCE)]))
     }
   }

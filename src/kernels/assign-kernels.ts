@@ -276,7 +276,7 @@ export const assignListedKernel = declareKernel('assign-scalar-listed', {
     body: ({ points }, features) => assignScalarBody(points, LANE_CENTERS, true, features),
     workgroup: SCALAR.threads,
     enables: ['subgroups'],
-    // As many workgroups as if all were unsure; most find nothing to do.
+    // As many workgroups as if all points were undecided; most have no work.
     grid: ({ rows }) => ({ groups: Math.ceil(rows / BYTES.points) }),
     forms: BYTES_FORM,
     products: 64,

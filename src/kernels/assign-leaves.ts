@@ -150,7 +150,7 @@ export interface AssignLeavesWorkspace {
   readonly ranges: DeviceBuffer
   /** Centres as 16-bit integers, their starting values and rounding errors; CPU only. */
   readonly quantized: DeviceBuffer
-  /** u32 [leaves], after the call: pairs of a point and a centre that were looked at in each leaf. */
+  /** u32 [leaves], after the call: pairs of a point and a centre that were compared in each leaf. */
   readonly looked: DeviceBuffer
 }
 

@@ -35,7 +35,7 @@ interface Binding {
   readonly element: string
   /** Text behind the binding. */
   readonly more: string
-  /** Undefined: nothing was given. */
+  /** Undefined if it was not given. */
   of(args: Args): Target | undefined
 }
 

@@ -28,7 +28,7 @@ export const moveConstants = new SharedConstants({
   MOVE_BLOCK: { type: 'u32', value: 32 },
 })
 
-/** Which clusters the points of a group look at: those of its points, all, or a list a group. */
+/** The candidates of the points of a group: the clusters of its points, all clusters, or one list per group. */
 export type Among = 'labels' | 'all' | { readonly lists: DeviceBuffer; readonly width: number }
 
 export interface PointGroups {
@@ -60,7 +60,7 @@ export interface MoveBatch {
 export interface MoveWorkspace {
   /** u32 [groups of a batch][largest], 0xffffffff for a point that stays or is not held here. */
   readonly proposals: DeviceBuffer
-  /** u32 [groups]: pairs of a point and a cluster that were looked at. */
+  /** u32 [groups]: pairs of a point and a cluster that were compared. */
   readonly looked: DeviceBuffer
   /** CPU only, for batches whose moves are worth sharing among threads. */
   readonly schedule?: MoveSchedule

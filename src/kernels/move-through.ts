@@ -6,12 +6,12 @@ import { assign, assignWorkspaceBytes } from './assign.ts'
 import { createMoveWorkspace, type MoveBatch, type MoveWorkspace } from './move-batch.ts'
 import { allocateRows, type DeviceRows, type RowType } from './rows.ts'
 
-/** Batches between two looks at progress and signal. */
+/** Number of batches between two checks of progress and signal. */
 const AT_ONCE = 32
 
 /**
- * Neighbouring leaves of a tree look at the same centres. If there are many groups, runs of this many neighbours are shuffled
- * instead of single groups, so that centres stay in the cache. The objective does not get worse.
+ * Neighbouring leaves of a tree have the same candidates. If there are many groups, runs of this many neighbours are
+ * shuffled instead of single groups, so that centres stay in the cache. The objective does not get worse.
  */
 const RUN = 8
 const MANY_GROUPS = 2 ** 15
@@ -133,7 +133,7 @@ export interface PartedPoints {
   readonly parts: readonly { readonly count: number; vectors(): Promise<DeviceRows> }[]
 }
 
-/** What `createMovingClusters` wants to know of the points: how long the longest is, which no mean exceeds. */
+/** Input of `createMovingClusters`: the length of the longest point, which no mean exceeds. */
 export interface MeasuredPoints {
   readonly type: RowType
   readonly longest: number

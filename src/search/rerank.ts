@@ -8,7 +8,7 @@ import { checkResults, MOST_RESULTS, type RankedCodes, rankedBuffer } from '../q
 import type { SearchMetric } from './flat.ts'
 import { Turns } from './turns.ts'
 
-/** Rows that lie closer together than this are read at once. */
+/** Rows closer together than this are read with one request. */
 const NEAR = 16
 /** Most rows that are read at once. */
 const MOST_AT_ONCE = 256

@@ -91,7 +91,7 @@ async function convert(session: Session, files: readonly string[], flags: Conver
     if (toStdout) stdout.bytes(await vectorBytes(`standard output.${flags.to ?? 'csv'}`, stoppable, options))
     else await writeVectors(to, stoppable, options)
   } catch (error) {
-    // The library knows nothing of flags.
+    // Messages of the library do not contain flags; they are added here.
     if (!(error instanceof CentroidalError)) throw error
     throw new CentroidalError(error.code, error.message.replace('the option float32', '--float32'), { cause: error })
   } finally {

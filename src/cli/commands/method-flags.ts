@@ -35,7 +35,7 @@ export function methodFlags(): Option[] {
   )
 }
 
-/** What was given of the options of methods, and nothing else. */
+/** The given options of methods only. */
 export function givenMethodOptions(flags: MethodFlags): MethodOptions {
   const values = flags as Readonly<Record<string, unknown>>
   const given = [...ownersByName().keys()].map((name) => [name, values[FLAG_NAMES[name] ?? name]] as const)

@@ -190,7 +190,7 @@ async function train(session: Session, source: VectorSource, flags: QuantizeFlag
   }
 }
 
-/** Of a manifest of shards, vectors that are learned from where nothing else is said. */
+/** Default number of training vectors from a manifest of shards. */
 const SAMPLE = 1_000_000
 
 function sampleOf({ shards }: VectorSource, { sample }: QuantizeFlags): number | undefined {

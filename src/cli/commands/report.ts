@@ -81,7 +81,7 @@ async function reportSeveral(session: Session, runs: readonly Run[], flags: Repo
   else if (!flags.quiet) tell(session, comparison, out)
 }
 
-/** Classes that somebody knows now, whatever was known when the runs were made. */
+/** Classes given now, independent of those given when the runs were created. */
 async function judge(runs: readonly Run[], file: string): Promise<Run[]> {
   const truth = await readClasses(file)
   if (!runs.some((run) => run.kind === 'clustering' && run.labels !== undefined)) {

@@ -16,7 +16,7 @@ interface WorkFlags extends MachineFlags, SpeechFlags {
   readonly suffix?: string
 }
 
-/** Workers write files next to the shards; tells which. */
+/** Workers write files next to the shards; their names are printed. */
 export async function shardWork(
   session: Session,
   source: ShardedVectors,

@@ -81,7 +81,7 @@ async function filesOf(given: string): Promise<string[]> {
   )
 }
 
-/** Undefined where nothing stands for other letters. */
+/** Undefined if there are no wildcards. */
 function patternOf(name: string): RegExp | undefined {
   if (!/[*?]/.test(name)) return undefined
   const escaped = name.replace(/[.+^${}()|[\]\\]/g, '\\$&')

@@ -74,7 +74,7 @@ export function addDeviceOptions(command: Command): Command {
     )
 }
 
-/** The device that the flags ask for; the command closes it. */
+/** The device given by the flags; the command closes it. */
 export function openChosenDevice(flags: DeviceFlags): Promise<Device> {
   return withQuietDrivers(() => openDevice(deviceOptions(flags)))
 }

@@ -1,4 +1,4 @@
-/** What a run tells while it runs. */
+/** Progress messages of a run. */
 import type { IterationStats } from '../../index.ts'
 import { duration, number } from '../format.ts'
 import { type RunLimits, TimeLeft } from './time-left.ts'
@@ -32,7 +32,7 @@ export class ClusterProgress {
       return
     }
     const last = this.#last
-    // Counting begins anew when the next start does.
+    // Counting restarts with the next start.
     const restart = last === undefined ? 0 : last.restart + (round <= last.iteration ? 1 : 0)
     const place = { restart, round }
     this.#view.show({ label: this.#label(place), share: this.#shareDone(place, share), details: this.#details })
@@ -62,7 +62,7 @@ export class ClusterProgress {
     })
   }
 
-  /** A line that stays, and what is shown beside the rounds from now on. */
+  /** A permanent line, and the text shown next to the rounds from now on. */
   tell(text: string, workers: string): void {
     this.#workers = [workers]
     this.#view.tell(text)

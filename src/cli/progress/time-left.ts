@@ -28,7 +28,7 @@ export class TimeLeft {
     this.#rounds.push(stats)
   }
 
-  /** For example "at most 40 s left", or "~5 s left, at most 40 s". Empty while nothing is known. */
+  /** For example "at most 40 s left", or "~5 s left, at most 40 s". Empty while it is unknown. */
   words(): string {
     const now = this.#rounds[this.#rounds.length - 1]
     if (now === undefined || this.#seconds.length === 0) return ''

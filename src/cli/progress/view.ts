@@ -24,7 +24,7 @@ export interface ProgressView {
 
 const STOPPING = 'stopping; press Ctrl-C again to quit immediately'
 
-/** The signal is that of Ctrl-C: the view says that it was heard. */
+/** The signal of Ctrl-C, which the view confirms. */
 export function createProgressView(output: Output, quiet: boolean, signal: AbortSignal): ProgressView {
   if (quiet) return { show() {}, tell() {}, stop() {} }
   const view = output.isTerminal ? new Bar(output) : new Lines(output)
@@ -57,7 +57,7 @@ class Bar implements ProgressView {
       hideCursor: true,
       fps: 10,
     })
-    // A second Ctrl-C leaves at once, and must not leave the terminal without wrapping and cursor.
+    // A second Ctrl-C quits immediately; line wrapping and cursor of the terminal must be restored.
     process.once('exit', () => this.stop())
   }
 
@@ -102,7 +102,7 @@ class Bar implements ProgressView {
   }
 }
 
-/** Where nothing new is worth a line, one every so often still tells that the work goes on. */
+/** If there is no news for a while, a line shows that the work continues. */
 const QUIET_SECONDS = 10
 
 class Lines implements ProgressView {

@@ -1,4 +1,4 @@
-/** Runs side by side: what can be compared is, and what cannot is said. */
+/** Comparison of runs, with warnings about values that cannot be compared. */
 import { adjustedRandIndex, normalizedMutualInformation } from '../../index.ts'
 import { count, duration, number, percent } from '../format.ts'
 import { type ClusterRun, type QuantizerRun, type Run, runSeconds, shortNames } from '../run-folder.ts'

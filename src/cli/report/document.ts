@@ -1,4 +1,4 @@
-/** The frame of every report: one file, no scripts, nothing loaded from anywhere. */
+/** The document of every report: one file without scripts and external resources. */
 import { createHash } from 'node:crypto'
 import { cannotWrite } from '../out-folder.ts'
 import { replaceFile } from '../replace-file.ts'

@@ -42,7 +42,7 @@ export class MixtureCourse {
   async take(step: ClusterStep): Promise<void> {
     const sigmas = step.sigmas()
     if (this.#source.cols !== 2 || sigmas === undefined) return
-    // Another start begins anew; which one is kept is not known yet, the last is shown.
+    // Another start begins again. Which one is kept is not known yet, so the last one is shown.
     if (step.iteration <= this.#total) this.#rounds = []
     this.#total = step.iteration
     const last = this.#rounds[this.#rounds.length - 1]

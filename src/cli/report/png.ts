@@ -1,4 +1,4 @@
-/** Grey images as PNG files: the signature, three chunks, nothing else. */
+/** Grey images as PNG files: the signature and three chunks. */
 import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])

@@ -1,4 +1,4 @@
-/** A run in words: the paragraph and the figures at the head of a report. */
+/** The summary of a run: the paragraph and the figures at the head of a report. */
 import { basename } from 'node:path'
 import { candidateWords, count, duration, number, percent, stopWords } from '../format.ts'
 import { type ClusterRun, runSeconds } from '../run-folder.ts'

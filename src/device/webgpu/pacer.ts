@@ -1,11 +1,10 @@
 /**
- * Decides how much work one submit may carry. It begins small, watches how long submits take, and
- * steers towards a given time: short enough to stop between submits and, in a page, to draw between
- * them, long enough that submitting costs nothing. At most two submits are under way, so that the
- * queue never runs dry.
+ * Decides how much work one submit may carry. It begins small, watches how long submits take, and steers towards a given
+ * time: short enough to stop between submits and, in a page, to draw between them, long enough to make the cost of
+ * submitting negligible. At most two submits are under way, so that the queue never runs dry.
  */
 
-/** Of one submit where nothing is drawn. */
+/** Duration of one submit without a page that draws. */
 export const SUBMIT_MS = 100
 /** In a page, which shares the GPU: one frame. */
 export const PAGE_SUBMIT_MS = 16

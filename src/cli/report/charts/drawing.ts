@@ -8,7 +8,7 @@ export const ACCENT = 'var(--accent)'
 
 export interface Drawing {
   readonly Plot: typeof import('@observablehq/plot')
-  /** The label is what is heard where nothing is seen. */
+  /** The label is the text for screen readers. */
   draw(label: string, options: PlotOptions): Markup
 }
 

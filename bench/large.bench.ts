@@ -85,10 +85,14 @@ async function measureSizes(): Promise<void> {
     for (const rows of numbers(flags.sizes)) {
       results.push(await measure(repeated(different, rows), perCluster))
       console.error(`${rows.toLocaleString('en')} vectors, ${perCluster} for each cluster: done`)
+      if (flags.kernels) keepResults('large-kernels', { data: described(), threads, results })
     }
   }
   printTable(`closures-sharp, CPU device, ${threads} threads, ${rounds} rounds at most`, results.map(cells))
-  if (flags.kernels) printTable('Processor microseconds per vector and round, by kernel', kernelRows())
+  if (flags.kernels) {
+    printTable('Processor microseconds per vector and round, by kernel, with the start', kernelRows())
+    return
+  }
   writePlot('large', series(), {
     title: 'closures-sharp',
     x: 'vectors',

@@ -56,6 +56,14 @@ const againstFaiss = (file, data) => ({
   ]),
 })
 
+/** Kernels of a round of closures-sharp, by what they are for. */
+const STAGES = {
+  'growing trees': ['sketch-rows', 'grow-top', 'grow-nodes', 'label-cells'],
+  'proposing and applying moves': ['move', 'prepare-moves'],
+  'summing, and distances to the own centre': ['accumulate', 'means', 'tally', 'sort-by-label'],
+  'relocating, and labels of the start': ['halve-groups', 'measure-halves', 'assign-lists', 'assign'],
+}
+
 /** By name: the columns of a table, and its rows as text. */
 const TABLES = {
   assign: () => ({
@@ -98,6 +106,15 @@ const TABLES = {
       row.labels,
     ]),
   }),
+  'memory-commands': () => ({
+    columns: ['command', 'seconds', 'peak memory, MB', 'of the limit'],
+    rows: results('memory-commands').results.map(({ command, seconds, peakBytes }) => [
+      code(command),
+      three(seconds),
+      grouped(peakBytes / 1e6),
+      fixed(2)(peakBytes / (results('memory-commands').megabytes * 2 ** 20)),
+    ]),
+  }),
   'large-faiss': () => ({
     columns: [
       'k',
@@ -130,6 +147,17 @@ const TABLES = {
       three(row.startSeconds),
       three(row.microseconds),
       grouped(row.memory / 1e6),
+    ]),
+  }),
+  'large-kernels': () => ({
+    columns: ['', ...results('large-kernels').results.map(({ rows, k }) => `${grouped(rows)}, k = ${grouped(k)}`)],
+    rows: Object.entries({ ...STAGES, 'everything else': [] }).map(([stage, names]) => [
+      stage,
+      ...results('large-kernels').results.map(({ kernels, processorMicroseconds }) => {
+        const sum = (of) => of.reduce((total, name) => total + (kernels[name] ?? 0), 0)
+        const known = names.length > 0 ? sum(names) : processorMicroseconds - sum(Object.values(STAGES).flat())
+        return fixed(2)(known)
+      }),
     ]),
   }),
   'large-searches': () => ({

@@ -1,9 +1,10 @@
 /**
  * What a user gets who changes no option, against what scikit-learn gives.
  *
- *   npm run bench -- defaults [--parts starts,count,bic,cost,sweep] [--first-seed 1000] [--only blobs] [--device cpu]
+ *   npm run bench -- defaults [--parts starts,restarts,count,bic,cost,sweep] [--first-seed 1000] [--only blobs] [--device cpu]
  *                             [--data descriptors.bvecs] [--words words.npy]
- *     starts                  [--seeds 20] [--restart-seeds 5] [--methods auto,lloyd,closures,closures-sharp] [--rows 20000]
+ *     starts                  [--seeds 20] [--methods auto,lloyd,closures,closures-sharp] [--rows 20000]
+ *     restarts                [--restart-seeds 5], and the options of starts
  *     count                   [--cases 100]
  *     bic                     [--ks 10,20,50,100,200,500,1000] [--bic-rows 20000] [--peer-seconds 300]
  *     cost                    [--cost-rows 0] [--before ../older]
@@ -11,6 +12,7 @@
  * Each part is a section with tables of its own, kept as bench/results/defaults-<part>.json, with --device webgpu as
  * defaults-<part>-webgpu.json:
  * - starts: how good the clusters are that methods end with, against KMeans.
+ * - restarts: the same with ten restarts each.
  * - count: whether agm and egm find the number of modes of separated mixtures.
  * - bic: the BIC of the mixtures that agm and egm find on real vectors, against gmm and GaussianMixture over k.
  * - cost: time and memory of agm against rakm, on all rows of --data; left out without --data; with the figures of
@@ -18,10 +20,10 @@
  * - sweep: time of a sweep against its largest clustering, and its distortions against clusterings of their own; on
  *   --data, or else on made blobs and digits.
  *
- * Runs take seeds from --first-seed on. --only takes the sets of starts, bic and sweep whose name contains a text: blobs,
- * digits, descriptors (--data), words (--words). --restart-seeds 0 leaves out the runs with ten restarts. --cases is the
- * number of mixtures; fewer will do with --device webgpu where that is slow. --bic-rows is how many rows of a file bic
- * takes at random, 0 for all; scikit-learn stops before a k that would take it longer than --peer-seconds.
+ * Runs take seeds from --first-seed on. --only takes the sets of starts, restarts, bic and sweep whose name contains a
+ * text: blobs, digits, descriptors (--data), words (--words). --cases is the number of mixtures; fewer will do with
+ * --device webgpu where that is slow. --bic-rows is how many rows of a file bic takes at random, 0 for all; scikit-learn
+ * stops before a k that would take it longer than --peer-seconds.
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -30,12 +32,13 @@ import { measureCriterion } from './defaults/bic.ts'
 import { measureCost } from './defaults/cost.ts'
 import { measureCount } from './defaults/count.ts'
 import type { Section, Setting } from './defaults/setting.ts'
-import { measureStarts } from './defaults/starts.ts'
+import { measureRestarts, measureStarts } from './defaults/starts.ts'
 import { measureSweep } from './defaults/sweep.ts'
 import { keepResults } from './table.ts'
 
 const SECTIONS: Readonly<Record<string, Section>> = {
   starts: measureStarts,
+  restarts: measureRestarts,
   count: measureCount,
   bic: measureCriterion,
   cost: measureCost,

@@ -35,42 +35,40 @@ interface Entry extends OwnRuns {
 
 const RESTARTS = 10
 
-export async function measureStarts(setting: Setting): Promise<object> {
+export function measureStarts(setting: Setting): Promise<object> {
+  return measure(setting, 1, setting.seeds)
+}
+
+export function measureRestarts(setting: Setting): Promise<object> {
+  return measure(setting, RESTARTS, setting.restartSeeds)
+}
+
+async function measure(setting: Setting, restarts: number, seeds: number): Promise<object> {
   const python = pythonWith('sklearn')
-  if (python === undefined) throw new Error(`The section starts needs scikit-learn. ${PEERS_HINT}`)
+  if (python === undefined) throw new Error(`Judging starts needs scikit-learn. ${PEERS_HINT}`)
   const folder = mkdtempSync(join(tmpdir(), 'centroidal-bench-'))
   const entries: Entry[] = []
   let version = ''
   try {
     for await (const set of benchSets(setting, python, folder)) {
-      for (const [restarts, seeds] of [
-        [1, setting.seeds],
-        [RESTARTS, setting.restartSeeds],
-      ]) {
-        if (seeds === 0) continue
-        const args = ['kmeans', set.file, set.k, setting.firstSeed, seeds, restarts, setting.threads]
-        const theirs = runPython<Runs & { version: string }>(python, 'starts.py', args)
-        version = theirs.version
-        for (const asked of setting.methods) {
-          const own = await ownRuns(setting, set, { method: asked, restarts }, seeds)
-          const ratio = mean(own.inertias) / mean(theirs.inertias)
-          console.error(`${set.name}, ${restarts} x ${asked}: ${ratio.toFixed(3)}`)
-          entries.push({ set: set.name, k: set.k, asked, restarts, ratio, ...own, theirs })
-        }
+      const args = ['kmeans', set.file, set.k, setting.firstSeed, seeds, restarts, setting.threads]
+      const theirs = runPython<Runs & { version: string }>(python, 'starts.py', args)
+      version = theirs.version
+      for (const asked of setting.methods) {
+        const own = await ownRuns(setting, set, { method: asked, restarts }, seeds)
+        const ratio = mean(own.inertias) / mean(theirs.inertias)
+        console.error(`${set.name}, ${restarts} x ${asked}: ${ratio.toFixed(3)}`)
+        entries.push({ set: set.name, k: set.k, asked, restarts, ratio, ...own, theirs })
       }
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  for (const restarts of [1, RESTARTS]) {
-    const rows = entries.filter((entry) => entry.restarts === restarts)
-    if (rows.length === 0) continue
-    const last = setting.firstSeed + rows[0].inertias.length - 1
-    printTable(
-      `Inertia over that of scikit-learn ${version}, ${restarts === 1 ? 'one start' : `${restarts} starts`}, seeds ${setting.firstSeed} to ${last}`,
-      rows.map(row),
-    )
-  }
+  const last = setting.firstSeed + seeds - 1
+  printTable(
+    `Inertia over that of scikit-learn ${version}, ${restarts === 1 ? 'one start' : `${restarts} starts`}, seeds ${setting.firstSeed} to ${last}`,
+    entries.map(row),
+  )
   return { scikitLearn: version, firstSeed: setting.firstSeed, entries }
 }
 

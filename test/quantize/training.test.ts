@@ -260,7 +260,7 @@ describe('options', () => {
       /Option order is "natural": .* requires order principal/,
     ],
     [{ type: 'ok', m: 3, codewords: 4 }, /Option codewords is 4: type ok always has two codewords for each bit/],
-    [{ type: 'itq', m: 3, rank: 4 }, /Option rank is 4: itq keeps one dimension/],
+    [{ type: 'itq', m: 3, rank: 4 }, /Option rank is 4: type itq keeps one dimension/],
     [{ type: 'ck', m: 2, codewords: 4, order: 'sideways' }, /Option order is "sideways": give one of natural/],
     [{ type: 'pq', m: 2, codewords: 4, iterations: 0 }, /Option iterations is 0/],
     [{ type: 'pq', m: 2, codewords: 4, tolerance: -1 }, /Option tolerance is -1/],

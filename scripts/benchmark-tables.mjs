@@ -60,8 +60,22 @@ const againstFaiss = (file, data) => ({
 const STAGES = {
   'growing trees': ['sketch-rows', 'grow-top', 'grow-nodes', 'label-cells'],
   'proposing and applying moves': ['move', 'prepare-moves'],
-  'summing, and distances to the own centre': ['accumulate', 'means', 'tally', 'sort-by-label'],
-  'relocating, and labels of the start': ['halve-groups', 'measure-halves', 'assign-lists', 'assign'],
+  'summing, and distances to the own centre': [
+    'accumulate',
+    'means',
+    'tally',
+    'sort-by-label',
+    'add-exact',
+    'exact-to-floats',
+  ],
+  'relocating, and labels of the start': [
+    'halve-groups',
+    'measure-halves',
+    'assign-lists',
+    'assign',
+    'assign-leaves',
+    'prepare-leaf-centers',
+  ],
 }
 
 /** By name: the columns of a table, and its rows as text. */

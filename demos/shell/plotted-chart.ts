@@ -44,7 +44,6 @@ export class PlottedChart {
       this.#plot.setSize({ width, height })
       this.#plot.setData(this.#data())
     }
-    this.#name(width)
     // Canvases tell nothing: what stands on the axes can be read here.
     Object.assign(this.#plot.root.dataset, {
       curves: this.#series.map(({ name }) => name).join(),
@@ -99,6 +98,8 @@ export class PlottedChart {
       padding: [12, 12, 0, 0],
       legend: { show: false },
       cursor: { show: false },
+      // Scales are known when the plot has drawn, which it does after the call.
+      hooks: { draw: [(plot) => this.#name(plot)] },
       scales: { x: scale(xScale, () => this.#x), y: scale(yScale, () => this.#y) },
       axes: [
         { ...axis(() => this.#x, xLabel), size: 24 },
@@ -130,10 +131,9 @@ export class PlottedChart {
   }
 
   /** Names at the ends of curves, as text of the page. */
-  #name(width: number): void {
-    const plot = this.#plot as uPlot
+  #name(plot: uPlot): void {
     for (const old of plot.over.querySelectorAll('.chart-name')) old.remove()
-    if (!this.#options.labels || (width < ROOM_FOR_NAMES && this.#series.length > FEW_NAMES)) return
+    if (!this.#options.labels || (plot.width < ROOM_FOR_NAMES && this.#series.length > FEW_NAMES)) return
     const ends = this.#series.map(({ name, points }) => {
       const [x, y] = points[points.length - 1]
       return { x: plot.valToPos(x, 'x'), y: plot.valToPos(y, 'y'), width: LETTER * name.length }

@@ -96,6 +96,11 @@ describe('as it opens', () => {
     await page.getByRole('button', { name: 'Start the race' }).click()
     await textOf(page, '#status', /The race is over/)
     expect(await page.locator('#chart .chart-name').allTextContents()).toEqual(['lloyd', 'closures-sharp'])
+    // At the ends of the curves, not on one another.
+    const places = await page
+      .locator('#chart .chart-name')
+      .evaluateAll((names) => names.map((name) => name.getBoundingClientRect().x + name.getBoundingClientRect().y))
+    expect(new Set(places).size).toBe(2)
   })
 })
 

@@ -12,7 +12,7 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
-import { LEAST_GAIN, prices } from './prices.ts'
+import { costs, LEAST_GAIN } from './move-costs.ts'
 import { NONE } from './snippets.ts'
 
 export const APPLY_THREADS = 256
@@ -25,7 +25,7 @@ const READS = 4
 const WORDS = (READS * APPLY_THREADS) / 32
 
 export const applyMovesTiles = (type: ElementType): string => wgsl`
-${prices(type)}
+${costs(type)}
 
 ${NONE}
 
@@ -119,9 +119,9 @@ fn applyMove(local: u32, number: u32) {
     mine += vec4f(dot(a, a), dot(b, b), dot(part, part), 0.0);
   }
   let measured = addUp(mine, local);
-  let stay = priceToStay(measured.x, measured.z, massHere, weight, params.unit);
-  let join = priceToJoin(measured.y, measured.z, massThere, weight, params.unit);
-  // Prices of unit vectors are differences of lengths: their errors are shares of the weight.
+  let stay = costToStay(measured.x, measured.z, massHere, weight, params.unit);
+  let join = costToJoin(measured.y, measured.z, massThere, weight, params.unit);
+  // Costs of unit vectors are differences of lengths: their errors are shares of the weight.
   let pays = allowed && stay - join > ${LEAST_GAIN} * select(stay, weight, params.unit == 1u);
   var leftHere = massHere.x - weight;
   var newThere = massThere.x + weight;

@@ -5,12 +5,12 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
+import { costs, LEAST_GAIN } from './move-costs.ts'
 import { moveOneRow } from './moving-clusters.ts'
-import { LEAST_GAIN, prices } from './prices.ts'
 import { NONE } from './snippets.ts'
 
 export const applyMovesBody = (type: RowType): string => wgsl`
-${prices(type)}
+${costs(type)}
 
 ${NONE}
 
@@ -50,9 +50,9 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let now = workgroupUniformLoad(&current);
     if (now.wanted == NONE) { continue; }
     let measured = addUp(measureShare(now, local), local);
-    let stay = priceToStay(measured.x, measured.z, now.here, now.weight, params.unit);
-    let join = priceToJoin(measured.y, measured.z, now.there, now.weight, params.unit);
-    // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
+    let stay = costToStay(measured.x, measured.z, now.here, now.weight, params.unit);
+    let join = costToJoin(measured.y, measured.z, now.there, now.weight, params.unit);
+    // Costs of unit vectors are differences of lengths, wrong by shares of the weight.
     let pays = stay - join > ${LEAST_GAIN} * select(stay, now.weight, params.unit == 1u);
     settle(now, measured, pays, local);
     if (pays && local == 0u) { labels[now.point] = now.wanted; }

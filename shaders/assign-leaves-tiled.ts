@@ -79,7 +79,7 @@ fn main(${threadBuiltins}) {
   let begin = offsets[leaf];
   collect(local, begin, offsets[leaf + 1u] - begin);
   let found = workgroupUniformLoad(&counts);
-  if (local == 0u) { looked[leaf] = found.candidates * found.points; }
+  if (local == 0u) { evaluated[leaf] = found.candidates * found.points; }
   let p = local % ${TILE_ROWS}u;
   let g = (local / ${TILE_ROWS}u) % 4u;
   for (var firstPoint = 0u; firstPoint < found.points; firstPoint += ${TILE_ROWS}u) {

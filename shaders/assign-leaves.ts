@@ -33,7 +33,7 @@ fn main(${threadBuiltins}) {
       count++;
     }
   }
-  looked[leaf] = count * inside;
+  evaluated[leaf] = count * inside;
   for (var at = begin; at < end; at++) { ranges[at] = vec2u(begin, count); }
 }
 `

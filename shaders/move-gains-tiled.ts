@@ -9,8 +9,8 @@
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { ElementType } from '../src/core/matrix.ts'
 import { pairTiles, TILE_ROWS } from './leaf-tiles.ts'
+import { costs } from './move-costs.ts'
 import { AMONG, TURN_FACTOR } from './move-gains.ts'
-import { prices } from './prices.ts'
 import { NONE, threadBuiltins } from './snippets.ts'
 
 export const collectGroupsBody = (): string => wgsl`
@@ -77,7 +77,7 @@ fn main(${threadBuiltins}) {
   if (local == 0u) {
     var total = 0u;
     for (var i = 0u; i < WORKGROUP; i++) { total += heldCounts[i]; }
-    looked[group] = count * total;
+    evaluated[group] = count * total;
   }
 }
 `
@@ -86,17 +86,17 @@ export const moveGainsTiles = (type: ElementType, tiles: 1 | 2): string => {
   const block = TILE_ROWS * tiles
   return wgsl`
 ${pairTiles({ tiles, own: true })}
-${prices(type)}
+${costs(type)}
 
-// The best move a thread has found: its price, cluster, and turn in the order of candidates.
-struct Choice { price: f32, cluster: u32, turn: u32 }
+// The best move a thread has found: its cost, cluster, and turn in the order of candidates.
+struct Choice { cost: f32, cluster: u32, turn: u32 }
 var<workgroup> choices: array<Choice, WORKGROUP>;
 var<workgroup> ownParts: array<vec2f, WORKGROUP>;
 var<workgroup> points: u32;
 
 fn isBetter(a: Choice, b: Choice) -> bool {
   if (params.firstGain == 1u) { return a.turn < b.turn; }
-  return a.price < b.price || (a.price == b.price && b.cluster != NONE && a.cluster < b.cluster);
+  return a.cost < b.cost || (a.cost == b.cost && b.cluster != NONE && a.cluster < b.cluster);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -155,8 +155,8 @@ fn main(${threadBuiltins}) {
       var total = vec2f();
       for (var i = 0u; i < 4u; i++) { total += ownParts[p + ${TILE_ROWS}u * i]; }
       squares = total.y;
-      stay = priceToStay(total.x, squares, here, weight, params.unit);
-      best.price = stay;
+      stay = costToStay(total.x, squares, here, weight, params.unit);
+      best.cost = stay;
     }
     for (var i = 0u; i < ${4 * tiles}u; i++) {
       let slot = g + 4u * i;
@@ -167,11 +167,11 @@ fn main(${threadBuiltins}) {
       let distance = pairs.tile0[i % 4u];
 #endif
       if (measured && candidate != NONE && candidate != own) {
-        let price = priceToJoin(distance, squares, clusters[candidate], weight, params.unit);
+        let cost = costToJoin(distance, squares, clusters[candidate], weight, params.unit);
         let at = first + slot;
         let turn = select(at + count - begin, at - begin, at >= begin);
-        let choice = Choice(price, candidate, turn);
-        if ((price < stay || params.firstGain == 0u) && isBetter(choice, best)) { best = choice; }
+        let choice = Choice(cost, candidate, turn);
+        if ((cost < stay || params.firstGain == 0u) && isBetter(choice, best)) { best = choice; }
       }
     }
     // Everybody has read the candidates before the next ones are written.

@@ -7,8 +7,8 @@
  */
 import { wgsl } from 'wgsl-preprocessor/wgsl-preprocessor.js'
 import type { RowType } from '../src/kernels/rows.ts'
+import { costs } from './move-costs.ts'
 import { measureOneRow } from './moving-clusters.ts'
-import { prices } from './prices.ts'
 import { NONE, threadBuiltins, threadNumber } from './snippets.ts'
 
 /** Where candidates come from: the labels in the group, all clusters, or a list for each group. */
@@ -61,14 +61,14 @@ fn main(${threadBuiltins}) {
     }
     batch[place + i] = vec4u(point, first, count, begin + (i & ~3u));
   }
-  looked[group] = count * inside;
+  evaluated[group] = count * inside;
 }
 `
 
 export const moveGainsBody = (type: RowType): string => wgsl`
 ${threadNumber}
 ${measureOneRow(type)}
-${prices(type)}
+${costs(type)}
 
 ${NONE}
 
@@ -87,7 +87,7 @@ fn main(${threadBuiltins}) {
   let home = clusterAt(own);
   if (!mayLeave(home, weight, params.unit)) { return; }
   let length = squaredLength(point);
-  var lowest = priceToStay(measure(point, own), length, home, weight, params.unit);
+  var lowest = costToStay(measure(point, own), length, home, weight, params.unit);
   var label = NONE;
   let count = entry.z;
   var turn = 0u;
@@ -97,9 +97,9 @@ fn main(${threadBuiltins}) {
     var candidate = at;
     if (params.among != ${AMONG.all}u) { candidate = lists[entry.y + at]; }
     if (candidate == own) { continue; }
-    let price = priceToJoin(measure(point, candidate), length, clusterAt(candidate), weight, params.unit);
-    if (price < lowest || (price == lowest && label != NONE && candidate < label)) {
-      lowest = price;
+    let cost = costToJoin(measure(point, candidate), length, clusterAt(candidate), weight, params.unit);
+    if (cost < lowest || (cost == lowest && label != NONE && candidate < label)) {
+      lowest = cost;
       label = candidate;
       if (params.firstGain == 1u) { break; }
     }

@@ -1,5 +1,5 @@
 /**
- * Clusters while points move among them, for the kernels of k-means# and rows of each type; see prices.ts for the costs.
+ * Clusters while points move among them, for the kernels of k-means# and rows of each type; see move-costs.ts for the costs.
  *
  * Dense rows: `centers`, and `clusters` with mass and number of points. Sparse rows: a cluster is the sum D of its points, because a
  * move then changes only the columns of the row x. With the dot product D.x, which takes only the entries of x,
@@ -26,7 +26,7 @@ import { threadBuiltins, threadNumber } from './snippets.ts'
 /** Rows behind the columns. */
 export const CLUSTER_ROWS = 3
 
-/** One thread a row: `measure(point, cluster)` as prices.ts takes it. `sums` are read in quads. */
+/** One thread a row: `measure(point, cluster)` as move-costs.ts takes it. `sums` are read in quads. */
 export const measureOneRow = (type: RowType): string => wgsl`
 #if ${type === 'csr'}
 fn clusterAt(index: u32) -> Cluster {

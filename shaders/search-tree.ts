@@ -111,7 +111,7 @@ fn take(row: u32, center: u32, distance: f32) {
 }
 
 fn finish(row: u32, measured: u32) {
-  looked[row] = f32(measured + checked);
+  evaluated[row] = f32(measured + checked);
   if (params.width > 0u) {
     for (var place = checked; place < params.width; place++) {
       labels[row * params.width + place] = NONE;

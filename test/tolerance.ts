@@ -51,8 +51,8 @@ export function sparseDistanceBound(d: number, pointLength: number, centerLength
 /**
  * What a sparse row of length |x| and weight w pays for a cluster, from the sum D of its points:
  * D.x and |D|^2 are sums of d products each and change with every one of `moves`, so each is wrong by
- * (d + moves + 16) u of its magnitude, and the price by a few times that. `magnitude`: for squared
- * distances w (|x| + |c|)^2 times W / (W - w); for unit vectors w |x|, of which prices are never more,
+ * (d + moves + 16) u of its magnitude, and the cost by a few times that. `magnitude`: for squared
+ * distances w (|x| + |c|)^2 times W / (W - w); for unit vectors w |x|, of which costs are never more,
  * and more than that where sums nearly cancel: w |x| (L + w |x|)^2 / (L' (L' + L)), L and L' the lengths before and after.
  */
 export function movePriceBound(d: number, moves: number, magnitude: number): number {

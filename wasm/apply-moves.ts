@@ -16,8 +16,8 @@ import {
   RefreshCentersArgs,
   ScheduleMovesArgs,
 } from './build/assembly/arguments'
+import { weightOf } from './move-costs'
 import { Clusters, describeClusters } from './moving-clusters'
-import { weightOf } from './prices'
 import { quantizeCenter } from './quantized-rows'
 import { Rows } from './rows'
 import { touchRow } from './touch'
@@ -161,7 +161,7 @@ function applyOne(points: Rows, point: u32, own: u32, wanted: u32, weight: f32, 
   const there = clusters.measure(points, point, wanted)
   const stay = clusters.toStay(here, length, own, weight)
   const join = clusters.toJoin(there, length, wanted, weight)
-  // Prices of unit vectors are differences of lengths, wrong by shares of the weight.
+  // Costs of unit vectors are differences of lengths, wrong by shares of the weight.
   if (!(stay - join > LEAST_GAIN * (clusters.unit ? <f64>weight : stay))) return false
   clusters.shift(points, point, own, here, length, weight, -1)
   clusters.shift(points, point, wanted, there, length, weight, 1)

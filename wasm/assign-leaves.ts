@@ -54,7 +54,7 @@ export function assignLeaves(start: u32, end: u32, scratch: usize, args: AssignL
     }
     const count = collectLabels(members, lent, from, to, candidates)
     const inside = placesInside(members, from, to, near, held, places)
-    store<u32>(args.looked + ((<usize>leaf) << 2), count * inside)
+    store<u32>(args.evaluated + ((<usize>leaf) << 2), count * inside)
     // All members have the same label, so none can change. Labels of the domain can be older than those of the points.
     if (count < 2 && held === ALL) continue
     for (let i: u32 = 0; i < inside; i++) {

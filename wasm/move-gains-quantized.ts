@@ -22,19 +22,19 @@
  *
  * ## What the slack decides
  *
- * Joining a cluster of mass W costs w W / (W + w) d, less than w d, so a price computed from d' is wrong by at most
- * `missing` = w slack. Staying costs w W / (W - w) d, which is at most the price of d' + slack. With `best` the lowest price in
+ * Joining a cluster of mass W costs w W / (W + w) d, less than w d, so a cost computed from d' is wrong by at most
+ * `missing` = w slack. Staying costs w W / (W - w) d, which is at most the cost of d' + slack. With `best` the lowest cost in
  * integers:
  *
- *     price to stay at d'(own) + slack <= best - missing    no candidate is cheaper: the point stays
- *     price of a candidate > best + 2 missing               the candidate of the lowest price is cheaper
- *     price of a candidate > lowest exact price + missing   the candidate measured so far is cheaper
+ *     cost to stay at d'(own) + slack <= best - missing    no candidate is cheaper: the point stays
+ *     cost of a candidate > best + 2 missing               the candidate of the lowest cost is cheaper
+ *     cost of a candidate > lowest exact cost + missing   the candidate measured so far is cheaper
  *
  * All other candidates are measured exactly.
  */
 import { MoveGainsArgs, NO_LABEL, TURN_FACTOR } from './build/assembly/arguments'
 import { candidateAt, rowAt } from './group-labels'
-import { joinRows, massOf, mayLeave, pricesToJoin, priceToStay, weightOf } from './prices'
+import { costsToJoin, costToStay, joinRows, massOf, mayLeave, weightOf } from './move-costs'
 import { LENGTH } from './quantized'
 import { dotsFourByTwo, dotWide, quantizeRow, widenBytes, wideStride } from './quantized-rows'
 import { BYTES, Rows } from './rows'
@@ -46,7 +46,7 @@ const SLACK: usize = 16
 const WEIGHT: usize = 32
 const OWN: usize = 48
 const POINT: usize = 64
-/** The price to stay, if it is computed before the candidates. */
+/** The cost to stay, if it is computed before the candidates. */
 const STAY: usize = 80
 
 /** The moves of the points of a group whose members begin at `from`. `inside`: the number of positions in `places`. */
@@ -74,7 +74,7 @@ export function proposeInFours(
   const rows = scratch + args.rowsAt
   const dots = scratch + args.dotsAt
   const lanes = scratch + args.lanesAt
-  const prices = scratch + args.pricesAt
+  const costs = scratch + args.costsAt
   const places = scratch + args.placesAt
   const stride = points.stride
   const wide = wideStride(stride)
@@ -99,7 +99,7 @@ export function proposeInFours(
       let stay: f32 = -Infinity
       if (mayLeave(clusters, own, weight, unit)) {
         const distance = first ? points.distance(point, centers + ((<usize>own * stride) << 2), 0) : <f32>Infinity
-        stay = first ? priceToStay(distance, load<f32>(slot), massOf(clusters, own), weight, unit) : <f32>Infinity
+        stay = first ? costToStay(distance, load<f32>(slot), massOf(clusters, own), weight, unit) : <f32>Infinity
       }
       store<f32>(slot, stay, STAY)
     }
@@ -111,7 +111,7 @@ export function proposeInFours(
     v128.store(lanes, slack, SLACK)
     const weight = v128.load(lanes, WEIGHT)
     const own = v128.load(lanes, OWN)
-    // If unit vectors nearly cancel, the error of a price exceeds that of the distance, so prices are lower bounds instead.
+    // If unit vectors nearly cancel, the error of a cost exceeds that of the distance, so costs are lower bounds instead.
     const lowered = unit ? slack : f32x4.splat(0)
     const missing = unit ? f32x4.splat(0) : f32x4.mul(slack, weight)
     const below = f32x4.add(v128.load(lanes, STAY), missing)
@@ -131,13 +131,13 @@ export function proposeInFours(
         const distance = f32x4.max(f32x4.sub(xx, f32x4.mul(f32x4.convert_i32x4_s(score), back)), f32x4.splat(0))
         const mine = i32x4.eq(own, i32x4.splat(<i32>label))
         const least = f32x4.max(f32x4.sub(distance, lowered), f32x4.splat(0))
-        const asked = pricesToJoin(least, xx, massOf(clusters, label), weight, unit)
-        const price = v128.bitselect(f32x4.splat(Infinity), asked, mine)
+        const asked = costsToJoin(least, xx, massOf(clusters, label), weight, unit)
+        const cost = v128.bitselect(f32x4.splat(Infinity), asked, mine)
         ownDistance = v128.bitselect(distance, ownDistance, mine)
-        best = f32x4.min(best, price)
-        v128.store(prices + ((<usize>(j + half)) << 4), price)
+        best = f32x4.min(best, cost)
+        v128.store(costs + ((<usize>(j + half)) << 4), cost)
         if (!first) continue
-        let maybe = <u32>i32x4.bitmask(f32x4.lt(price, below)) & undecided
+        let maybe = <u32>i32x4.bitmask(f32x4.lt(cost, below)) & undecided
         while (maybe) {
           const lane = <u32>ctz(maybe)
           maybe &= maybe - 1
@@ -171,7 +171,7 @@ export function proposeInFours(
           load<f32>(dots + place, 16),
           list,
           count,
-          prices + place,
+          costs + place,
         )
         store<u32>(out + ((<usize>load<u32>(four + place)) << 2), label)
       }
@@ -210,7 +210,7 @@ function loadPoint(points: Rows, point: u32, header: usize, out: usize, slot: us
   )
 }
 
-/** The exact best move, or NO_LABEL. `best`: the lowest price in integers; `distance`: to the current centre, in integers. */
+/** The exact best move, or NO_LABEL. `best`: the lowest cost in integers; `distance`: to the current centre, in integers. */
 function settle(
   points: Rows,
   centers: usize,
@@ -221,7 +221,7 @@ function settle(
   distance: f32,
   list: usize,
   count: u32,
-  prices: usize,
+  costs: usize,
 ): u32 {
   if (load<f32>(slot, STAY) < 0) return NO_LABEL
   const own = load<u32>(slot, OWN)
@@ -229,23 +229,23 @@ function settle(
   const slack = load<f32>(slot, SLACK)
   const squares = load<f32>(slot, SQUARES)
   const mass = massOf(clusters, own)
-  // Unit vectors: prices are already lower bounds, and only an exact price is an upper bound.
+  // Unit vectors: costs are already lower bounds, and only an exact cost is an upper bound.
   const missing: f32 = unit ? 0 : slack * weight
   // No candidate can be cheaper: the point stays, and nothing is measured.
-  if (distance < Infinity && priceToStay(distance + slack, squares, mass, weight, unit) <= best - missing)
+  if (distance < Infinity && costToStay(distance + slack, squares, mass, weight, unit) <= best - missing)
     return NO_LABEL
   const point = load<u32>(slot, POINT)
   const exact = points.distance(point, centers + ((<usize>own * points.stride) << 2), 0)
-  let lowest = priceToStay(exact, squares, mass, weight, unit)
+  let lowest = costToStay(exact, squares, mass, weight, unit)
   let label = NO_LABEL
   const most: f32 = unit ? Infinity : best + 2 * missing
   for (let j: u32 = 0; j < count; j++) {
-    if (!(load<f32>(prices + ((<usize>j) << 4)) <= min(most, lowest + missing))) continue
+    if (!(load<f32>(costs + ((<usize>j) << 4)) <= min(most, lowest + missing))) continue
     const candidate = candidateAt(list, j, 0, count)
     if (candidate === own) continue
-    const price = joinRows(points, centers, clusters, unit, candidate, point, weight)
-    if (price < lowest || (price === lowest && label !== NO_LABEL && candidate < label)) {
-      lowest = price
+    const cost = joinRows(points, centers, clusters, unit, candidate, point, weight)
+    if (cost < lowest || (cost === lowest && label !== NO_LABEL && candidate < label)) {
+      lowest = cost
       label = candidate
     }
   }

@@ -4,7 +4,7 @@
  *     cost of staying    w W / (W - w) d^2     in the current cluster
  *     cost of joining    w W / (W + w) d^2     in each candidate
  *
- * prices.ts derives these costs. The best move goes to the candidate of the lowest cost, if that is below the cost of staying. The
+ * move-costs.ts derives these costs. The best move goes to the candidate of the lowest cost, if that is below the cost of staying. The
  * factor of joining is below 1 and that of staying above 1, so points also move to clusters whose centre is slightly farther away.
  * Dense rows are compared in integers first; move-gains-quantized.ts derives the error bound.
  *
@@ -21,9 +21,9 @@ import {
   TURN_FACTOR,
 } from './build/assembly/arguments'
 import { candidateAt, collectLabels, listPlaces, placesInside, rowAt } from './group-labels'
+import { massOf, weightOf } from './move-costs'
 import { proposeInFours } from './move-gains-quantized'
-import { describeClusters, priceToJoinSum } from './moving-clusters'
-import { massOf, weightOf } from './prices'
+import { costToJoinSum, describeClusters } from './moving-clusters'
 import { SPARSE } from './rows'
 import { touchPoints } from './touch'
 
@@ -68,7 +68,7 @@ export function moveGains(start: u32, end: u32, scratch: usize, args: MoveGainsA
       count = collectLabels(members, args.domainLabels, from, to, found)
     } else if (among > AMONG_ALL) list = args.lists + ((<usize>group * width) << 2)
     const inside = placesInside(members, from, to, domainFrom, held, places)
-    store<u32>(args.looked + ((<usize>group) << 2), count * inside)
+    store<u32>(args.evaluated + ((<usize>group) << 2), count * inside)
     // All points have the same label, so none can move. Labels of the domain can be older than those of the points.
     if (among === AMONG_LABELS && count < 2 && held === ALL_HELD) continue
     if (sparse) proposeSparse(args, scratch, from, inside, list, count, out)
@@ -127,9 +127,9 @@ function proposeSparse(
         dot = <f64>load<f32>(dots + ((<usize>(candidate % MOVE_BLOCK)) << 2))
       }
       const mass = massOf(masses, candidate)
-      const price = priceToJoinSum(dot, length, squares, candidate, mass, weight, unit)
-      if (price < lowest || (price === lowest && label !== NO_LABEL && candidate < label)) {
-        lowest = price
+      const cost = costToJoinSum(dot, length, squares, candidate, mass, weight, unit)
+      if (cost < lowest || (cost === lowest && label !== NO_LABEL && candidate < label)) {
+        lowest = cost
         label = candidate
         if (first) break
       }

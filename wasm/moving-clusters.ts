@@ -7,7 +7,7 @@
  * to 4: an entry then meets many clusters side by side. Squares: |D|^2, f64 [k].
  */
 import { LEAST_LEFT, MOVE_BLOCK, PrepareMovesArgs, SumColumnsArgs } from './build/assembly/arguments'
-import { massOf, mayLeave, priceToJoin, priceToStay, setCluster } from './prices'
+import { costToJoin, costToStay, massOf, mayLeave, setCluster } from './move-costs'
 import { quantizeCenter } from './quantized-rows'
 import { Rows } from './rows'
 import { loadFour, madd, squaredDistance, squaredLength, storeTransposed } from './simd'
@@ -28,23 +28,23 @@ export class Clusters {
     return mayLeave(this.masses, cluster, weight, this.unit)
   }
 
-  /** Squared length of a row, where prices take it. */
+  /** Squared length of a row, where costs take it. */
   length(points: Rows, row: u32): f64 {
     if (this.sums) return squareSum(points.data, points.first(row), points.end(row))
     return this.unit ? <f64>squaredLength(points.at(row), points.kind, points.stride) : 0
   }
 
-  /** What prices are made of: the squared distance to the centre, or of sparse rows the dot product with the sum. */
+  /** What costs are made of: the squared distance to the centre, or of sparse rows the dot product with the sum. */
   measure(points: Rows, row: u32, cluster: u32): f64 {
     if (this.sums) return this.dot(points.data, points.columns, points.first(row), points.end(row), cluster)
     const stride = points.stride
     return <f64>squaredDistance(points.at(row), points.kind, this.centers + ((<usize>cluster * stride) << 2), stride)
   }
 
-  /** The prices of prices.ts. */
+  /** The costs of move-costs.ts. */
   toStay(measured: f64, length: f64, cluster: u32, weight: f32): f64 {
     const mass = massOf(this.masses, cluster)
-    if (!this.sums) return <f64>priceToStay(<f32>measured, <f32>length, mass, weight, this.unit)
+    if (!this.sums) return <f64>costToStay(<f32>measured, <f32>length, mass, weight, this.unit)
     const square = load<f64>(this.squares + ((<usize>cluster) << 3))
     const w = <f64>weight
     if (!this.unit) return ((distance(measured, length, square, <f64>mass) * <f64>mass) / (<f64>mass - w)) * w
@@ -56,8 +56,8 @@ export class Clusters {
 
   toJoin(measured: f64, length: f64, cluster: u32, weight: f32): f64 {
     const mass = massOf(this.masses, cluster)
-    if (!this.sums) return <f64>priceToJoin(<f32>measured, <f32>length, mass, weight, this.unit)
-    return priceToJoinSum(measured, length, this.squares, cluster, mass, weight, this.unit)
+    if (!this.sums) return <f64>costToJoin(<f32>measured, <f32>length, mass, weight, this.unit)
+    return costToJoinSum(measured, length, this.squares, cluster, mass, weight, this.unit)
   }
 
   /** Adds a weighted row to a cluster (side 1), or takes it away (side -1). Measures as the cluster was. */
@@ -201,7 +201,7 @@ function distance(dot: f64, length: f64, square: f64, mass: f64): f64 {
 }
 
 /** Of a sparse row, from its dot product with the sum of a cluster. */
-export function priceToJoinSum(
+export function costToJoinSum(
   dot: f64,
   length: f64,
   squares: usize,

@@ -112,7 +112,7 @@ export function searchQuantized(start: u32, end: u32, scratch: usize, args: Sear
       node = nodes + ((<usize>takeNode(ranks, least, numbers, place)) << 4)
     }
     const at = (<usize>i) << 2
-    store<f32>(args.looked + at, <f32>(measured + checked))
+    store<f32>(args.evaluated + at, <f32>(measured + checked))
     if (width) {
       for (let place = (<usize>i * width + checked) << 2; place < (<usize>(i + 1) * width) << 2; place += 4) {
         store<u32>(labels + place, NO_LABEL)

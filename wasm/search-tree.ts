@@ -127,7 +127,7 @@ export function searchTree(start: u32, end: u32, scratch: usize, args: SearchTre
       }
     }
     const at = (<usize>i) << 2
-    store<f32>(args.looked + at, <f32>(measured + checked))
+    store<f32>(args.evaluated + at, <f32>(measured + checked))
     if (width) {
       for (let place = checked; place < width; place++) {
         store<u32>(labels + ((<usize>i * width + place) << 2), NO_LABEL)

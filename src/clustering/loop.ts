@@ -160,12 +160,12 @@ async function round(
   const extra = relocation
     ? { ...result.extra, relocated: relocation.clusters, relocationGain: relocation.gain }
     : result.extra
-  const looked = chosen.looked + (relocation?.looked ?? 0) + (result.looked ?? 0)
+  const evaluated = chosen.evaluated + (relocation?.evaluated ?? 0) + (result.evaluated ?? 0)
   return {
     iteration,
     distortion,
     moved: Math.min(chosen.moved + (relocation?.points ?? 0) + refilled, points.rows),
-    candidates: looked / points.rows,
+    candidates: evaluated / points.rows,
     ...(extra ? { extra } : {}),
   }
 }
@@ -196,14 +196,14 @@ export async function chooseAndTake(
     control.signal?.throwIfAborted()
   }
   return async () => {
-    const [looked, found] = await Promise.all([
+    const [evaluated, found] = await Promise.all([
       Promise.all(counts.map(countOf)),
       Promise.all(tallies.map(({ read }) => read())),
     ])
     return {
       squares: found.map(({ sum }, i) => ({ shard: tallies[i].shard, value: sum })),
       moved: found.reduce((sum, { different }) => sum + different, 0),
-      looked: looked.reduce((sum, count) => sum + count, 0),
+      evaluated: evaluated.reduce((sum, count) => sum + count, 0),
     }
   }
 }

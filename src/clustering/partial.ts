@@ -22,7 +22,7 @@ export interface PartialRound {
   /** Points whose label changed. */
   readonly moved: number
   /** Pairs of a point and a centre that were compared. */
-  readonly looked: number
+  readonly evaluated: number
 }
 
 export function mergeSums(a: PartialSums, b: PartialSums): PartialSums {
@@ -34,5 +34,5 @@ export function mergeSums(a: PartialSums, b: PartialSums): PartialSums {
 }
 
 export function mergeRounds(a: PartialRound, b: PartialRound): PartialRound {
-  return { squares: [...a.squares, ...b.squares], moved: a.moved + b.moved, looked: a.looked + b.looked }
+  return { squares: [...a.squares, ...b.squares], moved: a.moved + b.moved, evaluated: a.evaluated + b.evaluated }
 }

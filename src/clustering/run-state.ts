@@ -81,7 +81,7 @@ export interface CenterLists {
   readonly distances: DeviceBuffer
   readonly width: number
   /** Pairs of a row and a centre that were compared. */
-  readonly looked: number
+  readonly evaluated: number
 }
 
 /** The same for the centres themselves, on the host. */
@@ -90,7 +90,7 @@ export interface ListsOfCenters {
   readonly lists: Uint32Array
   readonly distances: Float32Array
   readonly width: number
-  readonly looked: number
+  readonly evaluated: number
 }
 
 /** A number, or how to read it when it is wanted: what is read late is read with other things, see `Device.stage`. */
@@ -209,7 +209,7 @@ export interface UpdateResult {
   /** Sum of weighted squared distances after the round, where the gain does not tell. */
   readonly squares?: number
   /** Number of candidates compared while finishing, in total. */
-  readonly looked?: number
+  readonly evaluated?: number
   /** Data for the other devices in addition to the centres. */
   readonly news?: unknown
   readonly extra?: ExtraFacts

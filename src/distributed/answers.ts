@@ -46,7 +46,7 @@ function answerOf(name: Payload['task']['name'], { blob, groups, like }: AnswerC
     if (!fits) throw wrongValue(at, delta.exact.length, 'sums of the same shape as before')
     return { delta, pieces }
   }
-  const round = record({ squares, moved: whole(0, rows), looked: real(0) })
+  const round = record({ squares, moved: whole(0, rows), evaluated: real(0) })
   switch (name) {
     case 'choose':
       return record({ round, sums })

@@ -25,7 +25,7 @@ const members = reads('u32')
 /** First member of each leaf, and the end of the last. */
 const offsets = reads('u32')
 /** Pairs measured in each leaf. */
-const looked = writes('u32')
+const evaluated = writes('u32')
 /** Different labels of each leaf, from its offset on. */
 const CANDIDATES = 'u32'
 /** Of each member: its first candidate, and how many there are. */
@@ -41,7 +41,7 @@ export const collectLeafLabels = declareKernel('assign-leaves-collect', {
     ...DOMAIN_FIELDS,
     candidates: writes(CANDIDATES),
     ranges: writes(RANGES),
-    looked,
+    evaluated,
   },
   items: ({ leaves }) => leaves,
   gpu: { body: collectLabelsBody, operations: ({ members, largest }) => countOf(members) * largest },
@@ -82,7 +82,7 @@ export const assignLeavesKernel = declareKernel('assign-leaves', {
       tiles: compiledOf<0 | 1 | 2>(0, 1, 2),
       around: compiled(true, false),
       offsets: inForms(inTiles, offsets),
-      looked: inForms(inTiles, looked),
+      evaluated: inForms(inTiles, evaluated),
       /** Where there is more around the points than their labels. */
       domainLabels: inForms((form) => inTiles(form) && form.around === true, DOMAIN_FIELDS.domainLabels),
       candidates: inForms(byMembers, reads(CANDIDATES)),
@@ -108,7 +108,7 @@ export const assignLeavesKernel = declareKernel('assign-leaves', {
   },
   cpu: {
     entry: 'assignLeaves',
-    args: { offsets, domainLabels: DOMAIN_FIELDS.domainLabels, looked, ...quantizedFields(reads, reads) },
+    args: { offsets, domainLabels: DOMAIN_FIELDS.domainLabels, evaluated, ...quantizedFields(reads, reads) },
     scratch: {
       /** Labels of a leaf. */
       candidates: ({ largest }) => largest * 4,
@@ -151,7 +151,7 @@ export interface AssignLeavesWorkspace {
   /** Centres as 16-bit integers, their starting values and rounding errors; CPU only. */
   readonly quantized: DeviceBuffer
   /** u32 [leaves], after the call: pairs of a point and a centre that were compared in each leaf. */
-  readonly looked: DeviceBuffer
+  readonly evaluated: DeviceBuffer
 }
 
 /** Room for trees over n rows (of the domain, where there is one), at most so many leaves, and k centres. */
@@ -165,7 +165,7 @@ export function createAssignLeavesWorkspace(
     candidates: scope.allocate(n * 4, 'candidates of leaves'),
     ranges: scope.allocate(n * 8, 'candidates of points'),
     quantized: scope.allocate(quantizedLayout(centers).bytes, 'centres as integers'),
-    looked: scope.allocate(leaves * 4, 'pairs looked at'),
+    evaluated: scope.allocate(leaves * 4, 'pairs looked at'),
   }
 }
 
@@ -192,7 +192,7 @@ export function assignLeaves(device: Device, args: AssignLeavesArgs): Promise<vo
     offsets: elements(args.offsets, leaves + 1),
     labels: elements(args.labels, points.rows),
     distances: elements(args.distances, points.rows),
-    looked: elements(workspace.looked, leaves),
+    evaluated: elements(workspace.evaluated, leaves),
   }
   return device.run({
     name: 'assign-leaves',

@@ -3,8 +3,9 @@
  * Points come in groups that share their candidates. members: u32 [n], points group by group; offsets: u32 [groups + 1]; a
  * batch is a run of `order`, which lists the groups.
  */
+
+import { LEAST_GAIN, LEAST_LEFT, MORE_THAN_POINT } from '../../shaders/move-costs.ts'
 import { AMONG, TURN_FACTOR } from '../../shaders/move-gains.ts'
-import { LEAST_GAIN, LEAST_LEFT, MORE_THAN_POINT } from '../../shaders/prices.ts'
 import { type BufferScope, type Device, type DeviceBuffer, slice } from '../device/contract.ts'
 import { elements, mayRead, reads, writes } from '../device/fields.ts'
 import { type Around, DOMAIN_FIELDS, domainValues } from './around.ts'
@@ -61,7 +62,7 @@ export interface MoveWorkspace {
   /** u32 [groups of a batch][largest], 0xffffffff for a point that stays or is not held here. */
   readonly proposals: DeviceBuffer
   /** u32 [groups]: pairs of a point and a cluster that were compared. */
-  readonly looked: DeviceBuffer
+  readonly evaluated: DeviceBuffer
   /** CPU only, for batches whose moves are worth sharing among threads. */
   readonly schedule?: MoveSchedule
   /** WebGPU only. */
@@ -94,18 +95,18 @@ export function createMoveWorkspace(
   collected = places,
 ): MoveWorkspace {
   const proposals = scope.allocate(places * 4, 'proposed moves')
-  const looked = scope.allocate(groups * 4, 'pairs looked at')
+  const evaluated = scope.allocate(groups * 4, 'pairs looked at')
   if (device.info.kind === 'cpu') {
     const scheduled = places >= SCHEDULED_PLACES && clusters !== undefined && clusters.sparse === undefined
     return {
       proposals,
-      looked,
+      evaluated,
       ...(scheduled && { schedule: createMoveSchedule(device, scope, places, clusters.centers.rows) }),
     }
   }
   const room = collected * 16 <= device.info.limits.bindingBytes ? collected : places
   const batch = scope.allocate(room * 16, 'points of a batch')
-  return { proposals, looked, gpu: { batch, candidates: scope.allocate(room * 4, 'candidates of a batch') } }
+  return { proposals, evaluated, gpu: { batch, candidates: scope.allocate(room * 4, 'candidates of a batch') } }
 }
 
 /** For batches of up to `places` points among k clusters. */
@@ -147,7 +148,7 @@ export const AMONG_FIELDS = {
   width: 'u32',
   ...DOMAIN_FIELDS,
   /** Pairs measured in each group. */
-  looked: writes('u32'),
+  evaluated: writes('u32'),
 } as const
 
 /** Values of all of these. */
@@ -165,7 +166,7 @@ export function batchValues({ points, weights, labels, clusters, groups: of, cou
     width: typeof among === 'object' ? among.width : among === 'all' ? clusters.centers.rows : largest,
     labels: elements(labels, points.rows),
     proposals: elements(workspace.proposals, count * largest),
-    looked: elements(workspace.looked, groups),
+    evaluated: elements(workspace.evaluated, groups),
   }
 }
 

@@ -128,8 +128,8 @@ export const moveGainsKernel = declareKernel('move-gains', {
       lanes: () => 96,
       /** Distinct labels of a group. */
       found: ({ among, largest }) => (among === moveConstants.get('AMONG_LABELS') ? largest * 4 : 0),
-      /** The price of each candidate for four points. */
-      prices: ({ points, width }) => (points.type === 'csr' ? 0 : width * 16),
+      /** The cost of each candidate for four points. */
+      costs: ({ points, width }) => (points.type === 'csr' ? 0 : width * 16),
       /** Members of a group that are points of this device. */
       places: ({ largest }) => largest * 4,
     },

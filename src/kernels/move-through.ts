@@ -84,7 +84,7 @@ export interface Proposals {
   readonly order: Uint32Array
   /** u32 [groups][largest], 0xffffffff for a point that stays. */
   readonly targets: Uint32Array
-  readonly looked: number
+  readonly evaluated: number
 }
 
 /** What all points would do, as clusters stand now. The order is that in which `moveThrough` would apply their moves. */
@@ -101,9 +101,9 @@ export async function proposeAll(
     const order = scope.upload(shuffled, 'groups in random order')
     const workspace = createMoveWorkspace(device, scope, undefined, groups, groups * largest)
     await proposeMoves(device, { ...work, order, firstGroup: 0, count: groups, workspace }, { signal: control.signal })
-    const looked = stagePairs(device, workspace, groups)
+    const evaluated = stagePairs(device, workspace, groups)
     const targets = new Uint32Array(await device.read(workspace.proposals), 0, groups * largest)
-    return { order: shuffled, targets, looked: await looked() }
+    return { order: shuffled, targets, evaluated: await evaluated() }
   } finally {
     scope.free()
   }
@@ -122,8 +122,8 @@ function shuffledGroups(groups: number, random: Random): Uint32Array {
   return shuffled
 }
 
-function stagePairs(device: Device, { looked }: MoveWorkspace, groups: number): () => Promise<number> {
-  const read = device.stage({ buffer: looked, offset: 0, bytes: groups * 4 })
+function stagePairs(device: Device, { evaluated }: MoveWorkspace, groups: number): () => Promise<number> {
+  const read = device.stage({ buffer: evaluated, offset: 0, bytes: groups * 4 })
   return async () => new Uint32Array(await read()).reduce((sum, count) => sum + count, 0)
 }
 

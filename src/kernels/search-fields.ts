@@ -18,7 +18,7 @@ export const SEARCH_FIELDS = {
   merge: 'bool',
   labels: writes('u32'),
   distances: writes('f32'),
-  looked: writes('f32'),
+  evaluated: writes('f32'),
 } as const
 
 /** The order in which the CPU takes rows. */

@@ -9,7 +9,7 @@
  * the GPU's too while all nodes of a single tree fit the queue (LARGEST_QUEUE).
  * With a `width` labels and distances are [n][width]: all centres measured, in the order found, until
  * the list is full (then the search ends); NO_LABEL where there were fewer.
- * looked: f32 [n], centres and nodes measured. Cost: 3 d operations for each of those.
+ * evaluated: f32 [n], centres and nodes measured. Cost: 3 d operations for each of those.
  */
 import { LEAF, searchPrivateBody, searchRowsPerGroup, searchTiledBody } from '../../shaders/search-tree.ts'
 import type { Device, DeviceBuffer, RunControl } from '../device/contract.ts'
@@ -91,7 +91,7 @@ export interface SearchTreeArgs {
   readonly checks: number
   readonly labels: DeviceBuffer
   readonly distances: DeviceBuffer
-  readonly looked: DeviceBuffer
+  readonly evaluated: DeviceBuffer
   /** Keep what labels and distances hold unless the centre found is strictly nearer. Default false. */
   readonly merge?: boolean
   /** List this many centres for each point, instead of the nearest alone; stands in for `checks`. */
@@ -104,7 +104,7 @@ export interface SearchTreeArgs {
 }
 
 export function searchTree(device: Device, args: SearchTreeArgs, control?: RunControl): Promise<void> {
-  const { points, centers, tree, labels, distances, looked, merge = false, width = 0 } = args
+  const { points, centers, tree, labels, distances, evaluated, merge = false, width = 0 } = args
   const { nodes, items, nodeCenters, nodeCount, roots, quantized } = tree
   const places = points.rows * (width || 1)
   const shared = {
@@ -117,7 +117,7 @@ export function searchTree(device: Device, args: SearchTreeArgs, control?: RunCo
     merge,
     labels: elements(labels, places),
     distances: elements(distances, places),
-    looked: elements(looked, points.rows),
+    evaluated: elements(evaluated, points.rows),
   }
   const order = elements(args.order, points.rows)
   const ofTree = { roots, nodeCenters: elements(nodeCenters, (nodeCount * points.stride) / 4) }

@@ -65,13 +65,13 @@ async function descendTree(
     writeRows(device, centers, model.state.centers)
     const flat = searchableTree(tree, model.state.centers, model.sizes, cols)
     const onDevice = new TreeBuffers(device, scope).upload(flat)
-    const looked = scope.allocate(points.largestPart * 4, 'centres looked at')
+    const evaluated = scope.allocate(points.largestPart * 4, 'centres looked at')
     for (const part of points.parts) {
       const vectors = await points.vectors(part)
       const { labels, distances } = part
       await searchTree(
         device,
-        { points: vectors, centers, tree: onDevice, checks: 1, labels, distances, looked },
+        { points: vectors, centers, tree: onDevice, checks: 1, labels, distances, evaluated },
         { signal },
       )
       onProgress?.((part.first + part.count) / points.rows)

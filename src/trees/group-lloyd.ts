@@ -86,13 +86,13 @@ async function distinctRows(
       order[other] = order[i]
       order[i] = point
     }
-    const looked = [...found, ...order.subarray(at, end)]
-    const same = await comparison(points, looked)
+    const evaluated = [...found, ...order.subarray(at, end)]
+    const same = await comparison(points, evaluated)
     const kept = found.map((_, place) => place)
-    for (let i = found.length; i < looked.length && kept.length < wanted; i++) {
+    for (let i = found.length; i < evaluated.length && kept.length < wanted; i++) {
       if (!kept.some((place) => same(place, i))) kept.push(i)
     }
-    for (const place of kept.slice(found.length)) found.push(looked[place])
+    for (const place of kept.slice(found.length)) found.push(evaluated[place])
     at = end
   }
   return points.gather(found)

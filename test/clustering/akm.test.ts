@@ -90,16 +90,16 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
       const start = matrix(vectors.data.slice(0, k * 8), k, 8)
       const common = { k, start, iterations: 1, empty: 'keep' } as const
       const exact = await run(vectors, common)
-      const looked: number[] = []
+      const evaluated: number[] = []
       for (const precision of [0.5, 0.9]) {
         const model = await run(vectors, { method: 'akm', index, branching: 8, precision, ...common })
         const found = model.labels.filter((label, i) => label === exact.labels[i]).length / vectors.rows
         // 1,000 of the 1,500 points were the sample.
         expect(found).toBeGreaterThan(precision - 0.03)
-        looked.push(model.facts.iterations[0].candidates)
+        evaluated.push(model.facts.iterations[0].candidates)
       }
-      expect(looked[0]).toBeLessThanOrEqual(looked[1])
-      expect(looked[0]).toBeLessThan(k / 4)
+      expect(evaluated[0]).toBeLessThanOrEqual(evaluated[1])
+      expect(evaluated[0]).toBeLessThan(k / 4)
     })
 
     // What a method achieves does not depend on the device, and a software adapter takes its time.
@@ -129,8 +129,8 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
         expect(await mean(true)).toBeLessThan(await mean(false))
         expect(probed.labels).not.toEqual(reseeded.labels)
         // The same index in the first round, before anything differs: the probe is one more centre.
-        const looked = (model: ClusterModel): number => model.facts.iterations[0].candidates
-        expect(looked(probed) - looked(reseeded)).toBeCloseTo(1, 5)
+        const evaluated = (model: ClusterModel): number => model.facts.iterations[0].candidates
+        expect(evaluated(probed) - evaluated(reseeded)).toBeCloseTo(1, 5)
       })
 
     test('same seed, same bits; another seed, another result', async () => {

@@ -67,10 +67,10 @@ for (const { name, options: deviceOptions } of CLUSTERING_DEVICES) {
     test('trees are added when progress slows, and all are there at once when static', async () => {
       const vectors = normal(1500, 8, 5)
       const adaptive = await run(vectors, { k: 60, trees: 5, treeThreshold: 0.02, iterations: 12 })
-      const looked = adaptive.facts.iterations.map((step) => step.candidates)
-      expect(looked.at(-1)).toBeGreaterThan(looked[0] * 2)
+      const evaluated = adaptive.facts.iterations.map((step) => step.candidates)
+      expect(evaluated.at(-1)).toBeGreaterThan(evaluated[0] * 2)
       const fixed = await run(vectors, { k: 60, trees: 5, neighborhoods: 'static', iterations: 3 })
-      expect(fixed.facts.iterations[0].candidates).toBeGreaterThan(looked[0] * 2)
+      expect(fixed.facts.iterations[0].candidates).toBeGreaterThan(evaluated[0] * 2)
       const one = await run(vectors, { k: 60, trees: 1, iterations: 12 })
       expect(adaptive.distortion).toBeLessThan(one.distortion)
     })

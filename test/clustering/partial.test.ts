@@ -56,11 +56,11 @@ describe('partial results', () => {
 
   test('rounds add up', () => {
     const merged = mergeRounds(
-      { squares: [{ shard: 1, value: 2 }], moved: 3, looked: 10 },
-      { squares: [{ shard: 0, value: 1 }], moved: 4, looked: 20 },
+      { squares: [{ shard: 1, value: 2 }], moved: 3, evaluated: 10 },
+      { squares: [{ shard: 0, value: 1 }], moved: 4, evaluated: 20 },
     )
     expect(sumOf(merged.squares)).toBe(3)
-    expect(merged).toMatchObject({ moved: 7, looked: 30 })
+    expect(merged).toMatchObject({ moved: 7, evaluated: 30 })
   })
 
   test('small shards are summed together where that changes no bit, large ones by themselves', () => {

@@ -35,7 +35,7 @@ interface Case {
 interface Found {
   readonly labels: Uint32Array
   readonly distances: Float32Array
-  readonly looked: Uint32Array
+  readonly evaluated: Uint32Array
 }
 
 /** Points in leaves of the given sizes; each starts from its own centre, as in the first of several trees. */
@@ -92,14 +92,14 @@ async function run(opened: OpenedDevice, given: Case, window?: Window): Promise<
     })
     // Reading checks the guards.
     for (const output of guarded) await output.bytes()
-    const looked = new Uint32Array(await buffers.device.read(workspace.looked)).subarray(0, sizes.length)
+    const evaluated = new Uint32Array(await buffers.device.read(workspace.evaluated)).subarray(0, sizes.length)
     const carried = leafCandidates(given.members, given.offsets, lent)
     const pairs = sizes.map((_, leaf) => {
       const members = given.members.subarray(given.offsets[leaf], given.offsets[leaf + 1])
       return members.reduce((sum, point) => sum + (holds(held, point) ? carried[point].size : 0), 0)
     })
-    expect(Array.from(looked)).toEqual(pairs)
-    return { labels: await labels.words(), distances: await distances.floats(), looked: looked.slice() }
+    expect(Array.from(evaluated)).toEqual(pairs)
+    return { labels: await labels.words(), distances: await distances.floats(), evaluated: evaluated.slice() }
   })
 }
 
@@ -148,16 +148,16 @@ async function checkRough(opened: OpenedDevice, given: Case): Promise<void> {
 async function checkWindows(opened: OpenedDevice, given: Case): Promise<void> {
   const whole = await run(opened, given)
   for (const windows of coversOf(given.members.length)) {
-    const looked = new Uint32Array(whole.looked.length)
+    const evaluated = new Uint32Array(whole.evaluated.length)
     for (const window of windows) {
       const found = await run(opened, given, window)
       expectSame(found.labels, rowsOf(whole.labels, window))
       expectSameBits(found.distances, rowsOf(whole.distances, window))
-      found.looked.forEach((pairs, leaf) => {
-        looked[leaf] += pairs
+      found.evaluated.forEach((pairs, leaf) => {
+        evaluated[leaf] += pairs
       })
     }
-    expectSame(looked, whole.looked)
+    expectSame(evaluated, whole.evaluated)
   }
 }
 
@@ -230,8 +230,8 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
         { from: 7, to: 12 },
         { from: 13, to: 13 },
       ]) {
-        const { looked, labels } = await run(opened, { ...given, members }, window)
-        expect([looked[0], looked[2]]).toEqual([0, 0])
+        const { evaluated, labels } = await run(opened, { ...given, members }, window)
+        expect([evaluated[0], evaluated[2]]).toEqual([0, 0])
         const best = expected({ ...given, members }).map(({ label }) => label)
         expectSame(labels, best.slice(window.from, window.to))
       }

@@ -178,7 +178,7 @@ const CALLS: Record<string, Call> = {
       checks: k,
       labels: labels.buffer,
       distances: found.buffer,
-      looked: buffers.output(n * 4).buffer,
+      evaluated: buffers.output(n * 4).buffer,
     })
     return [await labels.words(), await found.floats()]
   },

@@ -16,7 +16,7 @@ export interface PreparedCase {
   readonly centers: Output
   readonly labels: Output
   readonly proposals: Output
-  readonly looked: Output
+  readonly evaluated: Output
   readonly rows: DeviceRows
 }
 
@@ -54,7 +54,7 @@ export async function prepareCase(buffers: CaseBuffers, given: MoveCase, window?
   }
   const labels = buffers.output((held.to - held.from) * 4, rowsOf(given.labels, held))
   const proposals = buffers.output(count * largest * 4)
-  const looked = buffers.output(count * 4)
+  const evaluated = buffers.output(count * 4)
   const gpu =
     device.info.kind === 'webgpu'
       ? {
@@ -72,9 +72,9 @@ export async function prepareCase(buffers: CaseBuffers, given: MoveCase, window?
     firstGroup: 0,
     count,
     first: given.first,
-    workspace: { proposals: proposals.buffer, looked: looked.buffer, ...(gpu ? { gpu } : {}) },
+    workspace: { proposals: proposals.buffer, evaluated: evaluated.buffer, ...(gpu ? { gpu } : {}) },
   }
-  return { batch, centers, labels, proposals, looked, rows }
+  return { batch, centers, labels, proposals, evaluated, rows }
 }
 
 export interface Outcome {

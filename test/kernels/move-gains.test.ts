@@ -15,9 +15,9 @@ async function run(
   firstGroup = 0,
   count = given.order.length - firstGroup,
   window?: Window,
-): Promise<{ proposals: Uint32Array; looked: Uint32Array }> {
+): Promise<{ proposals: Uint32Array; evaluated: Uint32Array }> {
   return opened.use(async (buffers) => {
-    const { batch, proposals, looked, labels } = await prepareCase(buffers, given, window)
+    const { batch, proposals, evaluated, labels } = await prepareCase(buffers, given, window)
     const part = { ...batch, firstGroup, count }
     await buffers.device.run({
       name: 'move-gains',
@@ -25,7 +25,7 @@ async function run(
       cpu: (memory) => moveGainsJobs(memory, part),
     })
     expectSame(await labels.words(), window ? rowsOf(given.labels, window) : given.labels)
-    return { proposals: await proposals.words(), looked: await looked.words() }
+    return { proposals: await proposals.words(), evaluated: await evaluated.words() }
   })
 }
 
@@ -50,10 +50,10 @@ async function check(
   count?: number,
   oracle = new MoveOracle(given),
 ): Promise<void> {
-  const { proposals, looked } = await run(opened, given, firstGroup, count)
+  const { proposals, evaluated } = await run(opened, given, firstGroup, count)
   for (const { group } of placesOf(given, firstGroup, count)) {
     const width = typeof given.among === 'object' ? given.among.width : candidatesOf(given, group).size
-    expect(looked[group]).toBe(width * (given.offsets[group + 1] - given.offsets[group]))
+    expect(evaluated[group]).toBe(width * (given.offsets[group + 1] - given.offsets[group]))
   }
   expectProposals(given, oracle, proposals, placesOf(given, firstGroup, count))
 }
@@ -64,7 +64,7 @@ async function checkWindows(opened: OpenedDevice, given: MoveCase): Promise<void
   const whole = await run(opened, given)
   for (const windows of coversOf(given.labels.length)) {
     for (const window of windows) {
-      const { proposals, looked } = await run(opened, given, 0, groups, window)
+      const { proposals, evaluated } = await run(opened, given, 0, groups, window)
       const places = [...placesOf(given)]
       expectSame(
         places.map(({ place }) => proposals[place]),
@@ -72,7 +72,7 @@ async function checkWindows(opened: OpenedDevice, given: MoveCase): Promise<void
       )
       const sizes = heldInGroups(given, { from: 0, to: given.labels.length })
       heldInGroups(given, window).forEach((held, group) => {
-        expect(looked[group] * sizes[group]).toBe(whole.looked[group] * held)
+        expect(evaluated[group] * sizes[group]).toBe(whole.evaluated[group] * held)
       })
     }
   }
@@ -169,7 +169,7 @@ onDevices(DEVICES_WITH_CUT_TILES, (opened) => {
           webgpu: (gpu) => moveGainsPasses(gpu, batch),
           cpu: (memory) => moveGainsJobs(memory, batch),
         })
-        expectSame(await prepared.looked.words(), [4])
+        expectSame(await prepared.evaluated.words(), [4])
         return prepared.proposals.words()
       })
       expectSame(proposals, [1, 1, NONE, NONE])

@@ -23,7 +23,7 @@ interface Batch {
 
 interface Result {
   readonly batches: readonly Batch[]
-  readonly looked: Uint32Array
+  readonly evaluated: Uint32Array
   /** Sums, masses and sizes of the clusters at the end, [k][cols] and [k]. */
   readonly sums: Float32Array
   readonly masses: Float32Array
@@ -84,7 +84,7 @@ function run(opened: OpenedDevice, given: Case, window?: Window): Promise<Result
       after.set(await labels.words(), held.from)
       batches.push({ proposals, labels: after })
     }
-    const looked = new Uint32Array(await device.read(moving.looked), 0, groups)
+    const evaluated = new Uint32Array(await device.read(moving.evaluated), 0, groups)
     const { stride: lanes, sums: columns } = clusters.sparse as NonNullable<typeof clusters.sparse>
     const inColumns = new Float32Array(await device.read(columns))
     const inRows = Float32Array.from(
@@ -96,7 +96,7 @@ function run(opened: OpenedDevice, given: Case, window?: Window): Promise<Result
     const row = (at: number): Float32Array => inColumns.slice((stride + at) * lanes, (stride + at) * lanes + k)
     return {
       batches,
-      looked,
+      evaluated,
       sums: inRows,
       masses: onCpu ? pairs.filter((_, i) => i % 2 === 0 && i < 2 * k) : row(0),
       sizes: onCpu ? pairs.filter((_, i) => i % 2 === 1 && i < 2 * k) : row(1),
@@ -116,17 +116,17 @@ function expectProposal(oracle: Oracle, i: number, own: number, candidates: numb
     return
   }
   const others = candidates.filter((j) => j !== own)
-  const stay = oracle.price(i, own, -1)
+  const stay = oracle.cost(i, own, -1)
   const slack = others.reduce((most, j) => Math.max(most, oracle.slack(i, j, 1)), oracle.slack(i, own, -1))
-  const best = Math.min(...others.map((j) => oracle.price(i, j, 1)))
+  const best = Math.min(...others.map((j) => oracle.cost(i, j, 1)))
   if (proposed === NONE) {
     if (leave === true) expect(stay).toBeLessThanOrEqual(best + 2 * slack)
     return
   }
   expect(others).toContain(proposed)
-  const price = oracle.price(i, proposed, 1)
-  expect(price).toBeLessThanOrEqual(stay + 2 * slack)
-  if (!oracle.given.first) expect(price).toBeLessThanOrEqual(best + 2 * slack)
+  const cost = oracle.cost(i, proposed, 1)
+  expect(cost).toBeLessThanOrEqual(stay + 2 * slack)
+  if (!oracle.given.first) expect(cost).toBeLessThanOrEqual(best + 2 * slack)
 }
 
 async function check(opened: OpenedDevice, given: Case, window?: Window): Promise<number> {
@@ -153,7 +153,7 @@ async function check(opened: OpenedDevice, given: Case, window?: Window): Promis
     })
     inBatch.forEach((group) => {
       const inside = members.subarray(offsets[group], offsets[group + 1]).filter((point) => holds(held, point))
-      expect(found.looked[group]).toBe(candidatesOf(given, group, labels).length * inside.length)
+      expect(found.evaluated[group]).toBe(candidatesOf(given, group, labels).length * inside.length)
     })
     // Then each is done in turn, if it still pays.
     eachPlace((point, proposed) => {
@@ -163,8 +163,8 @@ async function check(opened: OpenedDevice, given: Case, window?: Window): Promis
         expect(done).toBe(false)
         return
       }
-      const stay = oracle.price(point, own, -1)
-      const gain = stay - oracle.price(point, proposed, 1)
+      const stay = oracle.cost(point, own, -1)
+      const gain = stay - oracle.cost(point, proposed, 1)
       const slack = oracle.slack(point, own, -1) + oracle.slack(point, proposed, 1)
       const leave = oracle.mayLeave(point, own)
       if (done) {
@@ -258,14 +258,14 @@ onEveryDevice((opened) => {
         const given = makeCase(50, 37, 20, { among, first, weighted: first, unit: among === 'labels' })
         const whole = await run(opened, given)
         expect(await run(opened, given, { from: 0, to: 50 })).toEqual(whole)
-        const together = new Uint32Array(whole.looked.length)
+        const together = new Uint32Array(whole.evaluated.length)
         const inFirst = [...given.order.subarray(0, Math.ceil(given.order.length / 2))]
         const windows = coversOf(50)[3]
         for (const window of windows) {
           await check(opened, given, window)
           const found = await run(opened, given, window)
           inFirst.forEach((group, g) => {
-            together[group] += found.looked[group]
+            together[group] += found.evaluated[group]
             for (let at = given.offsets[group]; at < given.offsets[group + 1]; at++) {
               const place = g * GROUP + at - given.offsets[group]
               if (holds(window, given.members[at]))
@@ -273,7 +273,7 @@ onEveryDevice((opened) => {
             }
           })
         }
-        for (const group of inFirst) expect(together[group]).toBe(whole.looked[group])
+        for (const group of inFirst) expect(together[group]).toBe(whole.evaluated[group])
         for (const window of coversOf(50)[1]) await check(opened, given, window)
       }
     })

@@ -195,7 +195,7 @@ export class MoveOracle {
     const weight = this.weight(point)
     const { mass } = this.#rest(point)
     if (this.#given.unit) {
-      // The rest must have a direction: see wasm/prices.ts.
+      // The rest must have a direction: see wasm/move-costs.ts.
       if (weight === 0 && mass > 0) return 'yes'
       return mass > 0.01 * weight ? 'yes' : mass < 0.0005 * weight ? 'no' : 'perhaps'
     }
@@ -232,14 +232,14 @@ export class MoveOracle {
   }
 
   /**
-   * By how much a price may be off. Squared: w d^2 m / (m +- w), where d^2 has d + 16 roundings, the
+   * By how much a cost may be off. Squared: w d^2 m / (m +- w), where d^2 has d + 16 roundings, the
    * centre is off by e (2 d e + e^2), and the mass by its error, which m - w makes relatively larger.
    * Unit: s - m with s^2 = m^2 +- w (m 2 x.c +- w), taken as difference / (s + m), so that an error of
-   * s^2 counts with |price| / (s + m) only.
+   * s^2 counts with |cost| / (s + m) only.
    */
   #slack(
     point: number,
-    price: number,
+    cost: number,
     before: { mass: number; center: Float64Array },
     after: { mass: number },
     cluster: Cluster,
@@ -253,7 +253,7 @@ export class MoveOracle {
       const along = weight * (8 * (d + 16) * UNIT + 2 * e + (4 * cluster.massError) / Math.max(before.mass, 1e-30))
       const squares = (before.mass + weight) * (4 * (d + 16) * UNIT * (before.mass + weight) + 2 * cluster.massError)
       const root = Math.min(squares / Math.max(after.mass, 1e-30), Math.sqrt(squares))
-      return along + (Math.abs(price) * root) / Math.max(before.mass + after.mass, 1e-30)
+      return along + (Math.abs(cost) * root) / Math.max(before.mass + after.mass, 1e-30)
     }
     let distance = 0
     for (let t = 0; t < d; t++) distance += (x.data[point * d + t] - before.center[t]) ** 2

@@ -89,7 +89,7 @@ export class Oracle {
   }
 
   /** By how much the objective rises when the point joins, or, negative weight, how much it saves by leaving. */
-  price(i: number, j: number, sign: 1 | -1): number {
+  cost(i: number, j: number, sign: 1 | -1): number {
     const { dense } = this.given.x
     const w = this.weight(i)
     if (this.given.unit) return sign * (Math.sqrt(this.square(j)) - Math.sqrt(this.square(j, i, sign * w)))

@@ -72,7 +72,7 @@ async function search(opened: OpenedDevice, { type, n, k, cols }: Shape, checks:
     expect(tree.quantized).toBeDefined()
     const labels = buffers.output(n * 4, new Uint32Array(n).fill(k - 1))
     const distances = buffers.output(n * 4, new Float32Array(n).fill(merged ? 0 : 1e30))
-    const looked = buffers.output(n * 4)
+    const evaluated = buffers.output(n * 4)
     const order = Uint32Array.from({ length: n }, (_, i) => n - 1 - i)
     await searchTree(device, {
       points,
@@ -81,7 +81,7 @@ async function search(opened: OpenedDevice, { type, n, k, cols }: Shape, checks:
       checks,
       labels: labels.buffer,
       distances: distances.buffer,
-      looked: looked.buffer,
+      evaluated: evaluated.buffer,
       order: buffers.upload(order),
       merge: merged,
     })
@@ -93,7 +93,11 @@ async function search(opened: OpenedDevice, { type, n, k, cols }: Shape, checks:
       await assignLists(device, { ...given, labels: own.buffer, distances: to.buffer })
       return { labels: await own.words(), distances: await to.floats() }
     }
-    const found = { labels: await labels.words(), distances: await distances.floats(), looked: await looked.floats() }
+    const found = {
+      labels: await labels.words(),
+      distances: await distances.floats(),
+      evaluated: await evaluated.floats(),
+    }
     const all = Uint32Array.from({ length: n * k }, (_, i) => i % k)
     return { ...found, own: await measure(found.labels, 1), nearest: await measure(all, k) }
   })
@@ -113,12 +117,12 @@ async function searchLists(opened: OpenedDevice, { type, n, k, cols }: Shape, wi
     expect(tree.quantized?.centers).toBeUndefined()
     const labels = buffers.output(n * width * 4)
     const distances = buffers.output(n * width * 4)
-    const looked = buffers.output(n * 4)
-    const output = { labels: labels.buffer, distances: distances.buffer, looked: looked.buffer }
+    const evaluated = buffers.output(n * 4)
+    const output = { labels: labels.buffer, distances: distances.buffer, evaluated: evaluated.buffer }
     await searchTree(device, { points, centers: rows, tree, checks: 0, width, ...output })
     const lists = await labels.words()
     const found = await distances.floats()
-    const counts = await looked.floats()
+    const counts = await evaluated.floats()
     const measured = new Float32Array(n * width)
     for (let place = 0; place < width; place++) {
       const one = buffers.upload(Uint32Array.from({ length: n }, (_, i) => lists[i * width + place]))
@@ -146,7 +150,7 @@ async function searchLists(opened: OpenedDevice, { type, n, k, cols }: Shape, wi
       ...output,
       labels: inFloats.buffer,
     })
-    return { lists, distances: found, measured, looked: counts, inFloats: await inFloats.words() }
+    return { lists, distances: found, measured, evaluated: counts, inFloats: await inFloats.words() }
   })
 }
 
@@ -184,7 +188,7 @@ describe('searching in integers', () => {
           // Centres without any structure, so that a fifth of them hold about a third of the nearest.
           expect(hits(few.labels)).toBeGreaterThan(shape.n / 6)
           expect(hits((await search(opened, shape, 20)).labels)).toBeGreaterThanOrEqual(hits(few.labels))
-          const most = Math.max(...few.looked)
+          const most = Math.max(...few.evaluated)
           expect(most).toBeLessThanOrEqual(8 + 4 + 1 + 2 * shape.k)
         },
       )
@@ -208,7 +212,7 @@ describe('searching in integers', () => {
         'a shorter list is full, of the centres that a search in floats lists: $type, $k centres of $cols',
         async (shape) => {
           const width = 10
-          const { lists, distances, measured, looked, inFloats } = await searchLists(opened, shape, width)
+          const { lists, distances, measured, evaluated, inFloats } = await searchLists(opened, shape, width)
           for (let i = 0; i < shape.n; i++) {
             const list = new Set(lists.subarray(i * width, (i + 1) * width))
             expect(list.size).toBe(width)
@@ -218,7 +222,7 @@ describe('searching in integers', () => {
           // Rounding of ranks changes the order in which nodes are visited for few points.
           const same = lists.reduce((sum, center, at) => sum + (center === inFloats[at] ? 1 : 0), 0)
           expect(same).toBeGreaterThan(0.9 * lists.length)
-          expect(Math.max(...looked)).toBeLessThan(width + 1 + 2 * shape.k)
+          expect(Math.max(...evaluated)).toBeLessThan(width + 1 + 2 * shape.k)
         },
       )
 

@@ -71,7 +71,7 @@ function makeCase(
 interface Found {
   readonly labels: Uint32Array
   readonly distances: Float32Array
-  readonly looked: Float32Array
+  readonly evaluated: Float32Array
 }
 
 function run(
@@ -94,7 +94,7 @@ function run(
     const bytes = n * 4 * (width ?? 1)
     const labels = buffers.output(bytes, has && Uint32Array.from(has, ({ label }) => label))
     const distances = buffers.output(bytes, has && Float32Array.from(has, ({ distance }) => distance))
-    const looked = buffers.output(n * 4)
+    const evaluated = buffers.output(n * 4)
     await searchTree(buffers.device, {
       points: buffers.rows(x.data, x.cols),
       centers: buffers.rows(c.data, c.cols),
@@ -108,17 +108,17 @@ function run(
       checks,
       labels: labels.buffer,
       distances: distances.buffer,
-      looked: looked.buffer,
+      evaluated: evaluated.buffer,
       ...(has ? { merge: true } : {}),
       ...(width ? { width } : {}),
       ...(order ? { order: buffers.upload(order) } : {}),
     })
-    return { labels: await labels.words(), distances: await distances.floats(), looked: await looked.floats() }
+    return { labels: await labels.words(), distances: await distances.floats(), evaluated: await evaluated.floats() }
   })
 }
 
 /** The same search with a sorted list for a queue. `again`: centres met in several trees count each time. */
-function oracle(given: Case, i: number, checks: number, again: boolean): Labelled & { looked: number } {
+function oracle(given: Case, i: number, checks: number, again: boolean): Labelled & { evaluated: number } {
   const { x, c, nodes, roots, nodeCenters } = given
   const queue = Array.from({ length: roots }, (_, node) => ({ rank: 0, node }))
   const seen = new Set<number>()
@@ -153,7 +153,7 @@ function oracle(given: Case, i: number, checks: number, again: boolean): Labelle
       if (distance < best.distance || (distance === best.distance && label < best.label)) best = { label, distance }
     }
   }
-  return { ...best, looked: measured + checked }
+  return { ...best, evaluated: measured + checked }
 }
 
 onEveryDevice((opened) => {
@@ -200,8 +200,8 @@ onEveryDevice((opened) => {
           best.map(({ label }) => label),
         )
         expectSame(
-          found.looked,
-          best.map(({ looked }) => looked),
+          found.evaluated,
+          best.map(({ evaluated }) => evaluated),
         )
       }
     })
@@ -253,8 +253,8 @@ onEveryDevice((opened) => {
           (i) => distanceBound(d, best[i].distance),
         )
         expectSame(
-          found.looked,
-          best.map(({ looked }) => looked),
+          found.evaluated,
+          best.map(({ evaluated }) => evaluated),
         )
       })
     })
@@ -267,7 +267,7 @@ onEveryDevice((opened) => {
       const plain = await run(opened, given, 9, undefined, width)
       expectSame(found.labels, plain.labels)
       expectSame(found.distances, plain.distances)
-      expectSame(found.looked, plain.looked)
+      expectSame(found.evaluated, plain.evaluated)
     })
 
     test('keeps what is there unless strictly nearer', async () => {

@@ -70,7 +70,7 @@ for (const [name, build] of Object.entries({ kmeans, kd })) {
           checks,
           labels,
           distances: scope.allocate(n * 4, 'distances'),
-          looked: scope.allocate(n * 4, 'looked'),
+          evaluated: scope.allocate(n * 4, 'evaluated'),
         }
         await searchTree(device, args)
         return new Uint32Array(await device.read(labels), 0, n)

@@ -61,12 +61,12 @@ export function canopyCandidates(state: RunState): CandidateSource {
         members = await placeCenters(state, canopies)
         membersOfRound = round
       }
-      const looked = await assignByCanopy(state, part, vectors, canopies, members)
-      if (!state.labelled) return looked
+      const evaluated = await assignByCanopy(state, part, vectors, canopies, members)
+      if (!state.labelled) return evaluated
       const own = { lists: part.previous, width: 1, merge: true }
       const { labels, distances } = part
       await assignLists(state.device, { points: vectors, centers: state.centers, labels, distances, ...own })
-      return Math.min(state.k * part.count, looked + part.count)
+      return Math.min(state.k * part.count, evaluated + part.count)
     },
   }
 }
@@ -176,7 +176,7 @@ async function assignByCanopy(
   const centerAt = new Uint32Array(count)
   const chunk = new Uint32Array(count * width)
   const scope = new BufferScope(device)
-  let looked = 0
+  let evaluated = 0
   try {
     const lists = scope.allocate(chunk.byteLength, 'candidates')
     for (let pass = 0; ; pass++) {
@@ -207,8 +207,8 @@ async function assignByCanopy(
         canopyAt[i] = slot
         centerAt[i] = center
       }
-      if (filled === 0) return looked
-      looked += filled
+      if (filled === 0) return evaluated
+      evaluated += filled
       device.write(lists, chunk)
       const args = { points: vectors, centers: state.centers, lists, width, labels, distances, merge: pass > 0 }
       await assignLists(device, args)

@@ -102,7 +102,7 @@ class ClosureSource implements CandidateSource {
     await prepareLeafCenters(device, centers, workspace)
     // A point's own centre is always a candidate: its label as a list of one.
     await assignLists(device, { points: vectors, centers, lists: previous, width: 1, labels, distances })
-    const looked: (() => Promise<ArrayBuffer>)[] = []
+    const evaluated: (() => Promise<ArrayBuffer>)[] = []
     for (const [index, tree] of trees.entries()) {
       control.signal?.throwIfAborted()
       if (part.isPartial) await this.#labels.exchange(part)
@@ -120,13 +120,13 @@ class ClosureSource implements CandidateSource {
         around: this.#labels.around(part),
       }
       await assignLeaves(device, args)
-      looked.push(device.stage({ buffer: workspace.looked, offset: 0, bytes: leaves * 4 }))
+      evaluated.push(device.stage({ buffer: workspace.evaluated, offset: 0, bytes: leaves * 4 }))
       reportShare(state, part, (index + 1) / trees.length)
     }
     return async () => {
       // Every tree includes the current label again.
       let pairs = (1 - trees.length) * part.count
-      for (const bytes of await Promise.all(looked.map((read) => read()))) {
+      for (const bytes of await Promise.all(evaluated.map((read) => read()))) {
         for (const count of new Uint32Array(bytes)) pairs += count
       }
       return pairs

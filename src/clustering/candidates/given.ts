@@ -38,12 +38,12 @@ export function givenCandidates(state: RunState, choose: Choose): CandidateSourc
       if (before === undefined) requireCandidates(table, part)
       const { width, clusters } = table
       if (before) await assignLists(device, { points: vectors, centers, lists: previous, width: 1, labels, distances })
-      const looked = clusters.reduce((sum, cluster) => sum + (cluster === NO_LABEL ? 0 : 1), 0)
-      if (looked > 0) {
+      const evaluated = clusters.reduce((sum, cluster) => sum + (cluster === NO_LABEL ? 0 : 1), 0)
+      if (evaluated > 0) {
         const lists = upload(clusters)
         await assignLists(device, { points: vectors, centers, lists, width, labels, distances, merge: labelled })
       }
-      return looked + (labelled ? part.count : 0)
+      return evaluated + (labelled ? part.count : 0)
     },
   }
 }

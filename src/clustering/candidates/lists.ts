@@ -48,7 +48,7 @@ interface FoundForPoints {
   readonly round: number
   readonly lists: Uint32Array
   readonly distances: Float32Array
-  readonly looked: Float32Array
+  readonly evaluated: Float32Array
 }
 
 class CenterListSearch implements CandidateSource {
@@ -60,7 +60,7 @@ class CenterListSearch implements CandidateSource {
   readonly #trees: TreeBuffers
   readonly #lists: DeviceBuffer
   readonly #distances: DeviceBuffer
-  readonly #looked: DeviceBuffer
+  readonly #evaluated: DeviceBuffer
   readonly #order: DeviceBuffer
   /** Centres gathered leaf by leaf. */
   readonly #gathered: DeviceRows
@@ -82,7 +82,7 @@ class CenterListSearch implements CandidateSource {
     this.#trees = new TreeBuffers(device, scope)
     this.#lists = scope.allocate(rows * this.#width * 4, 'centres found')
     this.#distances = scope.allocate(rows * this.#width * 4, 'distances of centres found')
-    this.#looked = scope.allocate(rows * 4, 'centres looked at')
+    this.#evaluated = scope.allocate(rows * 4, 'centres looked at')
     this.#order = scope.allocate(rows * 4, 'points by leaf')
     this.#gathered = allocateRows(scope, gathered, points.cols, 'f32', 'centres by leaf')
   }
@@ -92,9 +92,9 @@ class CenterListSearch implements CandidateSource {
     const { labels, distances } = part
     const { device, centers, control } = state
     const tree = await this.#treeFor(state, round, true)
-    const args = { points: vectors, centers, tree, checks: this.#width, labels, distances, looked: this.#looked }
+    const args = { points: vectors, centers, tree, checks: this.#width, labels, distances, evaluated: this.#evaluated }
     await searchTree(device, args, { signal: control.signal })
-    return this.#totalLooked(state, part.count)
+    return this.#totalEvaluated(state, part.count)
   }
 
   async lists(
@@ -121,9 +121,9 @@ class CenterListSearch implements CandidateSource {
     const [host, width, { cols }] = [await readCenters(state), this.#width, this.#gathered]
     const lists = new Uint32Array(k * width)
     const distances = new Float32Array(k * width)
-    const lookedAt = new Float32Array(k)
+    const evaluatedBy = new Float32Array(k)
     const block = new Float32Array(this.#gathered.rows * cols)
-    let looked = 0
+    let evaluated = 0
     for (let first = 0; first < k; first += this.#gathered.rows) {
       const here = this.#leaves.subarray(first, first + this.#gathered.rows)
       here.forEach((center, at) => {
@@ -134,17 +134,17 @@ class CenterListSearch implements CandidateSource {
       const bytes = here.length * width * 4
       const near = new Uint32Array(await device.read({ buffer: found.lists, offset: 0, bytes }))
       const gaps = new Float32Array(await device.read({ buffer: found.distances, offset: 0, bytes }))
-      const costs = await this.#lookedByRow(state, here.length)
+      const costs = await this.#evaluatedByRow(state, here.length)
       here.forEach((center, at) => {
         lists.set(near.subarray(at * width, (at + 1) * width), center * width)
         distances.set(gaps.subarray(at * width, (at + 1) * width), center * width)
-        lookedAt[center] = costs[at]
+        evaluatedBy[center] = costs[at]
       })
-      looked += found.looked
+      evaluated += found.evaluated
     }
     const samePoints = await centersArePoints(state, host)
-    this.#foundForPoints = samePoints ? { round: round + 1, lists, distances, looked: lookedAt } : undefined
-    return { lists, distances, width, looked }
+    this.#foundForPoints = samePoints ? { round: round + 1, lists, distances, evaluated: evaluatedBy } : undefined
+    return { lists, distances, width, evaluated }
   }
 
   /** The rows of a part. */
@@ -152,7 +152,7 @@ class CenterListSearch implements CandidateSource {
     const [lists, distances, width] = [this.#lists, this.#distances, this.#width]
     device.write(lists, found.lists.subarray(first * width, (first + count) * width))
     device.write(distances, found.distances.subarray(first * width, (first + count) * width))
-    return { lists, distances, width, looked: total(found.looked.subarray(first, first + count)) }
+    return { lists, distances, width, evaluated: total(found.evaluated.subarray(first, first + count)) }
   }
 
   /** Only the CPU takes rows in an order, and only where points have centres, or are all centres themselves. */
@@ -173,7 +173,7 @@ class CenterListSearch implements CandidateSource {
       { points: rows, centers, labels: lists, distances, m: width, workspace },
       { signal: control.signal, onProgress },
     )
-    return { lists, distances, width, looked: k * rows.rows }
+    return { lists, distances, width, evaluated: k * rows.rows }
   }
 
   async #search(
@@ -183,14 +183,14 @@ class CenterListSearch implements CandidateSource {
     onProgress?: (share: number) => void,
   ): Promise<CenterLists> {
     const { device, centers, control } = state
-    const [lists, distances, looked, width] = [this.#lists, this.#distances, this.#looked, this.#width]
+    const [lists, distances, evaluated, width] = [this.#lists, this.#distances, this.#evaluated, this.#width]
     const tree = this.#tree as DeviceTree
     await searchTree(
       device,
-      { points: rows, centers, tree, checks: width, labels: lists, distances, looked, width, order },
+      { points: rows, centers, tree, checks: width, labels: lists, distances, evaluated, width, order },
       { signal: control.signal, onProgress },
     )
-    return { lists, distances, width, looked: await this.#totalLooked(state, rows.rows) }
+    return { lists, distances, width, evaluated: await this.#totalEvaluated(state, rows.rows) }
   }
 
   async #treeFor(state: RunState, round: number, forNearest = false): Promise<DeviceTree> {
@@ -205,12 +205,12 @@ class CenterListSearch implements CandidateSource {
     return this.#tree
   }
 
-  async #totalLooked(state: RunState, rows: number): Promise<number> {
-    return total(await this.#lookedByRow(state, rows))
+  async #totalEvaluated(state: RunState, rows: number): Promise<number> {
+    return total(await this.#evaluatedByRow(state, rows))
   }
 
-  async #lookedByRow({ device }: RunState, rows: number): Promise<Float32Array> {
-    return new Float32Array(await device.read({ buffer: this.#looked, offset: 0, bytes: rows * 4 }))
+  async #evaluatedByRow({ device }: RunState, rows: number): Promise<Float32Array> {
+    return new Float32Array(await device.read({ buffer: this.#evaluated, offset: 0, bytes: rows * 4 }))
   }
 }
 

@@ -55,7 +55,7 @@ class CenterSearch implements CandidateSource {
   readonly #state: RunState
   readonly #settings: SearchSettings
   readonly #buffers: TreeBuffers
-  readonly #looked: DeviceBuffer
+  readonly #evaluated: DeviceBuffer
   readonly #probed: DeviceRows
   readonly #probeWorkspace: DeviceBuffer
   #tree: DeviceTree | undefined
@@ -78,7 +78,7 @@ class CenterSearch implements CandidateSource {
     }
     this.#checks = this.#settings.checks
     this.#buffers = new TreeBuffers(device, scope)
-    this.#looked = scope.allocate(points.largestPart * 4, 'centres looked at')
+    this.#evaluated = scope.allocate(points.largestPart * 4, 'centres looked at')
     this.#order = scope.allocate(device.info.kind === 'cpu' ? points.largestPart * 4 : 4, 'order of the points')
     this.#probed = allocateRows(scope, 1, points.cols, 'f32', 'probed centre')
     this.#probeWorkspace = scope.allocate(assignWorkspaceBytes(this.#probed), 'prepared probed centre')
@@ -89,13 +89,13 @@ class CenterSearch implements CandidateSource {
     const { keep, probe } = this.#settings
     const { device, centers } = state
     const { labels, distances } = part
-    let looked = 0
+    let evaluated = 0
     if (keep) {
       // Points without a label stay infinitely far from the one they do not have.
       await assignLists(device, { points: vectors, centers, lists: part.previous, width: 1, labels, distances })
-      looked += part.count
+      evaluated += part.count
     }
-    looked += await this.#search(part, vectors, keep)
+    evaluated += await this.#search(part, vectors, keep)
     if (probe) {
       const firstLabel = round % state.k
       await assign(device, {
@@ -107,9 +107,9 @@ class CenterSearch implements CandidateSource {
         firstLabel,
         workspace: this.#probeWorkspace,
       })
-      looked += part.count
+      evaluated += part.count
     }
-    return looked
+    return evaluated
   }
 
   async prepare(_state: RunState, round: number): Promise<void> {
@@ -146,13 +146,17 @@ class CenterSearch implements CandidateSource {
       await assign(device, { points: vectors, centers, labels, distances, merge, workspace: assignWorkspace }, watch)
       return k * part.count
     }
-    const looked = this.#looked
+    const evaluated = this.#evaluated
     const [tree, checks] = [this.#tree, this.#checks]
     const order = await this.#orderOf(part)
-    await searchTree(device, { points: vectors, centers, tree, checks, labels, distances, looked, merge, order }, watch)
+    await searchTree(
+      device,
+      { points: vectors, centers, tree, checks, labels, distances, evaluated, merge, order },
+      watch,
+    )
     const { sum } = await tally(device, {
       count: part.count,
-      values: looked,
+      values: evaluated,
       left: labels,
       sums: part.sums,
       differences: part.differences,
@@ -213,16 +217,16 @@ async function tuneChecks(state: RunState, tree: DeviceTree, precision: number):
     writeRows(device, sample, await points.gather(chosen))
     const labels = scope.allocate(count * 4, 'labels of the sample')
     const distances = scope.allocate(count * 4, 'distances of the sample')
-    const looked = scope.allocate(count * 4, 'centres looked at')
+    const evaluated = scope.allocate(count * 4, 'centres looked at')
     await assign(device, { points: sample, centers, labels, distances, workspace: state.assignWorkspace })
     const nearest = new Uint32Array(await device.read(labels), 0, count).slice()
     const least = new Float32Array(await device.read(distances), 0, count).slice()
     /** The share found, or undefined if it took too many centres. */
     const recall = async (checks: number): Promise<number | undefined> => {
-      await searchTree(device, { points: sample, centers, tree, checks, labels, distances, looked })
+      await searchTree(device, { points: sample, centers, tree, checks, labels, distances, evaluated })
       const found = new Uint32Array(await device.read(labels), 0, count)
       const near = new Float32Array(await device.read(distances), 0, count)
-      const cost = new Float32Array(await device.read(looked), 0, count)
+      const cost = new Float32Array(await device.read(evaluated), 0, count)
       if (cost.reduce((sum, value) => sum + value, 0) * EXACT_ADVANTAGE > k * count) return undefined
       let hits = 0
       for (let i = 0; i < count; i++) if (found[i] === nearest[i] || near[i] <= least[i]) hits++

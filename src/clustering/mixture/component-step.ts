@@ -15,7 +15,7 @@ export interface StepInput {
 
 export interface StepResult {
   /** Number of candidates, in total. */
-  readonly looked: number
+  readonly evaluated: number
   /** The new number of each component, NO_LABEL if it was removed; undefined if the lists of all points are to be discarded. */
   readonly renamed: Uint32Array | undefined
   readonly extra?: ExtraFacts

@@ -29,7 +29,7 @@ export class CountStep implements ComponentStep {
 
   async after(state: RunState, _source: CandidateSource, { logLikelihood, floor }: StepInput): Promise<StepResult> {
     const extra = { bic: this.#search.criterion(logLikelihood, state.k) }
-    const unchanged = { looked: 0, renamed: Uint32Array.from({ length: state.k }, (_, i) => i), extra }
+    const unchanged = { evaluated: 0, renamed: Uint32Array.from({ length: state.k }, (_, i) => i), extra }
     if (this.#search.done) return unchanged
     const mixture: HostMixture = { ...(state.mixture as Mixture), means: await readCenters(state) }
     const change = await this.#search.next(extra.bic, mixture)

@@ -23,10 +23,10 @@ export class OverlapStep implements ComponentStep {
       { ...mixture, ownShares, cols: points.cols, points: state.totalWeight / state.weightScale },
       this.#tau,
     )
-    const looked = await considerOverlaps(state, source, purge, centers, round)
+    const evaluated = await considerOverlaps(state, source, purge, centers, round)
     const { renamed, heirs, kept, joined } = purge.result()
     joinComponents(mixture, centers, joined, state.unit)
-    if (kept.length === k) return { looked, renamed }
+    if (kept.length === k) return { evaluated, renamed }
     const { cols } = points
     const left = new Float32Array(kept.length * cols)
     kept.forEach((component, name) => {
@@ -40,6 +40,6 @@ export class OverlapStep implements ComponentStep {
     }
     const labels = await points.readLabels()
     await points.writeLabels(labels.map((label) => heirs[label]))
-    return { looked, renamed }
+    return { evaluated, renamed }
   }
 }

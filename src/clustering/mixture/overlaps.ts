@@ -28,7 +28,7 @@ async function considerLists(state: RunState, source: CandidateSource, purge: Pu
     purge.consider(component, near.of(component))
     if (purge.stays(component)) near.announce(component)
   }
-  return found.looked
+  return found.evaluated
 }
 
 /** Rows of the matrix of distances in the order in which components are considered, a block at a time. */

@@ -26,7 +26,7 @@ type Centers = Pick<RunState, 'device' | 'points' | 'k' | 'centers' | 'unit'>
 export interface Merges {
   readonly merges: readonly Merge[]
   /** Distances between centres that were measured. */
-  readonly looked: number
+  readonly evaluated: number
 }
 
 /** Merges of clusters with weight. */
@@ -40,12 +40,12 @@ export async function possibleMerges(state: Centers, masses: ClusterMasses, rand
     if (other === NO_LABEL || other === cluster || masses.weights[from] === 0 || masses.weights[into] === 0) continue
     merges.set(from * k + into, { from, into, cost: mergeCost(masses, from, into, between, unit) })
   }
-  return { merges: [...merges.values()], looked: found.looked }
+  return { merges: [...merges.values()], evaluated: found.evaluated }
 }
 
 interface Neighbors {
   readonly neighbors: { readonly cluster: number; readonly other: number; readonly between: number }[]
-  readonly looked: number
+  readonly evaluated: number
 }
 
 async function nearestOfAll({ device, centers, k }: Centers): Promise<Neighbors> {
@@ -60,7 +60,7 @@ async function nearestOfAll({ device, centers, k }: Centers): Promise<Neighbors>
     const others = new Uint32Array(await device.read(labels), 0, k * m)
     const between = new Float32Array(await device.read(distances), 0, k * m)
     const neighbors = Array.from(others, (other, at) => ({ cluster: Math.floor(at / m), other, between: between[at] }))
-    return { neighbors, looked: k * k }
+    return { neighbors, evaluated: k * k }
   } finally {
     scope.free()
   }
@@ -93,7 +93,7 @@ async function nearestInTrees({ device, centers, k }: Centers, random: Random): 
         neighbors.push({ cluster, other, between: between[cluster] })
       })
     }
-    return { neighbors, looked: k * (LEAF - 1) * TREES }
+    return { neighbors, evaluated: k * (LEAF - 1) * TREES }
   } finally {
     scope.free()
   }

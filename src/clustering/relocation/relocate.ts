@@ -25,7 +25,7 @@ export interface Relocation {
   /** Points that got another label. */
   readonly points: number
   /** Distances that were measured, in all. */
-  readonly looked: number
+  readonly evaluated: number
   /** Labels and centres become those from before again, when the round is stopped. */
   putBack(): Promise<void>
 }
@@ -41,13 +41,13 @@ export async function relocateClusters(crew: Crew, round: number, roundingError:
   const centers = await readCenters(state)
   const masses = clusterMasses(labels, distances, weights, k)
   const margin = (LEAST_GAIN * before) / k
-  const { merges, looked: compared } = await possibleMerges(state, masses, random)
+  const { merges, evaluated: compared } = await possibleMerges(state, masses, random)
   control.signal?.throwIfAborted()
   const cheapest = merges.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY)
   const splits = await possibleSplits(state, labels, distances, masses, centers, cheapest + margin, random)
   const pairs = pairUp(merges, splits.splits, margin)
-  const looked = points.rows + compared + splits.looked
-  if (pairs.length === 0) return { clusters: 0, gain: 0, points: 0, looked, putBack }
+  const evaluated = points.rows + compared + splits.evaluated
+  if (pairs.length === 0) return { clusters: 0, gain: 0, points: 0, evaluated, putBack }
   const { changed, moved } = relabelled(labels, pairs, splits.second)
   try {
     await points.writeLabels(changed)
@@ -57,7 +57,7 @@ export async function relocateClusters(crew: Crew, round: number, roundingError:
     control.signal?.throwIfAborted()
     if (after < before) {
       const gain = (before - after) / before
-      return { clusters: pairs.length, gain, points: moved, looked: looked + points.rows, putBack }
+      return { clusters: pairs.length, gain, points: moved, evaluated: evaluated + points.rows, putBack }
     }
   } catch (error) {
     await putBack()
@@ -66,7 +66,7 @@ export async function relocateClusters(crew: Crew, round: number, roundingError:
   await points.writeLabels(labels)
   await updateFromLabels(crew)
   await putBack()
-  return { clusters: 0, gain: 0, points: 0, looked: looked + points.rows, putBack }
+  return { clusters: 0, gain: 0, points: 0, evaluated: evaluated + points.rows, putBack }
 
   async function putBack(): Promise<void> {
     await points.writeLabels(labels)

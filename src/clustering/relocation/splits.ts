@@ -13,7 +13,7 @@ export interface Splits {
   /** Whether a point belongs to the second half of its cluster. */
   readonly second: (point: number) => boolean
   /** Distances that were measured. */
-  readonly looked: number
+  readonly evaluated: number
 }
 
 /** Splits of clusters whose squared distances exceed `least`: no split gains more than those. */
@@ -35,7 +35,7 @@ export async function possibleSplits(
     groupOf[cluster] = clusters.length
     clusters.push(cluster)
   }
-  if (clusters.length === 0) return { splits: [], second: () => false, looked: 0 }
+  if (clusters.length === 0) return { splits: [], second: () => false, evaluated: 0 }
   const places = labels.map((label) => groupOf[label])
   const own = new Float32Array(clusters.length * cols)
   clusters.forEach((cluster, group) => {
@@ -59,6 +59,6 @@ export async function possibleSplits(
   return {
     splits,
     second: (point) => places[point] !== NO_LABEL && halves.labels[point] % 2 === 1,
-    looked: members * (2 * ROUNDS + 1),
+    evaluated: members * (2 * ROUNDS + 1),
   }
 }

@@ -174,13 +174,13 @@ class MixtureUpdate implements Update {
     vectors: DeviceRows,
     round: number,
   ): Promise<number> {
-    const looked = !source.lists
+    const evaluated = !source.lists
       ? await this.#respondToAll(state, part, vectors)
       : state.k <= this.#rankAll
         ? await this.#rankAllComponents(state, part, vectors)
         : await this.#respondToLists(state, source.lists.bind(source), part, vectors, round)
     await this.#sums.addLikelihoods(part, this.#evidence)
-    return looked
+    return evaluated
   }
 
   addPart(state: RunState, part: PointPart, vectors: DeviceRows): Promise<void> {
@@ -258,7 +258,7 @@ class MixtureUpdate implements Update {
       empty: 0,
       squares: await measureSquares(state),
       // Measuring the squares compares with no further centres.
-      looked: changed?.looked ?? 0,
+      evaluated: changed?.evaluated ?? 0,
       extra: {
         components: state.k,
         logLikelihood,
@@ -307,7 +307,7 @@ class MixtureUpdate implements Update {
     )
     this.#lists.written(part)
     await this.#choose(state, part, vectors, m, best, false)
-    return found.looked + remembered * part.count
+    return found.evaluated + remembered * part.count
   }
 
   /** The best m of all components, with the evidence of all. */

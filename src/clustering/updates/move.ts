@@ -96,12 +96,12 @@ class MoveUpdate implements Update {
     const all = around && (await this.#labels.exchange(part))
     const groupings = await source.groups(state, part, round)
     const batch = domain.shards > 1 ? Number.POSITIVE_INFINITY : moveBatch(settings.batch as number, state.points.rows)
-    const looked: Counted[] = []
+    const evaluated: Counted[] = []
     for (const [turn, given] of groupings.entries()) {
       const groups = around ? { ...given, around } : given
       const work = { points: vectors, weights, labels, clusters, groups, first: this.#first }
       const onProgress = (share: number): void => reportShare(state, part, (turn + share) / groupings.length)
-      looked.push(
+      evaluated.push(
         all
           ? await moveTogether({ state, part, work, random, labels: this.#labels, all })
           : await moveAndCount(device, work, batch, random, { signal: control.signal, onProgress }),
@@ -110,7 +110,7 @@ class MoveUpdate implements Update {
     if (this.#weightless) await followNearest(state, source, part, vectors, round, this.own)
     if (measuresDistances(device, vectors)) this.#measuredTo = this.centersOfRound(state)
     else await this.measure(state, part, vectors)
-    return async () => (await Promise.all(looked.map(countOf))).reduce((sum, count) => sum + count, 0)
+    return async () => (await Promise.all(evaluated.map(countOf))).reduce((sum, count) => sum + count, 0)
   }
 
   /** Those that distances are taken to: the centres as they stand now. */

@@ -51,7 +51,7 @@ export interface SharedTurn {
  */
 export async function moveTogether({ state, part, work, random, labels, all }: SharedTurn): Promise<number> {
   const { device, team, owner, control } = state
-  const { targets, order, looked } = await proposeAll(device, work, random, control)
+  const { targets, order, evaluated } = await proposeAll(device, work, random, control)
   const apply = (moves: Moves): Promise<Applied> => applyOn(state, part, work.clusters, moves, all)
   const bid: Bid = { targets, apply }
   const applied = await team.meet(part.domain, owner, bid, async (bids) => {
@@ -63,7 +63,7 @@ export async function moveTogether({ state, part, work, random, labels, all }: S
   })
   labels.write(part, all)
   if (applied.owner !== owner) await writeMoving(state, work.clusters, applied.clusters)
-  return looked
+  return evaluated
 }
 
 /** A point is proposed for by the device that owns it alone. */

@@ -29,7 +29,7 @@ export function setCluster(clusters: usize, cluster: u32, mass: f32, more: f32):
   store<f32>(at, load<f32>(at, 4) + more, 4)
 }
 
-/** A cluster keeps its last point, and the last weight it has; unit vectors may cancel, see priceToStay. */
+/** A cluster keeps its last point, and the last weight it has; unit vectors may cancel, see costToStay. */
 export function mayLeave(clusters: usize, cluster: u32, weight: f32, unit: u32): bool {
   const count = load<f32>(clusters + <usize>cluster * CLUSTER_BYTES, 4)
   return count > 1 && (unit !== 0 || massOf(clusters, cluster) > weight * <f32>MORE_THAN_POINT)
@@ -40,14 +40,14 @@ export function weightOf(weights: usize, point: u32): f32 {
 }
 
 /** squares: squared length of the point. Written so that no digits cancel when the mass is large. */
-export function priceToJoin(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
+export function costToJoin(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
   if (!unit) return distance * weight * (mass / (mass + weight))
   const more = weight * (mass * (squares + 1 - distance) + weight * squares)
   return -more / max<f32>(Mathf.sqrt(max<f32>(mass * mass + more, 0)) + mass, 1e-30)
 }
 
 /** -Infinity if the direction of the remaining sum of unit vectors would be only rounding error. */
-export function priceToStay(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
+export function costToStay(distance: f32, squares: f32, mass: f32, weight: f32, unit: u32): f32 {
   if (!unit) return distance * weight * (mass / (mass - weight))
   const less = weight * (mass * (squares + 1 - distance) - weight * squares)
   const left = mass * mass - less
@@ -55,8 +55,8 @@ export function priceToStay(distance: f32, squares: f32, mass: f32, weight: f32,
   return -less / max<f32>(Mathf.sqrt(left) + mass, 1e-30)
 }
 
-/** priceToJoin for four points at once. */
-export function pricesToJoin(distance: v128, squares: v128, mass: f32, weight: v128, unit: u32): v128 {
+/** costToJoin for four points at once. */
+export function costsToJoin(distance: v128, squares: v128, mass: f32, weight: v128, unit: u32): v128 {
   const all = f32x4.splat(mass)
   if (!unit) return f32x4.mul(f32x4.mul(distance, weight), f32x4.div(all, f32x4.add(all, weight)))
   const along = f32x4.sub(f32x4.add(squares, f32x4.splat(1)), distance)
@@ -65,7 +65,7 @@ export function pricesToJoin(distance: v128, squares: v128, mass: f32, weight: v
   return f32x4.neg(f32x4.div(more, f32x4.max(f32x4.add(length, all), f32x4.splat(1e-30))))
 }
 
-/** The exact price that a dense point pays for joining a cluster. */
+/** The exact cost that a dense point pays for joining a cluster. */
 export function joinRows(
   points: Rows,
   centers: usize,
@@ -78,5 +78,5 @@ export function joinRows(
   const stride = points.stride
   const distance = points.distance(point, centers + ((<usize>cluster * stride) << 2), 0)
   const squares = unit ? squaredLength(points.at(point), points.kind, stride) : 0
-  return priceToJoin(distance, squares, massOf(clusters, cluster), weight, unit)
+  return costToJoin(distance, squares, massOf(clusters, cluster), weight, unit)
 }

@@ -221,7 +221,7 @@ describe('a store', () => {
       if (iteration === 3) settings(true).catch(() => {})
     }
     await expect(run({ ...options, iterations: 1000, checkpoint, onIteration })).rejects.toThrow(
-      /The store postgres:.* refused: cannot execute .* in a read-only transaction/,
+      /The store postgres:.* reported an error: cannot execute .* in a read-only transaction/,
     )
     await settings(false)
     await addWorker(data.folder)
@@ -270,7 +270,7 @@ describe.runIf(redisProgram() !== undefined)('a Redis', () => {
           if (iteration === 2) client.config('SET', 'maxmemory', '1').catch(() => {})
         },
       })
-      await expect(limited).rejects.toThrow(/The store redis:.* refused: .*OOM command not allowed/)
+      await expect(limited).rejects.toThrow(/The store redis:.* reported an error: .*OOM command not allowed/)
       await client.config('SET', 'maxmemory', '0')
       const resumed = await attempt({ iterations: 6, resume: kept[1] })
       expect(bitsOf(resumed)).toEqual(bitsOf(await cluster(source, { ...OPTIONS, iterations: 6, device })))

@@ -39,6 +39,8 @@ const onlyOnHost = [
 const longest = [
   'distributed/engine',
   'demos/playground',
+  'demos/race',
+  'demos/front',
   'kernels/apply-moves',
   'kernels/assign',
   'kernels/fallback',

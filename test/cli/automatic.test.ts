@@ -76,10 +76,10 @@ test('what cannot work ends in one sentence', async () => {
     /requires dense rows, and .*sparse\.mat.* is sparse; give k\.$/,
   )
   expect(await told('vectors.npy', '-k', 'foo')).toMatch(
-    /^Option -k is "foo": give a whole number of clusters, 1 or more, or auto to find it\./,
+    /^Option -k is "foo": give a whole number of clusters, 1 or more, or auto\./,
   )
   expect(await told('vectors.npy', '-k', 'Auto')).toMatch(
-    /^Option -k is "Auto": give a whole number of clusters, 1 or more, or auto to find it\./,
+    /^Option -k is "Auto": give a whole number of clusters, 1 or more, or auto\./,
   )
   expect(await told('vectors.npy', '-k', 'auto', '--method', 'lloyd')).toMatch(/lloyd needs a number; leave method out/)
   expect(await told('vectors.npy')).toMatch(/-k is missing: .*-k auto/)

@@ -11,10 +11,15 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 const path = temporaryFolder()
 const round = { iteration: 1, distortion: 0, moved: 0, candidates: 2, seconds: 0, restart: 0 }
+const asked = { k: 2, method: 'lloyd', seed: 0, metric: 'euclidean' } as const
+const options = {
+  ...{ ...asked, iterations: 1, tolerance: 0, restarts: 1, start: 'random', empty: 'farthest', settings: {} },
+  ...{ relocate: false, weighted: false },
+}
 const plain: ModelContents = {
   version: 2,
   facts: {
-    ...{ method: 'lloyd', metric: 'euclidean', k: 2, rows: 3, cols: 2, seed: 0, options: {} },
+    ...{ ...asked, rows: 3, cols: 2, options },
     ...{ device: { kind: 'cpu', name: '', reason: '' }, stopped: 'converged', iterations: [round], distortion: 0 },
     frame: { scale: 1, unit: false, type: 'f32' },
   },

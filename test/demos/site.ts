@@ -5,8 +5,15 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join, normalize } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Response } from 'playwright'
-import { inject } from 'vitest'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Response,
+} from 'playwright'
+import { inject, onTestFinished } from 'vitest'
 import { chromiumLaunchOptions } from '../../scripts/chromium.mjs'
 
 const TYPES: Record<string, string> = {
@@ -53,6 +60,7 @@ export async function openSite(): Promise<Site> {
   const url = addressOf(isolated)
   const visit = async (from: Browser, path: string, options: BrowserContextOptions = {}): Promise<Visit> => {
     const context = await from.newContext({ reducedMotion: 'reduce', ...options })
+    closeAfterTest(context)
     context.setDefaultTimeout(PATIENCE)
     const page = await context.newPage()
     const complaints: string[] = []
@@ -91,6 +99,15 @@ export async function openSite(): Promise<Site> {
         server.close()
       }
     },
+  }
+}
+
+/** Pages that are left open go on working. Those that several tests share, from a hook, stay until the site is closed. */
+function closeAfterTest(context: BrowserContext): void {
+  try {
+    onTestFinished(() => context.close())
+  } catch {
+    // No test is running.
   }
 }
 

@@ -89,7 +89,7 @@ test('where nothing spreads, or one dimension is all there is, axes are zero', (
 })
 
 test('what cannot be is refused', () => {
-  expect(() => principalAxes(matrix(new Float32Array(0), 0, 2))).toThrow(/no vectors/)
+  expect(() => principalAxes(matrix(new Float32Array(0), 0, 2))).toThrow(/at least one vector/)
   expect(() => principalAxes(matrix(new Float32Array(4), 2, 2), 2, [1])).toThrow(/1 weights for 2 vectors/)
 })
 

@@ -110,8 +110,8 @@ export default defineConfig(async ({ mode }) => {
   return {
     test: {
       sequence: { sequencer: LongestFirst },
-      // Two more than there are cores: some tests wait for other processes most of their time.
-      maxWorkers: availableParallelism() + 2,
+      // One more than there are cores: some tests wait for other processes most of their time.
+      maxWorkers: availableParallelism() + 1,
       projects: [
         {
           test: {

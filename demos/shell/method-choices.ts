@@ -42,7 +42,7 @@ export function fillMethods(select: HTMLSelectElement, chosen: string): void {
 export function stopReason(stopped: string): string {
   const words: Readonly<Record<string, string>> = {
     converged: 'nothing changes any more',
-    tolerance: 'it hardly gets better',
+    tolerance: 'the distortion has converged',
     iterations: 'the most rounds were reached',
     aborted: 'you stopped it',
   }

@@ -148,7 +148,7 @@ export function repeatWords(stopped: string, result: string): string {
     : `The same command on the same device gives the same ${result}, bit for bit.`
 }
 
-/** To follow "looked at ". */
+/** To follow "evaluated ". */
 export function candidateWords(facts: Pick<ModelFacts, 'iterations' | 'k'>): string {
   const { iterations, k } = facts
   // Looking for overlaps can make it a little more than all.

@@ -140,7 +140,7 @@ test('in words', async () => {
   expect(stdout).toMatch(/^6 clusters of 600 vectors with 8 dimensions, in /)
   expect(stdout).toMatch(/stopped +after \d+ rounds? of lloyd: no point changed its cluster/)
   expect(stdout).toMatch(/started +from centres chosen by greedy k-means\+\+/)
-  expect(stdout).toMatch(/looked at +all 6 centres per vector/)
+  expect(stdout).toMatch(/evaluated +all 6 centres per vector/)
   expect(stdout).not.toMatch(/settings/)
   expect(stdout).toMatch(/sizes +100 smallest, 100 median, 100 largest/)
   expect(stdout).toMatch(/device +WebAssembly, .*\n.*because CENTROIDAL_NO_GPU is set/)
@@ -148,7 +148,7 @@ test('in words', async () => {
   expect(stdout).toContain(path('words/report.html'))
 })
 
-test('options of a method: what was given, defaults for the rest, and how many centres were looked at', async () => {
+test('options of a method: what was given, defaults for the rest, and how many centres were evaluated', async () => {
   const args = [
     'cluster',
     path('noise.npy'),
@@ -169,7 +169,7 @@ test('options of a method: what was given, defaults for the rest, and how many c
   expect(stdout).toMatch(/stopped +after 3 rounds of canopy/)
   expect(stdout).toMatch(/started +from random vectors/)
   expect(stdout).toMatch(/settings +canopy-radius 0\.7\n/)
-  expect(stdout).toMatch(/looked at +[\d.]+ of 60 centres per vector/)
+  expect(stdout).toMatch(/evaluated +[\d.]+ of 60 centres per vector/)
 })
 
 test('--quiet says nothing', async () => {

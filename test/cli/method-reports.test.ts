@@ -61,7 +61,7 @@ describe.each(NAMES)('%s', (method) => {
     const { page, model } = await reported(points(150, cols), optionsOf(method))
     expectWholePage(page)
     const found = headings(page)
-    const course = ['Distortion over rounds', 'Distortion over time', 'Points that moved', 'Centres looked at']
+    const course = ['Distortion over rounds', 'Distortion over time', 'Points that moved', 'Centres evaluated']
     for (const heading of [...course, 'Cluster sizes', 'Numbers', 'How it was made']) expect(found).toContain(heading)
     expect(page).toContain(`Method ${method}`)
     expect(page).toContain(

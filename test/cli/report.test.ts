@@ -31,7 +31,7 @@ test('has a title, a summary, figures, charts, centres, classes and a table', ()
     'Distortion over rounds',
     'Distortion over time',
     'Points that moved',
-    'Centres looked at',
+    'Centres evaluated',
     'Clusters',
     'Cluster sizes',
     'Map of the centres',
@@ -103,7 +103,7 @@ describe('of many clusters', () => {
   })
 })
 
-test('tells the method, its options and the centres that were looked at', async () => {
+test('tells the method, its options and the centres that were evaluated', async () => {
   await writeNoise(path('noise.npy'), 3000, 16)
   const args = ['cluster', path('noise.npy'), '-k', '80', '--iterations', '8', '-q']
   await runInside(
@@ -118,15 +118,15 @@ test('tells the method, its options and the centres that were looked at', async 
     path('closures'),
   )
   const closures = await readFile(path('closures/report.html'), 'utf8')
-  expect(closures).toContain('<h3>Centres looked at</h3>')
-  expect(closures).toMatch(/<svg[^>]*aria-label="Line: centres looked at per point in each round"/)
-  expect(closures).toMatch(/it looked at [\d.]+ of 80 centres per vector in the last round, [\d.]+ in the first/)
+  expect(closures).toContain('<h3>Centres evaluated</h3>')
+  expect(closures).toMatch(/<svg[^>]*aria-label="Line: centres evaluated per point in each round"/)
+  expect(closures).toMatch(/it evaluated [\d.]+ of 80 centres per vector in the last round, [\d.]+ in the first/)
   expect(closures).toMatch(/Method closures \(.*tree-threshold 0\.5.*\), from random vectors\./)
   expect(page).toContain('Per point, the same in every round: all centres.')
   expect(closures).toContain('Per point; there are 80.')
   expect(page).toMatch(/Method lloyd \(chosen by auto: .*\), from centres chosen by greedy k-means\+\+/)
-  expect(closures).toMatch(/<dt>centres looked at<\/dt><dd>[\d.]+</)
-  expect(page).not.toContain('<dt>centres looked at')
+  expect(closures).toMatch(/<dt>centres evaluated<\/dt><dd>[\d.]+</)
+  expect(page).not.toContain('<dt>centres evaluated')
 })
 
 describe('what a page claims', () => {

@@ -68,14 +68,14 @@ export const ALL_DEVICES: readonly (TestDevice & { readonly inPages?: boolean })
   },
   {
     name: 'webgpu in blocks with filled memory',
-    runs: 12,
+    runs: 8,
     inPages: true,
     open: () => openFilledWebGpu(0xff, { tiled: false }),
   },
   { name: 'webgpu in tiles', runs: 6, hardware: true, open: () => openStrictWebGpu({ tiled: true }) },
   {
     name: 'webgpu with small limits and filled memory',
-    runs: 10,
+    runs: 7,
     open: () => openFilledWebGpu(0x7f, { tiled: false, limits: SMALL_LIMITS }),
   },
 ]

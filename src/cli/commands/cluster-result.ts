@@ -83,7 +83,7 @@ export function tellResult(stdout: Output, result: ClusterResult): void {
   row('started', `from ${startWords(facts)}`)
   const settings = settingsWords(facts)
   if (settings !== '') row('settings', settings)
-  row('looked at', candidateWords(facts))
+  row('evaluated', candidateWords(facts))
   row('sizes', `${number(smallest)} smallest, ${number(median)} median, ${number(largest)} largest`)
   if (largest > smallest) row('', `${sizeHistogram(sizes)}  ${dim('clusters by size, small to large')}`)
   if (empty > 0) row('', `${count(empty, 'cluster')} without a point`)

@@ -64,7 +64,7 @@ ${card('Points that moved', movedByRound(drawing, rounds), `Points that changed 
 ${extra?.purged === undefined ? undefined : card('Components left', componentsByRound(drawing, rounds), 'The number is searched for: components are merged, and split where that pays.')}
 ${extra?.purged === undefined ? undefined : card('Components removed', purgedByRound(drawing, rounds), 'By how many there are fewer after each round.')}
 ${extra?.logLikelihood === undefined ? undefined : card('Log-likelihood', likelihoodByRound(drawing, rounds), 'Mean over the points, in nats, under the mixture each round began with.')}
-${card('Centres looked at', candidatesByRound(drawing, rounds), candidateCaption(facts))}
+${card('Centres evaluated', candidatesByRound(drawing, rounds), candidateCaption(facts))}
 </div></section>`
 }
 

@@ -169,7 +169,7 @@ function deviceOf(runs: readonly { readonly device: { readonly name: string } }[
 function clusterTable(runs: readonly ClusterRun[]): Markup {
   const { column, words } = deviceOf(runs.map(({ facts }) => facts))
   const evaluated = runs.some(({ notes }) => notes.agreement !== undefined)
-  const heads = ['run', 'method', 'clusters', 'distortion', 'rounds', 'time', 'centres looked at', 'seed']
+  const heads = ['run', 'method', 'clusters', 'distortion', 'rounds', 'time', 'centres evaluated', 'seed']
   return html`${table(
     [...heads, ...(evaluated ? ['NMI'] : []), ...(column ? ['device'] : [])],
     runs.map((run) => {

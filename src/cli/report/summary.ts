@@ -18,7 +18,7 @@ export function summary(run: ClusterRun): Markup {
   return html`<p class="lead">The ${count(facts.rows, 'vector')}${of}, ${widthWords(run)}, were put into
 ${count(facts.k, 'cluster')} in ${duration(runSeconds(run))}. The distortion, which is the mean squared distance of a vector to
 its centre, is ${number(distortion)}${fall}. The run stopped after ${rounds} of ${facts.method}: ${stopWords(facts)};
-it looked at ${candidateWords(facts)}. ${sizes ? sizeWords(sizes) : 'The folder has no labels.npy, so sizes of the clusters are not known.'}${
+it evaluated ${candidateWords(facts)}. ${sizes ? sizeWords(sizes) : 'The folder has no labels.npy, so sizes of the clusters are not known.'}${
     facts.certainty ? ` ${facts.certainty.sentence}` : ''
   }${notes.agreement ? ` Compared with the known classes, ${purityWords(notes.agreement)}.` : ''}</p>`
 }
@@ -53,7 +53,7 @@ export function keyFigures(run: ClusterRun): Markup {
     ['time', duration(runSeconds(run))],
   ]
   // Where it is all of them, the number of clusters says it.
-  if (last.candidates < facts.k) values.push(['centres looked at', number(Number(last.candidates.toPrecision(3)))])
+  if (last.candidates < facts.k) values.push(['centres evaluated', number(Number(last.candidates.toPrecision(3)))])
   if (last.extra?.logLikelihood !== undefined) values.push(['log-likelihood', number(last.extra.logLikelihood)])
   if (agreement) {
     values.push(

@@ -38,7 +38,7 @@ export function movedByRound(drawing: Drawing, rounds: readonly IterationStats[]
 
 export function candidatesByRound(drawing: Drawing, rounds: readonly IterationStats[]): Markup {
   const points = rounds.map(({ iteration, candidates }) => [iteration, candidates] as const)
-  const label = 'Line: centres looked at per point in each round'
+  const label = 'Line: centres evaluated per point in each round'
   return byRound(drawing, label, points, fromZeroAxis(points.map(([, y]) => y)))
 }
 

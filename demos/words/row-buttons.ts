@@ -45,7 +45,8 @@ function buttonOf({ value, about, picture, text, colour, mark }: RowButton): HTM
   button.tabIndex = -1
   button.value = String(value)
   button.title = about
-  button.setAttribute('aria-label', about)
+  // The name must contain the visible text, so that people can say what they see. The title then describes it.
+  button.setAttribute('aria-label', text === undefined || about.includes(text) ? about : text)
   button.className = mark ?? ''
   if (colour) button.style.setProperty('--mark', colour)
   if (picture) button.append(picture)

@@ -280,7 +280,7 @@ fn main(${threadBuiltins}) {
       seen += rest * rest;
     }
   }
-  // What no direction sees.
+  // The part of the squared distance in the dimensions that the codes leave out.
   if (params.whole == 0u) { sum += max(0.0, bitcast<f32>(run.z) - seen); }
   distances[place] = sum;
 }

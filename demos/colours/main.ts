@@ -42,7 +42,7 @@ let opened: OpenedPicture | undefined
 let colours: Uint8Array | undefined
 let file: { readonly bytes: Uint8Array<ArrayBuffer>; readonly name: string } | undefined
 let run: Run<ColourResult> | undefined
-/** Counts runs: what a former one still has to say is not heard. */
+/** Number of the latest run: messages of earlier ones are ignored. */
 let turn = 0
 /** The same for pictures. */
 let opening = 0

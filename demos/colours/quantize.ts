@@ -44,7 +44,7 @@ export interface ColourResult extends ColourLook {
   readonly png: Uint8Array<ArrayBuffer>
 }
 
-/** What the library is asked for; the same on every page and in every test. */
+/** Options for the library, shared by the page and the tests. */
 export function colourOptions({ k, method, seed }: Pick<ColourRequest, 'k' | 'method' | 'seed'>): ClusterOptions {
   // Methods that find the number of clusters begin with the number asked for and end with fewer.
   return { method, seed, ...(findsCount(method) ? { start: k } : { k }) }

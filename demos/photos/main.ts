@@ -35,7 +35,7 @@ let region: Region = WHOLE
 let rows: Uint32Array = new Uint32Array(0)
 /** A word that stands out. */
 let lit: number | undefined
-/** Counts loads and searches: what a former one still has to say is not heard. */
+/** Number of the latest load or search: messages of earlier ones are ignored. */
 let turn = 0
 
 const asked = readQuery(DEFAULTS)

@@ -1,4 +1,4 @@
-/** What the library is asked for; the same in the worker, in the code that the page shows and in tests. */
+/** Options for the library, shared by the worker, the code that the page shows, and the tests. */
 export const TOP = 12
 export const ROUNDS = 20
 

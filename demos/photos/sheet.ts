@@ -39,7 +39,7 @@ export function viewCanvas(
   const canvas = document.createElement('canvas')
   canvas.width = pixels
   canvas.height = pixels
-  // What it shows is said by the button around it.
+  // Screen readers take the name of the button around it.
   canvas.ariaHidden = 'true'
   drawView(canvas, sheet, view, part)
   return canvas

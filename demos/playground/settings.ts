@@ -114,7 +114,7 @@ export function settingsFromForm(complain: (sentence: string) => void): Settings
   return read as unknown as Settings
 }
 
-/** Controls that no shown method looks at are disabled. */
+/** Disables the controls that none of the shown methods uses. */
 export function disableIgnored({ method, beside, shape }: Settings): void {
   const shown = beside === 'none' ? [method] : [method, beside]
   const uses: Readonly<Record<string, (method: MethodName) => boolean>> = {

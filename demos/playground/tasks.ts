@@ -1,4 +1,4 @@
-/** What the playground asks of the worker besides clustering: where a run begins. */
+/** A task of the worker for the playground: the centres a run starts from. */
 import { type ClusterOptions, cluster, type Matrix, METHODS, type MethodName } from '../../src/index.ts'
 import type { TaskContext } from '../engine/task.ts'
 

@@ -17,7 +17,7 @@ export class CanvasRenderer implements PointRenderer {
     const context = this.canvas.getContext('2d', { willReadFrequently: true })
     if (!context) throw new Error('This browser gives no canvas to draw on.')
     this.#context = context
-    // What it shows is said by the element around it.
+    // Screen readers take the name of the element around it.
     this.canvas.ariaHidden = 'true'
   }
 

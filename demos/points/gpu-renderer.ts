@@ -12,7 +12,7 @@ export class GpuRenderer implements PointRenderer {
 
   private constructor(device: GPUDevice, context: GPUCanvasContext, canvas: HTMLCanvasElement) {
     this.canvas = canvas
-    // What it shows is said by the element around it.
+    // Screen readers take the name of the element around it.
     canvas.ariaHidden = 'true'
     this.#device = device
     this.#context = context

@@ -1,4 +1,4 @@
-/** What the race asks of the worker besides clustering: its vectors, so that making them does not block the page. */
+/** A task of the worker for the race: making its vectors, which would block the page. */
 import type { Matrix } from '../../src/index.ts'
 import { loadDigits } from '../data/digits.ts'
 import { sharedVectors } from '../engine/shared-vectors.ts'

@@ -10,7 +10,7 @@ export interface CodePanel {
   show(code: string): void
 }
 
-/** `vectors` gives what the page clusters; undefined while there is nothing. */
+/** `vectors` returns the vectors that the page clusters, or undefined while there are none. */
 export function codePanel(
   page: () => Page,
   vectors: () => Matrix | undefined | Promise<Matrix | undefined>,

@@ -13,7 +13,7 @@ export function plural(count: number, noun: string): string {
   return `${showNumber(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** What is wrong with a number of clusters, in a sentence; undefined if nothing is. */
+/** An error message for an invalid number of clusters; undefined if the number is valid. */
 export function tooManyClusters(k: number, rows: number, noun = 'vector'): string | undefined {
   return k > rows ? `Only ${plural(rows, noun)}: choose k up to ${showNumber(rows)}.` : undefined
 }

@@ -28,7 +28,7 @@ export function codesPanel(page: () => Page, seed: () => number, onChange: () =>
   let data: Dataset | undefined
   let codes: Codes | undefined
   let run: Run<Codes> | undefined
-  /** Count trainings and searches: what a former one still has to say is not heard. */
+  /** Numbers of the latest training and search: messages of earlier ones are ignored. */
   let training = 0
   let searching = 0
 

@@ -48,7 +48,7 @@ let askedK = 0
 let focus: MapScene['focus']
 let clusters: Clusters | undefined
 let run: Run<ClusterResult> | undefined
-/** Counts data and runs: what a former one still has to say is not heard. */
+/** Number of the latest data or run: messages of earlier ones are ignored. */
 let turn = 0
 
 const chart = lineChart(element('chart'), {

@@ -19,7 +19,7 @@ export function thumbnail(m: Matrix, row: number, full: number, ink: readonly nu
   canvas.width = DIGIT_SIDE
   canvas.height = DIGIT_SIDE
   canvas.className = 'thumb'
-  // What it shows is said by the button around it.
+  // Screen readers take the name of the button around it.
   canvas.ariaHidden = 'true'
   const image = new ImageData(DIGIT_SIDE, DIGIT_SIDE)
   for (let i = 0; i < DIGIT_PIXELS; i++) {

@@ -148,7 +148,7 @@ async function* stepsWithCount(
       owned: options.on && new Set(),
       besides: COPIES_OF_CENTERS * resolved.k * paddedCols(source.cols) * 4,
       hostBytes: resolved.relocate ? bytes : 0,
-      pointBytes: method.bytesPerPoint?.(resolved.settings, paddedCols(source.cols)),
+      bytesPerPoint: method.bytesPerPoint?.(resolved.settings, paddedCols(source.cols)),
       watch: { signal: options.signal, onProgress: (share) => onProgress?.(share, 'loading the vectors') },
     })
     const { resume } = options

@@ -87,7 +87,7 @@ export async function* sweepSteps(vectors: VectorInput, options: SweepOptions): 
     const runs = await resolveRunsOn(device, checked, source)
     points = await PointStore.open(device, source, {
       frame: found.frame,
-      pointBytes: pointBytesOf(runs, source),
+      bytesPerPoint: pointBytesOf(runs, source),
       watch: watch('loading the vectors'),
     })
     const rounding = {

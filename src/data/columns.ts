@@ -22,7 +22,7 @@ export interface ReadOptions {
   readonly header?: boolean | undefined
 }
 
-/** What readers of files are told besides. */
+/** Further options for readers of files. */
 export interface OpenOptions extends ReadOptions {
   /** False: a first line 0,1,2 is a row, as in lists of neighbours. */
   readonly countedHeader?: boolean

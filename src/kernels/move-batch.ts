@@ -120,7 +120,7 @@ export function createMoveSchedule(device: Device, scope: BufferScope, places: n
   }
 }
 
-/** The groups of a batch: for what looks at groups, and on the CPU for all kernels. */
+/** The groups of a batch: for kernels that work group by group, and for all kernels on the CPU. */
 export const GROUP_FIELDS = {
   /** Rows of the domain, group by group. */
   members: reads('u32'),

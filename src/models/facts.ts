@@ -44,7 +44,7 @@ export interface RunFacts {
   readonly methodReason?: string
 }
 
-/** What model.json says whatever the method is. */
+/** Fields of model.json that do not depend on the method. */
 export interface CommonFacts {
   /** The metric. */
   readonly metric: 'euclidean' | 'cosine'

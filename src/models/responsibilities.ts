@@ -46,7 +46,7 @@ export async function predictShares(
   if (!Number.isInteger(r) || r < 1 || r > most) throw badOption('r', r, `give a whole number from 1 to ${most}.`)
   const { frame, centers } = model.state
   const fitting = await frameOfNew(source, model.facts.metric, frame)
-  const points = await PointStore.open(device, source, { frame: fitting, pointBytes: 4 * r })
+  const points = await PointStore.open(device, source, { frame: fitting, bytesPerPoint: 4 * r })
   const scope = new BufferScope(device)
   try {
     const { values, constant } = logScales(mixture, cols)

@@ -20,7 +20,7 @@ export interface PointStoreOptions {
   /** Labels and distances kept for each point. Default 1. */
   readonly neighbors?: number
   /** Bytes that are kept for each point in one buffer elsewhere: parts are made small enough for it. */
-  readonly pointBytes?: number | undefined
+  readonly bytesPerPoint?: number | undefined
   /** Rows of a part, for who needs room for something else of each. Default: as many as fit. */
   readonly mostRows?: number
   /** Most bytes of vectors in a part. Default: `partBytes` of the device's limits. */
@@ -116,7 +116,7 @@ function domainRanges(devices: readonly Device[], source: VectorSource, options:
   const {
     frame,
     neighbors = 1,
-    pointBytes = 0,
+    bytesPerPoint = 0,
     mostRows = Number.POSITIVE_INFINITY,
     besides = 0,
     hostBytes = 0,
@@ -136,7 +136,7 @@ function domainRanges(devices: readonly Device[], source: VectorSource, options:
     Math.min(
       Math.floor(bindingBytes / (4 * neighbors)) - 256,
       mostRows,
-      pointBytes > 0 ? Math.floor(Math.min(bindingBytes, MOST_PART_BYTES) / pointBytes) : source.rows,
+      bytesPerPoint > 0 ? Math.floor(Math.min(bindingBytes, MOST_PART_BYTES) / bytesPerPoint) : source.rows,
     ),
   )
   if (source.sparse) return cutSparseRows(source.sparse, most, room, bindingBytes)

@@ -46,7 +46,7 @@ const LARGEST_BYTE = 255
 const ALL_ROUNDS = 24
 const ALL_ROUNDS_OF_MOVES = 12
 const LEAST_ROUNDS = 2
-const VISITS_OF_MOVES = 4
+const TREES_OF_MOVES = 4
 /** Trees that a chain begins with: for clusterings of all points, and for those of a sample. */
 const TREES = 5
 const TREES_OF_SAMPLE = 3
@@ -228,7 +228,7 @@ export class Chain {
       const rounds = settled ? ALL_ROUNDS / 2 : ALL_ROUNDS
       return { iterations: Math.max(settled ? 1 : LEAST_ROUNDS, Math.floor(rounds / this.#steps)), settings }
     }
-    const treesPerRound = Math.max(settings.treesPerRound as number, settled ? 1 : VISITS_OF_MOVES)
+    const treesPerRound = Math.max(settings.treesPerRound as number, settled ? 1 : TREES_OF_MOVES)
     return {
       iterations: Math.max(1, Math.floor(ALL_ROUNDS_OF_MOVES / this.#steps)),
       settings: { ...settings, treesPerRound },

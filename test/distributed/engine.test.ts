@@ -124,7 +124,7 @@ describe.concurrent.each(ENGINES)('$name', { timeout: 120_000 + 10_000 * KILLS }
     const { model, events } = await run({ ...OPTIONS, method: 'closures' }, async (round, events) => {
       if (round === 1) await Promise.all([addWorker(), addWorker()])
       // Time to ask for shards, of which some are given to others before each round.
-      for (let i = 0; i < 10 && !fair(sharesIn(events)); i++) await pause(50)
+      for (let i = 0; i < 40 && !fair(sharesIn(events)); i++) await pause(50)
     })
     expect(bitsOf(model)).toEqual(await expected({ ...OPTIONS, method: 'closures' }))
     // On a busy machine the first worker may ask again before the others do, and take some of its groups back.
